@@ -1,0 +1,75 @@
+"""Read the catalogue: one TOML file a board, beside this module."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from hil.errors import RigError, close_matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Region:
+    """One memory of the chip, addresses and size in bytes; `kind` is `flash` or `ram`."""
+
+    name: str
+    kind: str
+    start: int
+    size: int
+
+    def __contains__(self, address: int) -> bool:
+        return self.start <= address < self.start + self.size
+
+
+@dataclass(frozen=True)
+class Board:
+    """A catalogue entry. `stand_in` names the reality that stands in when no board is attached."""
+
+    name: str
+    title: str
+    chip: str
+    core: str
+    fpu: str
+    clock_hz: int
+    route: str
+    counter: str
+    uart: str
+    baud: int
+    marker: str
+    stand_in: str
+    memory: tuple[Region, ...]
+    budget: dict[str, int]
+    pyocd_target: str | None = None
+    qemu_machine: str | None = None
+
+    def sram_budget(self, variant: str) -> int:
+        """Return the limit on SRAM in bytes for a variant of the method."""
+        return self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"])
+
+
+def names() -> list[str]:
+    """Return the names of all boards of the catalogue, sorted."""
+    files = resources.files(__package__).iterdir()
+    return sorted(file.name[: -len(".toml")] for file in files if file.name.endswith(".toml"))
+
+
+@cache
+def load(name: str) -> Board:
+    """Return the catalogue entry of a board.
+
+    Raises:
+        RigError: the catalogue has no board of that name.
+    """
+    if name not in names():
+        raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
+    raw: dict[str, Any] = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
+    return Board(name=name, memory=memory, **raw)

@@ -1,0 +1,105 @@
+"""The prebuilt firmware images and their manifest, in the checkout or in an installed wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import xxhash
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from hil.errors import RigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PACKAGED = Path(__file__).resolve().parent.parent / "prebuilt"
+CHECKOUT = Path(__file__).resolve().parents[2] / "firmware" / "prebuilt"
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF file of the firmware, read once: bytes of the loaded segments and addresses of symbols."""
+
+    path: Path
+    sha256: str
+
+    @cached_property
+    def segments(self) -> list[tuple[int, bytes]]:
+        """(load address, file bytes) of every loadable segment, lowest address first."""
+        with self.path.open("rb") as file:
+            loads = [s for s in ELFFile(file).iter_segments("PT_LOAD") if s["p_filesz"]]
+            return sorted((s["p_paddr"], s.data()) for s in loads)
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """Address of every named symbol (the Thumb bit of functions is cleared by the linker's own st_value & ~1)."""
+        with self.path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            if table is None:
+                raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
+            return {
+                s.name: s["st_value"] & ~1 if s["st_info"]["type"] == "STT_FUNC" else s["st_value"]
+                for s in table.iter_symbols()
+                if s.name
+            }
+
+    @property
+    def digest(self) -> int:
+        """XXH32 over the loaded bytes, as the agent computes it over its own memory (docs/link.md, `hello`)."""
+        base = self.segments[0][0]
+        end = max(address + len(data) for address, data in self.segments)
+        flat = bytearray(b"\xff" * (end - base))
+        for address, data in self.segments:
+            flat[address - base : address - base + len(data)] = data
+        return xxhash.xxh32_intdigest(bytes(flat))
+
+    def function_at(self, address: int) -> str:
+        """Return `name+offset` of the function that holds `address`, or the address itself."""
+        before = [(value, name) for name, value in self.symbols.items() if value <= (address & ~1) and not name.startswith("$")]
+        if not before:
+            return f"0x{address:08X}"
+        value, name = max(before)
+        return f"{name}+0x{(address & ~1) - value:X}"
+
+
+def image_of(board: str, elf: Path | None = None) -> Image:
+    """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`, unchecked.
+
+    Raises:
+        RigError: the file is missing, is no ELF file, or differs from the manifest.
+    """
+    if elf is not None:
+        return _read(elf)
+    folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
+    manifest_path = folder / "MANIFEST.toml"
+    if not manifest_path.is_file():
+        raise RigError(f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout.")
+    manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+    if board not in manifest:
+        raise RigError(f"{manifest_path} lists no image for {board}: run `make -C firmware prebuilt`.")
+    image = _read(folder / f"{board}.elf")
+    if image.sha256 != manifest[board]["sha256"]:
+        raise RigError(
+            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[board]['sha256'][:12]}): "
+            "restore both from version control, or run `make -C firmware prebuilt`."
+        )
+    return image
+
+
+def _read(path: Path) -> Image:
+    try:
+        data = path.read_bytes()
+        with path.open("rb") as file:
+            ELFFile(file)
+    except OSError as error:
+        raise RigError(f"{path} cannot be read ({error.strerror}): give the path of an ELF file.") from error
+    except ELFError as error:
+        raise RigError(f"{path} is no ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
+    return Image(path, hashlib.sha256(data).hexdigest())

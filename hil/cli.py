@@ -1,0 +1,58 @@
+"""The `hil` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from hil import __version__, boards
+from hil.errors import RigError
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand; return its exit code, 2 for a request that is wrong."""
+    parser = argparse.ArgumentParser(prog="hil", description="trainrig: the rig beside pytest.")
+    parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("boards", help="list the boards of the catalogue")
+    commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
+    bench = commands.add_parser("bench", help="run the benchmarks")
+    bench.add_argument("--json", action="store_true", help="print rows as JSON")
+    bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
+    report = commands.add_parser("report", help="render the report of a recorded run again")
+    report.add_argument("run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)")
+    options, rest = parser.parse_known_args(argv)
+    if rest and options.command != "bench-server":
+        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    try:
+        return _run(options, rest)
+    except RigError as error:
+        print(f"hil: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(options: argparse.Namespace, rest: list[str]) -> int:
+    if options.command == "boards":
+        for name in boards.names():
+            board = boards.load(name)
+            print(f"{name:14} {board.title:20} {board.core:14} {board.clock_hz / 1e6:5.0f} MHz  stand-in: {board.stand_in}")
+        return 0
+    if options.command == "bench-server":
+        from hil.standins.virtual.__main__ import main as bench_server
+
+        return bench_server(rest)
+    if options.command == "bench":
+        from hil.bench import main as benchmarks
+
+        return benchmarks(options.board, as_json=options.json)
+    from hil.report import render
+
+    print(render(options.run))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

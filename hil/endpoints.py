@@ -1,0 +1,24 @@
+"""Endpoints: what any reality offers the rig. What is behind them, the rig does not care."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The addresses of one board's debug probe, serial port and meter; each may be absent.
+
+    Attributes:
+        board: name in the catalogue.
+        reality: `hardware`, `renode`, `qemu` or `virtual`.
+        probe: unique id of the probe for pyOCD (a full serial number, or `remote:host:port`).
+        serial: path of the serial port.
+        meter: VISA resource name.
+    """
+
+    board: str
+    reality: str
+    probe: str | None = None
+    serial: str | None = None
+    meter: str | None = None

@@ -1,0 +1,1 @@
+"""The framed, checked, acknowledged protocol between host and agent (docs/link.md)."""

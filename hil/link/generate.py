@@ -1,0 +1,78 @@
+"""Write the firmware's C header of messages from messages.toml: `python -m hil.link.generate [PATH]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hil.link.messages import Description, Fields, description, fixed_size
+
+HEADER = "firmware/agent/messages.h"
+C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "f32": "float"}
+
+
+def header(messages: Description) -> str:
+    """Return the text of the C header: ids, sizes, packed structures, error codes and enumerations."""
+    lines = [
+        "/* Generated from hil/link/messages.toml by `python -m hil.link.generate`; edit that file. */",
+        "#ifndef MESSAGES_H",
+        "#define MESSAGES_H",
+        "",
+        "#include <stdint.h>",
+        "",
+        f"#define MSG_PROTOCOL {messages.protocol}u",
+        f"#define MSG_MAX_BODY {messages.max_body}u",
+        "#define MSG_REPLY_BIT 0x80u",
+        "",
+        "/* Bodies, little-endian and packed. An open last field (bytes, u32[]) is not a member: it begins at sizeof. */",
+        "",
+    ]
+    for request in messages.requests.values():
+        lines.append(f"#define MSG_{request.name.upper()} 0x{request.id:02X}u")
+        lines += _structure(f"msg_{request.name}_request_t", request.request)
+        lines += _structure(f"msg_{request.name}_reply_t", request.reply)
+        lines.append("")
+    for control in messages.controls.values():
+        lines.append(f"#define MSG_{control.name.upper()} 0x{control.id:02X}u")
+        lines += _structure(f"msg_{control.name}_t", control.fields)
+        lines.append("")
+    lines += _enumeration("msg_error_code", "MSG_ERROR", {name: code for code, name in messages.errors.items()})
+    for name, members in messages.enums.items():
+        lines += _enumeration(f"msg_{name}", f"MSG_{name.upper()}", members)
+    lines += ["#endif", ""]
+    return "\n".join(lines)
+
+
+def _structure(name: str, fields: Fields) -> list[str]:
+    members = [_member(field, kind) for field, kind in fields if kind not in ("bytes", "u32[]")]
+    if not members:
+        return []
+    size = fixed_size(fields)
+    return [
+        "typedef struct __attribute__((packed)) {",
+        *members,
+        f"}} {name};",
+        f'_Static_assert(sizeof({name}) == {size}, "{name} is packed");',
+    ]
+
+
+def _member(field: str, kind: str) -> str:
+    if kind.startswith("bytes["):
+        return f"    uint8_t {field}[{kind[6:-1]}];"
+    return f"    {C_TYPES[kind]} {field};"
+
+
+def _enumeration(name: str, prefix: str, members: dict[str, int]) -> list[str]:
+    return [f"enum {name} {{", *(f"    {prefix}_{member.upper()} = {value}," for member, value in members.items()), "};", ""]
+
+
+def main(argv: list[str]) -> int:
+    """Write the header to the given path, or to its place in the checkout."""
+    path = Path(argv[1]) if len(argv) > 1 else Path(__file__).resolve().parents[2] / HEADER
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(header(description()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

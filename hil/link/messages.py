@@ -1,0 +1,142 @@
+"""Encode and decode the bodies of messages from their one description, `messages.toml`."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i8": "b", "i16": "h", "i32": "i", "f32": "f"}
+REPLY_BIT = 0x80
+
+Fields = tuple[tuple[str, str], ...]
+
+
+class MessageError(ValueError):
+    """A body does not fit its description."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request and its reply, as messages.toml describes them."""
+
+    name: str
+    id: int
+    request: Fields
+    reply: Fields
+    windowed: bool
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control frame of the agent."""
+
+    name: str
+    id: int
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Description:
+    """The whole of messages.toml."""
+
+    protocol: int
+    max_body: int
+    requests: dict[str, Request]
+    controls: dict[str, Control]
+    errors: dict[int, str]
+    enums: dict[str, dict[str, int]]
+
+
+@cache
+def description() -> Description:
+    """Read messages.toml, once."""
+    raw = tomllib.loads((resources.files(__package__) / "messages.toml").read_text())
+
+    def fields(rows: list[list[str]]) -> Fields:
+        return tuple((name, kind) for name, kind in rows)
+
+    return Description(
+        protocol=raw["protocol"],
+        max_body=raw["max_body"],
+        requests={
+            name: Request(name, t["id"], fields(t["request"]), fields(t["reply"]), t.get("windowed", False))
+            for name, t in raw["type"].items()
+        },
+        controls={name: Control(name, c["id"], fields(c["fields"])) for name, c in raw["control"].items()},
+        errors={code: name for name, code in raw["error"].items()},
+        enums=raw["enum"],
+    )
+
+
+def fixed_size(fields: Fields) -> int:
+    """Return the bytes of the fixed part of a body (an open last field counts nothing)."""
+    return sum(_width(kind) for _, kind in fields)
+
+
+def encode(fields: Fields, values: dict[str, Any]) -> bytes:
+    """Pack `values` into a body; every field must be given.
+
+    Raises:
+        MessageError: a field is missing, unknown or out of range.
+    """
+    if set(values) != {name for name, _ in fields}:
+        raise MessageError(f"fields {sorted(values)} given where {[name for name, _ in fields]} are described")
+    try:
+        return b"".join(_pack(kind, values[name]) for name, kind in fields)
+    except struct.error as error:
+        raise MessageError(f"value out of range in {values}: {error}") from error
+
+
+def decode(fields: Fields, body: bytes) -> dict[str, Any]:
+    """Unpack a body into a dictionary of its fields.
+
+    Raises:
+        MessageError: the body is too short or too long for its description.
+    """
+    values: dict[str, Any] = {}
+    offset = 0
+    for name, kind in fields:
+        if kind == "bytes":
+            values[name], offset = body[offset:], len(body)
+        elif kind == "u32[]":
+            count, rest = divmod(len(body) - offset, 4)
+            if rest:
+                raise MessageError(f"{rest} bytes are left over behind the words of {name}")
+            values[name], offset = struct.unpack_from(f"<{count}I", body, offset), len(body)
+        else:
+            width = _width(kind)
+            if offset + width > len(body):
+                raise MessageError(f"body of {len(body)} bytes ends inside {name}")
+            chunk = body[offset : offset + width]
+            values[name] = chunk if kind.startswith("bytes[") else struct.unpack("<" + FORMATS[kind], chunk)[0]
+            offset += width
+    if offset != len(body):
+        raise MessageError(f"body of {len(body)} bytes is longer than the {offset} that are described")
+    return values
+
+
+def _width(kind: str) -> int:
+    if kind in ("bytes", "u32[]"):
+        return 0
+    if kind.startswith("bytes["):
+        return int(kind[6:-1])
+    return struct.calcsize("<" + FORMATS[kind])
+
+
+def _pack(kind: str, value: Any) -> bytes:
+    if kind == "bytes":
+        return bytes(value)
+    if kind == "u32[]":
+        return struct.pack(f"<{len(value)}I", *value)
+    if kind.startswith("bytes["):
+        return struct.pack(f"{_width(kind)}s", value)
+    return struct.pack("<" + FORMATS[kind], value)

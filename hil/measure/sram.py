@@ -1,0 +1,53 @@
+"""SRAM watermarks: static bytes, arena peak and stack peak, said by the agent and read back through the probe.
+
+Arena and stack are painted with a known word before training; a peak is the distance from the start of use to the last word that lost its paint (the stack grows downwards).
+A word that was used and happens to hold the paint again makes a peak too small; that needs 32 equal bits at the very edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.boards import Image
+
+PAINT = 0xA5A5A5A5  # firmware/agent/memory.h, firmware/net/engine.h
+
+
+@dataclass(frozen=True)
+class Watermarks:
+    """Bytes of SRAM in use: `static` is .data and .bss, the peaks are painted memory that lost its paint."""
+
+    static: int
+    arena_peak: int
+    stack_peak: int
+
+    @property
+    def total(self) -> int:
+        """All SRAM that the firmware needs."""
+        return self.static + self.arena_peak + self.stack_peak
+
+
+def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks:
+    """Read the watermarks from the board's memory; addresses are the ELF file's symbols.
+
+    Args:
+        read: reads (address, size) through the probe.
+        image: the ELF file that runs.
+    """
+    at = image.symbols
+    arena = _painted(read, at["__arena_start"], at["__arena_end"])
+    stack = _painted(read, at["__stack_bottom"], at["__stack_top"])
+    used = np.flatnonzero(~arena)
+    deepest = np.flatnonzero(~stack)
+    return Watermarks(
+        static=at["__static_end"] - at["__static_start"],
+        arena_peak=int(4 * (used[-1] + 1)) if used.size else 0,
+        stack_peak=int(4 * (stack.size - deepest[0])) if deepest.size else 0,
+    )
+
+
+def _painted(read: Callable[[int, int], bytes], start: int, end: int) -> np.ndarray:
+    return np.frombuffer(read(start, (end - start) & ~3), dtype="<u4") == PAINT

@@ -1,0 +1,109 @@
+"""The memory plan: every buffer of a training step placed in one arena by its lifetime (docs/memory.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hil.network.blob import blob_size
+from hil.network.graph import Layer, Network, Op
+
+HAS_WEIGHTS = (Op.CONV2D, Op.FULLY_CONNECTED)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One buffer: `size` bytes, alive in time slots `first`..`last`, at `offset` of the arena."""
+
+    name: str
+    size: int
+    first: int
+    last: int
+    offset: int = 0
+
+    def overlaps(self, other: Buffer) -> bool:
+        """Whether the lifetimes share a slot."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The placed buffers, and the bytes of arena that they need."""
+
+    buffers: tuple[Buffer, ...]
+    total: int
+
+
+def plan(network: Network, batch: int, partition: int) -> Plan:
+    """Place the buffers of a training step.
+
+    Args:
+        network: the graph.
+        batch: samples a step.
+        partition: trained tensors by zeroth order (C).
+    """
+    wanted = _buffers(network, batch, network.first_bp(partition))
+    placed = [wanted[0]]  # the network file is written before there is a plan, so it lies at offset 0
+    for buffer in sorted(wanted[1:], key=lambda buffer: -buffer.size):
+        placed.append(Buffer(buffer.name, buffer.size, buffer.first, buffer.last, _lowest(buffer, placed)))
+    return Plan(tuple(placed), max(buffer.offset + buffer.size for buffer in placed))
+
+
+def _lowest(buffer: Buffer, placed: list[Buffer]) -> int:
+    offset = 0
+    for other in sorted((other for other in placed if buffer.overlaps(other)), key=lambda other: other.offset):
+        if offset + buffer.size <= other.offset:
+            break
+        offset = max(offset, other.offset + other.size)
+    return offset
+
+
+def _buffers(network: Network, batch: int, first_bp: int) -> list[Buffer]:
+    layers, n = network.layers, len(network.layers)
+    always = (0, 2 * n)
+    wanted: list[tuple[str, int, tuple[int, int]]] = [
+        ("blob", blob_size(network), always),
+        ("labels", batch, always),
+        ("samples", batch * layers[0].in_size, always),
+    ]
+    kept = [index for index, layer in enumerate(layers) if layer.op is not Op.RELU]
+    backward = range(n - 1, first_bp - 1, -1)
+    wanted += [(f"act[{i}]", layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
+    wanted += [(f"acc[{i}]", 4 * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
+    wanted += [(f"scratch[{i}]", padded_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
+    wanted += [(f"err[{i}]", layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
+    wanted += [(f"eacc[{i}]", 4 * layers[i].in_size, (2 * n - i,) * 2) for i in backward if i > first_bp and layers[i].op in HAS_WEIGHTS]
+    wanted += [(f"bscratch[{i}]", padded_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D]
+    wanted += [(f"grad[{i}]", 4 * weight_count(layers[i]), always) for i in backward if layers[i].op in HAS_WEIGHTS]
+    return [Buffer(name, (size + 7) & ~7, *life) for name, size, life in wanted]
+
+
+def weight_count(layer: Layer) -> int:
+    """Return the number of weights of a layer."""
+    return 0 if layer.weights is None else int(layer.weights.size)
+
+
+def padded_size(layer: Layer) -> int:
+    """Return the scratch bytes of a convolution: its input with the padding around it, and room to read past the end."""
+    height, width, channels = layer.in_shape
+    return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64
+
+
+def _consumer(layers: tuple[Layer, ...], i: int) -> int:
+    """Return the layer that reads the value of layer i once an in-place relu is through with it; n is the loss."""
+    following = i + 1
+    return following + 1 if following < len(layers) and layers[following].op is Op.RELU else following
+
+
+def _last_use(layers: tuple[Layer, ...], i: int, first_bp: int) -> int:
+    n, consumer = len(layers), _consumer(layers, i)
+    last = consumer
+    if first_bp <= consumer < n:
+        last = 2 * n - consumer
+    if consumer == i + 2 and i + 1 >= first_bp:
+        last = max(last, 2 * n - (i + 1))
+    return last
+
+
+def _made(layers: tuple[Layer, ...], i: int) -> int:
+    n, consumer = len(layers), _consumer(layers, i)
+    return n if consumer == n else 2 * n - consumer

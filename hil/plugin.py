@@ -1,0 +1,133 @@
+"""The pytest plugin: `--board`, the `trial` fixture, verdicts in terminal, JUnit and exit code, and the report at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.errors import RigError
+from hil.record import RunWriter
+from hil.report import render
+from hil.rig import REALITIES, Bench, read_bench
+from hil.trial import TrialSpec, run_trial
+from hil.trial.outcome import Outcome
+from hil.trial.recording import steps_table, trial_record
+
+EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
+SUITE = Path(__file__).parent / "suite"
+RUN = pytest.StashKey[RunWriter]()
+VERDICTS = pytest.StashKey[list[str]]()
+VERDICT = "trainrig_verdict"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the rig's options."""
+    group = parser.getgroup("trainrig", "hardware-in-the-loop training rig")
+    group.addoption("--board", action="append", default=[], metavar="NAME", help="board to run the bench tests on (repeatable; `all` for the catalogue)")
+    group.addoption("--reality", choices=REALITIES, default="auto", help="attached board or stand-in (default: auto: what rig.toml names, else the board's stand-in)")
+    group.addoption("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
+    group.addoption("--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image")
+    group.addoption("--report-dir", type=Path, default=Path("reports"), metavar="DIR", help="where runs are recorded (default: reports)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the options; with --board and no path of the user's own, the bench tests are what runs."""
+    chosen = config.getoption("board")
+    if not chosen:
+        return
+    try:
+        names = boards.names() if "all" in chosen else [boards.load(name).name for name in chosen]
+        read_bench(config.getoption("rig"))
+        for name in names:
+            boards.image_of(name, config.getoption("elf"))
+    except RigError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.option.board = list(dict.fromkeys(names))
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = [str(SUITE)]
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which boards run and what stands for them."""
+    lines = []
+    for name in config.getoption("board"):
+        board = boards.load(name)
+        named = read_bench(config.getoption("rig")).find(name) is not None
+        reality = config.getoption("reality")
+        kind = ("hardware" if named else board.stand_in) if reality == "auto" else reality
+        claim = "attached board" if kind == "hardware" else f"{kind} stand-in: no figure below was measured on silicon"
+        lines.append(f"trainrig: {name} ({board.title}), {claim}")
+    return lines
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that asks for a board on each board that was named."""
+    if "board" in metafunc.fixturenames:
+        metafunc.parametrize("board", metafunc.config.getoption("board") or [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))])
+
+
+@pytest.fixture(scope="session")
+def bench(request: pytest.FixtureRequest) -> Bench:
+    """The bench that rig.toml describes."""
+    return read_bench(request.config.getoption("rig"))
+
+
+@pytest.fixture(scope="session")
+def run_record(request: pytest.FixtureRequest) -> RunWriter:
+    """The folder of this run, made with the first trial."""
+    stash = request.config.stash
+    if RUN not in stash:
+        stash[RUN] = RunWriter(request.config.getoption("report_dir"))
+    return stash[RUN]
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, record_property: Callable[[str, object], None]) -> Callable[..., Outcome]:
+    """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
+
+    def run(spec: TrialSpec) -> Outcome:
+        folder = run_record.trial_folder(spec.name)
+        outcome = run_trial(spec, bench, request.config.getoption("reality"), folder, request.config.getoption("elf"))
+        run_record.write_trial(trial_record(outcome), steps_table(outcome), spec.name)
+        request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
+        for name, value in (("verdict", outcome.verdict), ("reality", outcome.reality), ("reason", outcome.reason), ("steps_compared", len(outcome.steps))):
+            record_property(name, value)
+        if outcome.verdict == "blocked":
+            pytest.fail(f"blocked at stage {outcome.stage!r}: {outcome.reason}", pytrace=False)
+        return outcome
+
+    return run
+
+
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    """Show a blocked trial as blocked, not as failed."""
+    if report.when == "call" and report.failed and ("verdict", "blocked") in report.user_properties:
+        return "blocked", "B", ("BLOCKED", {"yellow": True})
+    return None
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Write the record and the report; a run with nothing but blocked trials has an exit code of its own."""
+    if RUN in session.config.stash:
+        run = session.config.stash[RUN]
+        run.finish()
+        render(run.folder)
+    verdicts = session.config.stash.get(VERDICTS, [])
+    if verdicts and set(verdicts) == {"blocked"} and session.testsfailed == len(verdicts):
+        session.exitstatus = EXIT_BLOCKED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the verdict table with the provenance of its figures, and where the report is."""
+    if RUN not in config.stash:
+        return
+    from hil.trial.terminal import verdict_table
+
+    run = config.stash[RUN]
+    terminalreporter.section("trainrig")
+    for line in verdict_table(run.trials, terminalreporter._tw.fullwidth):
+        terminalreporter.write_line(line)
+    terminalreporter.write_line(f"report: {run.folder / 'index.html'}")

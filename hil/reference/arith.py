@@ -1,0 +1,46 @@
+"""Integer rounding (docs/arithmetic.md, sections 1 and 2), on whole arrays of int64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
+
+def bits(magnitude: int) -> int:
+    """Return the bits of an unsigned number: 0 for 0, else floor(log2) + 1."""
+    return int(magnitude).bit_length()
+
+
+def clip127(x: np.ndarray) -> np.ndarray:
+    """Clip to -127..127."""
+    return np.clip(x, -127, 127)
+
+
+def trunc_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:
+    """Return trunc(x / 2^s); a shift of 31 or more gives 0."""
+    s = np.asarray(s)
+    shifted = np.sign(x) * (np.abs(x) >> np.minimum(s, 31))
+    return np.where(s >= 31, 0, shifted)
+
+
+def round_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:
+    """Divide by 2^s, half away from zero, and clip to int8. `s` >= 1 broadcasts against `x`."""
+    s = np.asarray(s)
+    q = np.sign(x) * (np.abs(x) >> s)
+    r = x - q * (1 << s)
+    return clip127(q + np.sign(r) * (np.abs(r) >> (s - 1)))
+
+
+def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
+    """Divide by 2^s with pseudo-stochastic rounding and clip to int8: the low bits of x decide by themselves."""
+    if s == 0:
+        return clip127(x)
+    q = np.sign(x) * (np.abs(x) >> s)
+    p = np.abs(x - q * (1 << s))
+    half = s // 2
+    high = p >> half
+    low = p - (high << half)
+    if s % 2:
+        low = 2 * low
+    return clip127(q + np.sign(x) * (high > low))

@@ -1,0 +1,75 @@
+"""The methods by name: the same names as in firmware/methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hil.errors import RigError, close_matches
+from hil.network.graph import Network
+from hil.network.settings import Settings
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """What one step gave: loss terms (float32), the sign of their difference, and XXH32 of every trained tensor."""
+
+    step: int
+    loss_plus: float
+    loss_minus: float
+    sign: int
+    digests: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`; int8 values, then the exponent as int16."""
+
+    layer: str
+    what: str
+    data: bytes
+
+
+class Method(Protocol):
+    """A training method of the reference."""
+
+    weights: list[np.ndarray]
+
+    def __init__(self, network: Network, settings: Settings) -> None: ...
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step on uint8 images [B, H, W] and labels [B]."""
+        ...
+
+    def digests(self) -> tuple[int, ...]:
+        """Return XXH32 of every trained tensor."""
+        ...
+
+    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """Return predictions uint8 [B], how many are right, and the digest of the logits."""
+        ...
+
+    def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
+        """Yield the weights that each forward pass of a step uses, from the weights before it."""
+        ...
+
+    def trace(self, weights: Sequence[np.ndarray], image: np.ndarray, label: int) -> list[Stage]:
+        """Return every stage of one sample, in the order of docs/link.md (`trace`)."""
+        ...
+
+
+def method(name: str) -> type[Method]:
+    """Return a method by name.
+
+    Raises:
+        RigError: no such method.
+    """
+    from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+
+    known: dict[str, type[Method]] = {"elasticzo-int8": ElasticZoInt8}
+    if name not in known:
+        raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
+    return known[name]

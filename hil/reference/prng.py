@@ -1,0 +1,85 @@
+"""The perturbation stream (docs/arithmetic.md, section 8).
+
+xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream of N words is made by doubling: the first m words, jumped by m, are the next m.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+MASK = 0xFFFFFFFF
+
+
+def mix32(h: int) -> int:
+    """Scramble 32 bits."""
+    h ^= h >> 16
+    h = h * 0x85EBCA6B & MASK
+    h ^= h >> 13
+    h = h * 0xC2B2AE35 & MASK
+    return h ^ (h >> 16)
+
+
+def xorshift32(x: int) -> int:
+    """Return the state after `x`."""
+    x ^= x << 13 & MASK
+    x ^= x >> 17
+    return x ^ (x << 5 & MASK)
+
+
+def start_state(seed: int, step: int, tensor: int) -> int:
+    """Return the state before the first word of a tensor's stream."""
+    key = mix32(seed + 0x9E3779B9 * (step + 1) & MASK)
+    return mix32(key ^ (0x27D4EB2F * (tensor + 1) & MASK)) or 0x6D2B79F5
+
+
+@cache
+def _jump_tables(doublings: int) -> np.ndarray:
+    """Return the map of 2^doublings steps as uint32 [4, 256]: one table for each byte of the state."""
+    if doublings == 0:
+        columns = np.array([xorshift32(1 << bit) for bit in range(32)], np.uint32)
+    else:
+        half = _jump_tables(doublings - 1)
+        columns = _jump(half, _jump(half, np.uint32(1) << np.arange(32, dtype=np.uint32)))
+    tables = np.zeros((4, 256), np.uint32)
+    for byte in range(4):
+        for bit in range(8):
+            tables[byte, 1 << bit : 2 << bit] = tables[byte, : 1 << bit] ^ columns[8 * byte + bit]
+    return tables
+
+
+def _jump(tables: np.ndarray, states: np.ndarray) -> np.ndarray:
+    jumped = tables[0][states & 0xFF]
+    for byte in range(1, 4):
+        jumped = jumped ^ tables[byte][states >> np.uint32(8 * byte) & 0xFF]
+    return jumped
+
+
+def words(state: int, count: int) -> np.ndarray:
+    """Return the `count` words after `state`, uint32."""
+    stream = np.empty(count, np.uint32)
+    stream[:1] = xorshift32(state)
+    have, doublings = 1, 0
+    while have < count:
+        more = min(have, count - have)
+        stream[have : have + more] = _jump(_jump_tables(doublings), stream[:more])
+        have, doublings = have + more, doublings + 1
+    return stream
+
+
+def perturbation(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> np.ndarray:
+    """Return z of a tensor, int64 [size], each value in -r_max..r_max.
+
+    Args:
+        seed: of the trial.
+        step: index of the step.
+        tensor: index among the trained tensors.
+        size: number of weights.
+        p_zero: threshold of the mask byte, 0..255.
+        r_max: largest perturbation.
+    """
+    groups = (size + 3) // 4
+    stream = words(start_state(seed, step, tensor), 2 * groups).reshape(groups, 2)
+    mask, value = (stream[:, column].astype("<u4").view(np.uint8)[:size].astype(np.int64) for column in (0, 1))
+    return np.where(mask < p_zero, 0, (value * (2 * r_max + 1) + r_max >> 8) - r_max)

@@ -1,0 +1,89 @@
+"""Read rig.toml: every mistake is named with file, line and key."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hil import boards
+from hil.errors import RigError, close_matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class BenchBoard(BaseModel):
+    """One attached board, as rig.toml names it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    probe: str | None = None
+    serial: str | None = None
+    meter: str | None = None
+
+
+class Bench(BaseModel):
+    """The whole of rig.toml."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    board: list[BenchBoard] = Field(default_factory=list)
+
+    def find(self, name: str) -> BenchBoard | None:
+        """Return the entry of a board, or None when the bench does not name it."""
+        return next((entry for entry in self.board if entry.name == name), None)
+
+
+def read_bench(path: Path) -> Bench:
+    """Return the bench that a rig.toml describes; a missing file is the empty bench.
+
+    Raises:
+        RigError: a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
+    """
+    if not path.is_file():
+        return Bench()
+    text = path.read_text(encoding="utf-8")
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RigError(f"{path.name}: {error}: mend the TOML syntax there.") from error
+    try:
+        bench = Bench.model_validate(raw)
+    except ValidationError as error:
+        raise RigError(_explain(path, text, error)) from error
+    seen: set[str] = set()
+    for entry in bench.board:
+        if entry.name not in boards.names():
+            line = _line_of(text, "name", entry.name)
+            raise RigError(f"{path.name}, line {line}, key name: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}")
+        if entry.name in seen:
+            raise RigError(f"{path.name}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
+        seen.add(entry.name)
+    return bench
+
+
+def _explain(path: Path, text: str, error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = str(first["loc"][-1])
+    table = next((part for part in first["loc"] if isinstance(part, int)), 0)
+    line = _line_of(text, key, table=table)
+    if first["type"] == "extra_forbidden":
+        known = BenchBoard.model_fields if len(first["loc"]) > 1 else Bench.model_fields
+        return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
+    return f"{path.name}, line {line}, key {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend the value ({first['input']!r} was found)."
+
+
+def _line_of(text: str, key: str, value: str | None = None, table: int = 0) -> int:
+    """Return the line of a key (with a value, or within the table-th [[board]]); TOML parsers keep no positions."""
+    lines = text.splitlines()
+    tables = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]
+    start = tables[table] if value is None and table < len(tables) else 0
+    pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b" + (rf".*{re.escape(value)}" if value else ""))
+    hits = [number for number, line in enumerate(lines, 1) if pattern.match(line)]
+    return next((number for number in hits if number > start), hits[0] if hits else start or 1)

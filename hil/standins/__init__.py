@@ -1,0 +1,7 @@
+"""Processes that offer the endpoints of a board that is not there."""
+
+from hil.standins.process import StandIn
+from hil.standins.qemu import start_qemu
+from hil.standins.virtual_process import start_virtual
+
+__all__ = ["StandIn", "start_qemu", "start_virtual"]

@@ -1,0 +1,85 @@
+"""A stand-in's process: started, watched, and ended whatever happens to its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hil.endpoints import Endpoints
+from hil.errors import Blocked
+
+STOP_AFTER_S = 3.0  # between asking a process to end and killing it
+
+
+class StandIn:
+    """A running stand-in and the endpoints that it has announced.
+
+    Args:
+        command: program and arguments.
+        announce: turns one line of the process's standard output into endpoints, or None while more lines are to come.
+        log: file that takes the process's error output.
+        deadline_s: wall time within which the endpoints must be announced.
+
+    Raises:
+        Blocked: the process ended or kept silent instead.
+    """
+
+    def __init__(self, command: list[str], announce: Callable[[str], Endpoints | None], log: Path, deadline_s: float = 60.0) -> None:
+        self._name = Path(command[0]).name
+        self._log = log
+        self._lines: list[str] = []
+        with log.open("wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+        try:
+            self.endpoints = self._await(announce, deadline_s)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _await(self, announce: Callable[[str], Endpoints | None], deadline_s: float) -> Endpoints:
+        end = time.monotonic() + deadline_s
+        while (left := end - time.monotonic()) > 0:
+            line = self._read_line(left)
+            if line is None:
+                self.alive()
+                continue
+            endpoints = announce(line)
+            if endpoints is not None:
+                return endpoints
+        raise Blocked("bench", f"the stand-in {self._name} offered no endpoints within {deadline_s:.0f} s: its log is {self._log}.")
+
+    def _read_line(self, timeout_s: float) -> str | None:
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], timeout_s)
+        line = self.process.stdout.readline() if ready else b""
+        return line.decode(errors="replace").strip() if line else None
+
+    def lines(self) -> list[str]:
+        """Return every line that the process has printed since the endpoints, without waiting."""
+        while (line := self._read_line(0)) is not None:
+            self._lines.append(line)
+        return self._lines
+
+    def alive(self) -> None:
+        """Raise `Blocked` when the process has ended."""
+        status = self.process.poll()
+        if status is not None:
+            tail = self._log.read_text(errors="replace").strip().splitlines()[-1:]
+            said = f" ({tail[0]})" if tail else ""
+            raise Blocked("bench", f"the stand-in {self._name} ended with status {status}{said}: run again, and report it if it comes back.")
+
+    def stop(self) -> None:
+        """End the process: ask first, then kill."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(STOP_AFTER_S)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()

@@ -1,0 +1,36 @@
+"""The STM32H7B3 as a pyOCD target: the relative that pyOCD has built in, with this chip's flash map.
+
+Source of the map: RM0455, section 4.3.4 (2 banks of 1 Mbyte, 128 sectors of 8 Kbytes each). The flash algorithm is pyOCD's own.
+"""
+
+from __future__ import annotations
+
+from pyocd.core.memory_map import FlashRegion, MemoryMap
+from pyocd.target import TARGET
+from pyocd.target.builtin.target_STM32H7B0xx import FLASH_ALGO, STM32H7B0xx
+
+NAME = "stm32h7b3xx"
+BANK_SIZE = 0x10_0000
+SECTOR_SIZE = 0x2000
+PAGE_SIZE = 0x8000  # what the algorithm's buffer takes at a time
+
+
+def _bank(name: str, start: int, boot: bool) -> FlashRegion:
+    return FlashRegion(
+        start=start, length=BANK_SIZE, sector_size=SECTOR_SIZE, page_size=PAGE_SIZE, is_boot_memory=boot, algo=FLASH_ALGO, name=name
+    )
+
+
+class STM32H7B3xx(STM32H7B0xx):  # type: ignore[misc]
+    """Two banks of 1 Mbyte in the place of the H7B0's."""
+
+    MEMORY_MAP = MemoryMap(
+        _bank("bank_1", 0x0800_0000, True),
+        _bank("bank_2", 0x0810_0000, False),
+        *[region.clone_with_changes() for region in STM32H7B0xx.MEMORY_MAP if not region.is_flash],
+    )
+
+
+def register() -> None:
+    """Make the target known to pyOCD in this process."""
+    TARGET.setdefault(NAME, STM32H7B3xx)

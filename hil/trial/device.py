@@ -1,0 +1,133 @@
+"""The board as a trial uses it: every request of the link under the name of what it is for."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hil.boards import Board, Image
+from hil.errors import Blocked, DeviceFault
+from hil.link.messages import description
+from hil.link.session import Refused, Session
+from hil.network.settings import Settings
+
+BLOCK = 1000        # bytes of the network a frame
+TENSOR_BLOCK = 1024
+STEP_DEADLINE_S = 120.0
+ALL_STAGES = 0xFFFF
+
+
+class Device:
+    """An agent that has been greeted and identified.
+
+    Args:
+        session: an open session, not yet greeted.
+        board: what the catalogue says the board is.
+        image: what it should be running.
+
+    Raises:
+        Blocked: no answer, another board, or another image than the one that was flashed.
+    """
+
+    def __init__(self, session: Session, board: Board, image: Image) -> None:
+        self._session = session
+        identity = session.hello()
+        name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
+        if name != board.name:
+            raise Blocked("identity", f"the board says it is {name!r}, not {board.name!r}: put rig.toml right before anything is flashed.")
+        if identity["image_digest"] != image.digest:
+            raise Blocked(
+                "identity",
+                f"{board.name} runs another image (digest {identity['image_digest']:08X}) than {image.path.name} ({image.digest:08X}): flash it again with --reflash.",
+            )
+        self.clock_hz: int = identity["clock_hz"]
+        self.identity = identity
+
+    def load(self, blob: bytes) -> dict[str, Any]:
+        """Send the network; return what the agent read in it."""
+        self._session.request("load_begin", total=len(blob))
+        self._session.stream("load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK)))
+        return self._session.request("load_end")
+
+    def configure(self, settings: Settings) -> dict[str, Any]:
+        """Send the settings; the next step is step 0. Return the agent's memory plan."""
+        enums = description().enums
+        return self._session.request(
+            "configure",
+            partition=settings.partition,
+            b_zo=settings.b_zo,
+            b_bp=settings.b_bp,
+            p_zero=settings.p_zero,
+            r_max=settings.r_max,
+            loss=enums["loss"][settings.loss],
+            scope=enums["scope"][settings.scope],
+            perturb=enums["perturb"][settings.perturb],
+            batch=settings.batch,
+            seed=settings.seed,
+        )
+
+    def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Stream a batch: images uint8 [n, height, width], labels [n]."""
+
+        def bodies() -> Iterator[dict[str, Any]]:
+            for slot, (image, label) in enumerate(zip(images, labels, strict=True)):
+                yield {"slot": slot, "label": int(label), "pixels": image.tobytes()}
+
+        self._session.stream("samples", bodies())
+
+    def step(self, step: int, count: int) -> dict[str, Any]:
+        """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
+        return self._session.request("step", deadline_s=STEP_DEADLINE_S, step=step, count=count)
+
+    def infer(self, count: int) -> dict[str, Any]:
+        """Classify the samples that were streamed."""
+        return self._session.request("infer", deadline_s=STEP_DEADLINE_S, count=count)
+
+    def trace(self, slot: int) -> tuple[int, ...]:
+        """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""
+        data = self._session.request("trace", deadline_s=STEP_DEADLINE_S, slot=slot, stage=ALL_STAGES, offset=0)["data"]
+        return struct.unpack(f"<{len(data) // 4}I", data)
+
+    def stage(self, slot: int, stage: int, size: int) -> bytes:
+        """Fetch the `size` bytes of one stage of a sample: int8 values, then the exponent."""
+        blocks = [
+            self._session.request("trace", deadline_s=STEP_DEADLINE_S, slot=slot, stage=stage, offset=at)["data"]
+            for at in range(0, size, BLOCK)
+        ]
+        return b"".join(blocks)
+
+    def digests(self) -> tuple[int, ...]:
+        """Return the digest of every trained tensor."""
+        return self._session.request("digests")["digests"]
+
+    def tensor(self, tensor: int, size: int) -> bytes:
+        """Fetch a trained tensor of `size` bytes."""
+        blocks = [
+            self._session.request("read_tensor", tensor=tensor, offset=at, length=min(TENSOR_BLOCK, size - at))["data"]
+            for at in range(0, size, TENSOR_BLOCK)
+        ]
+        return b"".join(blocks)
+
+    def memory(self) -> dict[str, Any]:
+        """Return the agent's watermarks."""
+        return self._session.request("memory")
+
+    def echo(self, data: bytes) -> bytes:
+        """Send bytes there and back."""
+        return self._session.request("echo", data=data)["data"]
+
+
+def refused(refusal: Refused) -> DeviceFault | Blocked:
+    """Say of a refusal whose fault it is: a network that does not fit is the rig's to find before, all else is the firmware's."""
+    if refusal.code == "does_not_fit":
+        return Blocked("plan", f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.")
+    return DeviceFault(str(refusal))
+
+
+def fresh_nonce() -> int:
+    """Draw the 32 bits that tell this session from the last."""
+    return random.SystemRandom().getrandbits(32)

@@ -1,0 +1,132 @@
+"""What came out of a trial, and the verdict over it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from hil.errors import Blocked
+from hil.link.session import Counters
+from hil.measure.sram import Watermarks
+from hil.trial.lockstep import Difference, StepLike
+from hil.trial.spec import TrialSpec
+
+if TYPE_CHECKING:
+    from hil.trial.run import Prepared
+
+CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
+LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
+LEARNING_VARIANTS = ("cls1", "full-bp")
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step: losses of both sides, sign, one digest over the board's tensor digests, and the board's cycles by phase."""
+
+    step: int
+    loss_plus: float
+    loss_minus: float
+    reference_loss_plus: float
+    reference_loss_minus: float
+    sign: int
+    match: bool
+    digest: int
+    cycles: dict[str, int]
+
+    @classmethod
+    def of(cls, step: int, reply: dict[str, Any], outcome: StepLike) -> StepRow:
+        """Build the row from the agent's reply and the reference's outcome."""
+        cycles = {name[len("cycles_") :]: value for name, value in reply.items() if name.startswith("cycles_")}
+        same = tuple(reply["digests"]) == tuple(outcome.digests)
+        digest = xxhash.xxh32_intdigest(struct.pack(f"<{len(reply['digests'])}I", *reply["digests"]))
+        return cls(
+            step, reply["loss_plus"], reply["loss_minus"], float(outcome.loss_plus), float(outcome.loss_minus), reply["sign"], same, digest, cycles
+        )
+
+
+@dataclass
+class Outcome:
+    """Everything a trial found; `judge` turns it into a verdict."""
+
+    spec: TrialSpec
+    prepared: Prepared | None = None
+    reality: str | None = None
+    programmed: bool = False
+    clock_hz: int | None = None
+    steps: list[StepRow] = field(default_factory=list)
+    difference: Difference | None = None
+    final_digests: tuple[int, ...] = ()
+    accuracy_before: float | None = None
+    accuracy_after: float | None = None
+    reference_after: float | None = None
+    evaluated: int = 0
+    sram: Watermarks | None = None
+    sram_probe: Watermarks | None = None
+    probe_checks: int = 0
+    probe_agreed: int = 0
+    link: Counters | None = None
+    wall_s: float = 0.0
+    verdict: str = "blocked"
+    reason: str = "the trial did not run."
+    stage: str = ""
+    _ended: bool = False
+
+    def begin(self, prepared: Prepared) -> None:
+        """Keep what was prepared."""
+        self.prepared = prepared
+
+    def block(self, blocked: Blocked) -> None:
+        """The rig could not tell."""
+        self._end("blocked", blocked.reason)
+        self.stage = blocked.stage
+
+    def fail(self, reason: str) -> None:
+        """The device under test is wrong."""
+        self._end("fail", reason)
+
+    def _end(self, verdict: str, reason: str) -> None:
+        self.verdict, self.reason, self._ended = verdict, reason, True
+
+    @property
+    def bit_exact(self) -> bool | None:
+        """Whether every compared step agreed; None when nothing was compared."""
+        if self.difference is not None:
+            return False
+        return True if self.steps else None
+
+    def judge(self) -> None:
+        """Decide the verdict, unless a fault has decided it."""
+        if self._ended:
+            return
+        reasons = [] if self.difference is None else [self.difference.sentence() + "."]
+        reasons += self._sram_reasons()
+        if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
+            reasons.append(f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, less than {CHANCE_MARGIN:.0%} above the untrained network.")
+        self.verdict, self.reason = ("fail", " ".join(reasons)) if reasons else ("pass", "")
+
+    def _sram_reasons(self) -> list[str]:
+        if self.sram is None or self.prepared is None:
+            return []
+        budget = self.prepared.board.sram_budget(self.spec.variant)
+        reasons = []
+        if self.sram.total > budget:
+            reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
+        if self.sram.arena_peak > self.prepared.plan.total:
+            reasons.append(f"the arena was written up to {self.sram.arena_peak:,} bytes, the plan ends at {self.prepared.plan.total:,}.")
+        if self.sram_probe is not None and not self._probe_agrees(self.sram_probe):
+            reasons.append(f"the agent says {self.sram}, the probe reads {self.sram_probe}.")
+        return reasons
+
+    def _probe_agrees(self, seen: Watermarks) -> bool:
+        """The stack may have grown since the agent looked; nothing else may differ."""
+        assert self.sram is not None
+        return (seen.static, seen.arena_peak) == (self.sram.static, self.sram.arena_peak) and seen.stack_peak >= self.sram.stack_peak
+
+    def _must_learn(self) -> bool:
+        return self.accuracy_after is not None and self.spec.variant in LEARNING_VARIANTS and len(self.steps) >= LEARNING_STEPS
+
+    def _gain(self) -> float:
+        return (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)

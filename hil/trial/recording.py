@@ -1,0 +1,106 @@
+"""Turn the outcome of a trial into its record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from hil import boards
+from hil.network.analytic import training_bytes
+from hil.quantity import Provenance
+from hil.record import TrialRecord
+from hil.trial.outcome import Outcome
+from hil.trial.run import PHASES
+
+
+def trial_record(outcome: Outcome) -> TrialRecord:
+    """Return the record of a trial; what a blocked trial could not find out is null."""
+    spec, prepared = outcome.spec, outcome.prepared
+    board = boards.load(spec.board)
+    on_silicon = outcome.reality == "hardware"
+    cycles = mean_cycles(outcome)
+    return TrialRecord(
+        board=spec.board,
+        core=board.core,
+        reality=outcome.reality,
+        network=spec.network,
+        method=spec.method,
+        variant=spec.variant,
+        data=spec.data,
+        batch=spec.batch,
+        seed=spec.seed,
+        steps=spec.steps,
+        bit_exact=outcome.bit_exact,
+        steps_compared=len(outcome.steps),
+        first_difference=outcome.difference.to_json() if outcome.difference else None,
+        final_digest=f"{outcome.steps[-1].digest:08x}" if outcome.steps else None,
+        accuracy={"before": outcome.accuracy_before, "after": outcome.accuracy_after, "reference_after": outcome.reference_after, "n": outcome.evaluated},
+        sram=_sram(outcome),
+        sram_provenance={name: _sram_provenance(name) for name in _sram(outcome)},
+        cycles=cycles,
+        cycles_provenance=(Provenance.MEASURED if on_silicon else Provenance.MODELLED).value,
+        clock_hz=outcome.clock_hz,
+        step_time_s=cycles["total"] / outcome.clock_hz if cycles and outcome.clock_hz else None,
+        image_sha256=prepared.image.sha256 if prepared else None,
+        network_sha256=prepared.network_sha256 if prepared else None,
+        data_sha256=prepared.data.sha256 if prepared else None,
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        settings=asdict(prepared.settings) if prepared else {},
+        layers=[layer.name for layer in prepared.network.trained] if prepared else [],
+        digests=[f"{digest:08x}" for digest in outcome.final_digests],
+        probe_checks=outcome.probe_checks,
+        probe_agreed=outcome.probe_agreed,
+        sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
+        link=asdict(outcome.link) if outcome.link else {},
+        wall_s=round(outcome.wall_s, 3),
+        warnings=_warnings(outcome),
+    )
+
+
+def steps_table(outcome: Outcome) -> pd.DataFrame:
+    """Return one row a step: losses of both sides, sign, match, cycles by phase."""
+    rows = []
+    for row in outcome.steps:
+        flat: dict[str, Any] = asdict(row)
+        cycles = flat.pop("cycles")
+        rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
+    return pd.DataFrame(rows)
+
+
+def mean_cycles(outcome: Outcome) -> dict[str, int]:
+    """Return the mean count of cycles a step, by phase; empty without steps."""
+    if not outcome.steps:
+        return {}
+    return {phase: round(sum(row.cycles[phase] for row in outcome.steps) / len(outcome.steps)) for phase in PHASES}
+
+
+def _sram(outcome: Outcome) -> dict[str, int | None]:
+    prepared, marks = outcome.prepared, outcome.sram
+    return {
+        "static": marks.static if marks else None,
+        "arena_peak": marks.arena_peak if marks else None,
+        "stack_peak": marks.stack_peak if marks else None,
+        "total": marks.total if marks else None,
+        "budget": boards.load(outcome.spec.board).sram_budget(outcome.spec.variant),
+        "planned": prepared.plan.total if prepared else None,
+        "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch) if prepared else None,
+    }
+
+
+def _sram_provenance(name: str) -> str:
+    """Watermarks are counted in the board's memory; the plan, the formula and the limit are worked out."""
+    return (Provenance.ANALYTIC if name in ("budget", "planned", "analytic") else Provenance.COUNTED).value
+
+
+def _warnings(outcome: Outcome) -> list[str]:
+    warnings = []
+    if outcome.reality == "virtual":
+        warnings.append("virtual board: one cycle an instruction; cycles and step time are modelled and say nothing about silicon.")
+    elif outcome.reality == "qemu":
+        warnings.append("QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon.")
+    if outcome.prepared is not None and outcome.sram_probe is None and outcome.steps:
+        warnings.append("no probe: watermarks and weights are the agent's own word.")
+    return warnings
