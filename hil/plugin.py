@@ -91,7 +91,7 @@ def trial(request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, r
     def run(spec: TrialSpec) -> Outcome:
         folder = run_record.trial_folder(spec.name)
         outcome = run_trial(spec, bench, request.config.getoption("reality"), folder, request.config.getoption("elf"))
-        run_record.write_trial(trial_record(outcome), steps_table(outcome), spec.name)
+        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder)
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (("verdict", outcome.verdict), ("reality", outcome.reality), ("reason", outcome.reason), ("steps_compared", len(outcome.steps))):
             record_property(name, value)

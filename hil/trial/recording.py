@@ -48,6 +48,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         data_sha256=prepared.data.sha256 if prepared else None,
         verdict=outcome.verdict,
         reason=outcome.reason,
+        stage=outcome.stage,
         settings=asdict(prepared.settings) if prepared else {},
         layers=[layer.name for layer in prepared.network.trained] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],

@@ -1,0 +1,100 @@
+"""`hil bench`: how fast the rig itself is. A row: `benchmark`, `value`, `unit`, `note`."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hil.data import batches
+from hil.reference.methods import method
+from hil.rig import Bench, take
+from hil.link.session import Session
+from hil.targets import open_target
+from hil.trial import TrialSpec
+from hil.trial.device import Device, fresh_nonce
+from hil.trial.run import Prepared, prepare
+
+STEPS = 20
+ECHO_BYTES, ECHOES = 1024, 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of a benchmark."""
+
+    benchmark: str
+    value: float
+    unit: str
+    note: str
+
+
+def main(board: str, as_json: bool) -> int:
+    """Run all benchmarks on the stand-in (or the attached board) and print their rows."""
+    prepared = prepare(TrialSpec(board=board, variant="cls1"))
+    rows = [*_reference(prepared), *_board(prepared)]
+    if as_json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+    else:
+        for row in rows:
+            print(f"{row.benchmark:34} {row.value:>18,.1f} {row.unit:16} {row.note}")
+    return 0
+
+
+def _reference(prepared: Prepared) -> Iterator[Row]:
+    reference = method(prepared.spec.method)(prepared.network, prepared.settings)
+    order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
+    reference.step(*_batch(prepared, next(order)))
+    started = time.perf_counter()
+    for _ in range(STEPS):
+        reference.step(*_batch(prepared, next(order)))
+    yield Row("reference steps", STEPS / (time.perf_counter() - started), "steps/s", f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy")
+
+
+def _batch(prepared: Prepared, chosen):  # type: ignore[no-untyped-def]
+    return prepared.data.train_images[chosen], prepared.data.train_labels[chosen]
+
+
+def _board(prepared: Prepared) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder, take(prepared.board, Bench(), "auto", prepared.image, Path(folder) / "bench.log") as taken:
+        started = time.perf_counter()
+        target = open_target(prepared.board, taken.endpoints)
+        try:
+            target.flash(prepared.image)
+            session = Session(target.port, fresh_nonce(), taken.alive)
+            device = Device(session, prepared.board, prepared.image)
+            yield Row("connect, flash, greet", time.perf_counter() - started, "s", f"{prepared.board.name}, {taken.endpoints.reality}")
+            yield from _link(prepared, device)
+            yield from _training(prepared, device)
+        finally:
+            target.close()
+
+
+def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
+    data = bytes(range(256)) * (ECHO_BYTES // 256)
+    started = time.perf_counter()
+    for _ in range(ECHOES):
+        device.echo(data)
+    echo = 2 * ECHO_BYTES * ECHOES / (time.perf_counter() - started)
+    line = prepared.board.baud / 10
+    yield Row("link, echo both ways", echo, "bytes/s (wall)", f"one frame at a time; line rate {line:,.0f} bytes/s each way")
+    started = time.perf_counter()
+    device.load(prepared.blob)
+    sent = len(prepared.blob) / (time.perf_counter() - started)
+    yield Row("link, network upload", sent, "bytes/s (wall)", f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)")
+
+
+def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
+    device.configure(prepared.settings)
+    order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
+    cycles, started = 0, time.perf_counter()
+    for step in range(STEPS):
+        device.samples(*_batch(prepared, next(order)))
+        cycles += device.step(step, prepared.spec.batch)["cycles_total"]
+    wall = time.perf_counter() - started
+    yield Row("board steps", STEPS / wall, "steps/s (wall)", f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed")
+    yield Row("cycles a step", cycles / STEPS, "cycles", "counter of the board; on the virtual board one an instruction (modelled)")
+    yield Row("instructions in steps", cycles / wall, "instructions/s", "with counting on, link included; virtual board: counted")

@@ -1,0 +1,39 @@
+"""Read a run back from its folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hil.errors import RigError
+from hil.record.trial_record import SCHEMA, TrialRecord
+
+
+@dataclass
+class Run:
+    """A recorded run: facts of the run, its trials, and the steps of each (one data frame a trial)."""
+
+    facts: dict[str, Any]
+    trials: list[TrialRecord]
+    steps: list[pd.DataFrame]
+
+
+def read_run(folder: Path) -> Run:
+    """Read a run.
+
+    Raises:
+        RigError: the folder holds no run, or one of another schema.
+    """
+    path = folder / "results.json"
+    if not path.is_file():
+        raise RigError(f"{folder} holds no results.json: give the folder of a run, such as reports/latest.")
+    results = json.loads(path.read_text(encoding="utf-8"))
+    if results["schema"] != SCHEMA:
+        raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+    trials = [TrialRecord(**trial) for trial in results["trials"]]
+    steps = [pd.read_parquet(folder / trial.folder / "steps.parquet") for trial in trials]
+    return Run(results["run"], trials, steps)

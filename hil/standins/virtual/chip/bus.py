@@ -1,0 +1,59 @@
+"""The address decoder for peripherals: finds the block of an address, for the core and for the debugger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from hil.standins.virtual.chip.fault import ModelFault
+
+LINE = 4  # blocks begin and end on multiples of 16 bytes
+
+
+class Target(Protocol):
+    """What answers at a range of addresses."""
+
+    name: str
+    base: int
+
+    def read(self, offset: int, size: int) -> int: ...
+
+    def write(self, offset: int, size: int, value: int) -> None: ...
+
+
+class Bus:
+    """Attributes:
+        debugger: true while the debugger, not the core, is the master of the access.
+    """
+
+    def __init__(self) -> None:
+        self.debugger = False
+        self._lines: dict[int, Target] = {}
+        self._after_write: Callable[[], None] = lambda: None
+
+    def attach(self, block: Target, size: int, offset: int = 0) -> None:
+        """Let `block` answer at [base + offset, base + offset + size), with offsets from its base."""
+        start = block.base + offset
+        for line in range(start >> LINE, start + size >> LINE):
+            if line in self._lines:
+                raise ValueError(f"{block.name} overlaps {self._lines[line].name} at 0x{line << LINE:08X}")
+            self._lines[line] = block
+
+    def on_write(self, action: Callable[[], None]) -> None:
+        """Call `action` after every write, whoever wrote."""
+        self._after_write = action
+
+    def read(self, address: int, size: int) -> int:
+        """Read a peripheral; raises ModelFault where there is none."""
+        block = self._lines.get(address >> LINE)
+        if block is None:
+            raise ModelFault(f"read of 0x{address:08X}: the model has no peripheral there", address, "read")
+        return block.read(address - block.base, size)
+
+    def write(self, address: int, size: int, value: int) -> None:
+        """Write a peripheral; raises ModelFault where there is none."""
+        block = self._lines.get(address >> LINE)
+        if block is None:
+            raise ModelFault(f"write of 0x{address:08X}: the model has no peripheral there", address, "write")
+        block.write(address - block.base, size, value)
+        self._after_write()

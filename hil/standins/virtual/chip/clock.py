@@ -1,0 +1,56 @@
+"""Virtual time: executed instructions and sleep, turned into picoseconds by the core's clock.
+
+The model has one cost: an instruction takes one core clock cycle. Cycles and seconds from here are therefore modelled, not
+measured: memory latency, dual issue and branch prediction of a real core are not in them. Times are integers, so that
+turning a deadline into an instruction count and back never falls short of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+PS_PER_S = 10**12
+
+
+class Clock:
+    """Args:
+        count: returns the instructions executed since power-on.
+        hz: frequency of the core.
+    """
+
+    def __init__(self, count: Callable[[], int], hz: int) -> None:
+        self._count = count
+        self.hz = hz
+        self._base_ps = 0
+        self._base_count = count()
+        self.asleep_ps = 0
+
+    @property
+    def now(self) -> int:
+        """Virtual time since power-on in picoseconds."""
+        return self._base_ps + (self._count() - self._base_count) * PS_PER_S // self.hz
+
+    def set_frequency(self, hz: int) -> None:
+        """The core runs at `hz` from now on."""
+        self._base_ps, self._base_count = self.now, self._count()
+        self.hz = hz
+
+    def count_at(self, deadline: int) -> int:
+        """Return the instruction count at which virtual time reaches `deadline` (picoseconds)."""
+        return self._base_count + -(-(deadline - self._base_ps) * self.hz // PS_PER_S)
+
+    def sleep_until(self, deadline: int) -> None:
+        """Let time pass while the core sleeps; a deadline in the past changes nothing."""
+        self._pass_until(deadline)
+
+    def wait_until(self, deadline: int) -> None:
+        """Let time pass without instructions while the core is awake (a stalled bus)."""
+        asleep = self.asleep_ps
+        self._pass_until(deadline)
+        self.asleep_ps = asleep
+
+    def _pass_until(self, deadline: int) -> None:
+        now = self.now
+        if deadline > now:
+            self.asleep_ps += deadline - now
+            self._base_ps, self._base_count = deadline, self._count()

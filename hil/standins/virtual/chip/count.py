@@ -1,0 +1,150 @@
+"""The block hook: counts instructions exactly and ends a run on time, as native code inside Unicorn's own loop.
+
+Unicorn calls the hook at the start of every translation block with the block's address and size. The hook counts the
+Thumb instructions in those bytes (a 16-bit one, or a 32-bit one whose first halfword is 0xE800 or more: ARM DDI 0403E.e,
+A5.1), keeps the count by address for memories whose contents do not change under the core, and asks Unicorn to stop
+before the block when the count has reached the limit. A block that is not executed is not counted. An instruction that a
+condition skips counts, as it passes the pipeline.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils  # noqa: F401  (loads the lowering that the intrinsics below rely on)
+from numba.extending import intrinsic
+
+
+class Slot(enum.IntEnum):
+    """Index into the int64 state that Python and the hook share."""
+
+    COUNT = 0  # instructions executed since power-on
+    LIMIT = 1  # stop before a block once COUNT >= LIMIT
+    STOPPED = 2  # a Stop, why the hook ended the run
+    BLOCK = 3  # address of the last block
+    BLOCK_SIZE = 4  # its bytes
+    BLOCK_COUNT = 5  # its instructions
+    WATCH = 6  # 1: an exception is pending but masked, stop after a block that may unmask it
+    FLAGS = 7  # what the last block holds (MAY_UNMASK ...)
+    FPU_OFF = 8  # 1: stop before a block with floating-point instructions
+    EVENT = 9  # set to 1 by SEV
+    STOP_CALL = 10  # address of uc_emu_stop
+    COUNTS = 11  # address of uint16[]: count and flags by halfword of cached memories
+    SIZES = 12  # address of uint16[]: size in halfwords for which that count holds
+    REGIONS = 13  # number of code regions; then 4 slots each: base, end, address of the bytes, offset in COUNTS or -1
+
+
+class Stop(enum.IntEnum):
+    NONE = 0
+    LIMIT = 1
+    FPU = 2
+
+
+MAX_REGIONS = 12
+STATE_LENGTH = int(Slot.REGIONS) + 1 + 4 * MAX_REGIONS
+COUNT_MASK = 0x0FFF
+MAY_UNMASK = 0x1000
+HAS_FP = 0x2000
+HAS_SEV = 0x4000
+
+_COUNT, _LIMIT, _STOPPED, _BLOCK, _BLOCK_SIZE, _BLOCK_COUNT, _WATCH, _FLAGS, _FPU_OFF, _EVENT = range(10)
+_STOP_CALL, _COUNTS, _SIZES, _REGIONS = range(10, 14)
+
+
+@intrinsic
+def _halfwords(typingctx, address):  # noqa: ANN001, ANN202  (numba's protocol)
+    """Turn an address into a pointer to uint16."""
+
+    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+        return builder.inttoptr(args[0], ir.IntType(16).as_pointer())
+
+    return types.CPointer(types.uint16)(types.int64), codegen
+
+
+@intrinsic
+def _call_stop(typingctx, function, engine):  # noqa: ANN001, ANN202
+    """Call `int function(void *engine)`."""
+
+    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.IntType(32), [pointer])
+        callee = builder.inttoptr(args[0], kind.as_pointer())
+        return builder.call(callee, [builder.bitcast(args[1], pointer)])
+
+    return types.int32(types.int64, types.voidptr), codegen
+
+
+@numba.njit(cache=True)
+def _scan(code, length):  # noqa: ANN001, ANN202
+    """Count the instructions in `length` halfwords of `code`, and find what the hook must know about them."""
+    i = 0
+    n = 0
+    flags = 0
+    while i < length:
+        first = code[i]
+        if first >= 0xE800:
+            second = code[i + 1] if i + 1 < length else 0
+            if (first & 0xFFE0) == 0xF380 and (second & 0xFF00) == 0x8800:  # MSR
+                flags |= 0x1000
+            if (first & 0xEC00) == 0xEC00 and (second & 0x0E00) == 0x0A00:  # coprocessors 10 and 11
+                flags |= 0x2000
+            i += 2
+        else:
+            if (first & 0xFFF8) == 0xB660:  # CPSIE
+                flags |= 0x1000
+            if first == 0xBF40:  # SEV
+                flags |= 0x4000
+            i += 1
+        n += 1
+    return n | flags
+
+
+@numba.cfunc(types.void(types.voidptr, types.uint64, types.uint32, types.CPointer(types.int64)), cache=True)
+def block_hook(engine, address, size, shared):  # noqa: ANN001, ANN201  (the type is the signature above)
+    """Unicorn's UC_HOOK_BLOCK callback; `shared` is the int64[STATE_LENGTH] state."""
+    state = numba.carray(shared, STATE_LENGTH)
+    if state[_COUNT] >= state[_LIMIT] or (state[_WATCH] != 0 and (state[_FLAGS] & 0x1000) != 0):
+        state[_STOPPED] = 1
+        _call_stop(state[_STOP_CALL], engine)
+        return
+    where = np.int64(address)
+    length = np.int64(size) >> 1
+    entry = np.int64(0)
+    for r in range(state[_REGIONS]):
+        at = _REGIONS + 1 + 4 * r
+        base = state[at]
+        if where < base or where >= state[at + 1]:
+            continue
+        offset = (where - base) >> 1
+        code = _halfwords(state[at + 2] + 2 * offset)
+        if state[at + 3] < 0:
+            entry = _scan(code, length)
+        else:
+            counts = _halfwords(state[_COUNTS])
+            sizes = _halfwords(state[_SIZES])
+            key = state[at + 3] + offset
+            if counts[key] == 0 or sizes[key] != length:
+                counts[key] = _scan(code, length)
+                sizes[key] = length
+            entry = np.int64(counts[key])
+        break
+    if state[_FPU_OFF] != 0 and (entry & 0x2000) != 0:
+        state[_STOPPED] = 2
+        _call_stop(state[_STOP_CALL], engine)
+        return
+    if (entry & 0x4000) != 0:
+        state[_EVENT] = 1
+    state[_BLOCK] = where
+    state[_BLOCK_SIZE] = size
+    state[_BLOCK_COUNT] = entry & 0xFFF
+    state[_FLAGS] = entry
+    state[_COUNT] += entry & 0xFFF
+
+
+def instructions_in(code: np.ndarray) -> int:
+    """Return the number of Thumb instructions in the uint16 array `code`."""
+    return int(_scan(code, len(code))) & COUNT_MASK

@@ -1,0 +1,106 @@
+"""Exception entry and return of Armv7-M (ARM DDI 0403E.e, B1.5.6 to B1.5.8), on top of the core's registers.
+
+The floating-point frame is stacked at entry. Silicon may put that off until the handler uses the FPU (lazy stacking); the
+memory and the registers that a program sees are the same, except in the reserved words of a frame whose handler never does.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.nvic import NMI, Nvic
+
+BASIC, EXTENDED = 0x20, 0x68
+FPCA, SPSEL = 1 << 2, 1 << 1
+THUMB = 1 << 24
+ALIGNED = 1 << 9  # xPSR bit 9 of a stacked frame: the stack pointer was moved by 4
+IT_BITS = 0x0600FC00
+_EXC_RETURN = 0xFFFFFFE1  # with bits 2 (process stack), 3 (thread mode), 4 (basic frame) to be set
+
+
+class Exceptions:
+    """Args:
+        core: the registers and memories.
+        nvic: who is pending and active.
+    """
+
+    def __init__(self, core: c.Core, nvic: Nvic) -> None:
+        self._core = core
+        self._nvic = nvic
+        self._frame = core.registers(*c.R[:4], c.R[12], c.LR, c.PC, c.XPSR, c.SP, c.CONTROL)
+        self._masks = core.registers(c.PRIMASK, c.BASEPRI, c.FAULTMASK)
+        self._float = core.registers(*c.S[:16], c.FPSCR)
+
+    def masks(self) -> list[int]:
+        """Return PRIMASK, BASEPRI and FAULTMASK."""
+        return self._masks.read()
+
+    def priority(self) -> int:
+        return self._nvic.execution_priority(*self.masks())
+
+    def next(self) -> tuple[int | None, bool]:
+        """Return the exception that is to be taken now or None, and whether one waits that only a mask holds back."""
+        best = self._nvic.best()
+        if best is None:
+            return None, False
+        if self._nvic.group(best) < self.priority():
+            return best, False
+        return None, self._nvic.group(best) < self._nvic.execution_priority()
+
+    def wakes(self) -> bool:
+        """Whether a pending exception ends WFI: PRIMASK does not hold that back (B1.5.19)."""
+        best = self._nvic.best()
+        _, basepri, faultmask = self.masks()
+        return best is not None and self._nvic.group(best) < self._nvic.execution_priority(0, basepri, faultmask)
+
+    def enter(self, number: int, vectors: int) -> None:
+        """Stack the frame and go to the handler of `number`; `vectors` is VTOR. Raises ModelFault on a bad stack or vector."""
+        r0, r1, r2, r3, r12, lr, pc, xpsr, sp, control = self._frame.read()
+        extended = bool(control & FPCA)
+        top = sp - (EXTENDED if extended else BASIC)
+        frame = top & ~4
+        stacked = xpsr & ~ALIGNED | (ALIGNED if top & 4 else 0)
+        words = [r0, r1, r2, r3, r12, lr, pc & ~1, stacked]
+        if extended:
+            words += self._float.read() + [0]
+        self._core.poke(frame, struct.pack(f"<{len(words)}I", *words))
+        handler_mode = bool(self._nvic.active)
+        on_psp = not handler_mode and bool(control & SPSEL)
+        back = _EXC_RETURN | (0 if handler_mode else 8) | (4 if on_psp else 0) | (0 if extended else 0x10)
+        (target,) = struct.unpack("<I", self._core.peek(vectors + 4 * number, 4))
+        if not target & 1:
+            raise ModelFault(f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number)
+        self._nvic.enter(number)
+        # The stack pointer of the old mode first: handler mode has MSP in its place.
+        self._core.set(c.SP, frame)
+        self._core.set(c.CONTROL, control & 1)
+        self._core.set(c.XPSR, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number)
+        self._core.set(c.LR, back)
+        self._core.set(c.PC, target)
+
+    def leave(self, target: int) -> None:
+        """Return from an exception; `target` is the EXC_RETURN value. Raises ModelFault where B1.5.8 makes it a fault."""
+        target |= 1
+        ending = self._core.get(c.XPSR) & 0x1FF
+        if not self._nvic.leave(ending):
+            raise ModelFault(f"return from exception {ending}, which is not active")
+        basic, to_thread, on_psp = bool(target & 0x10), bool(target & 8), bool(target & 4)
+        if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or target & 3 != 1:
+            raise ModelFault(f"exception return with 0x{target:08X} does not fit the {len(self._nvic.active)} still active")
+        if ending != NMI:
+            self._core.set(c.FAULTMASK, 0)
+        frame = self._core.get(c.PSP if on_psp else c.MSP)
+        size = BASIC if basic else EXTENDED
+        words = struct.unpack(f"<{size // 4}I", self._core.peek(frame, size))
+        r0, r1, r2, r3, r12, lr, pc, xpsr = words[:8]
+        if not xpsr & THUMB or pc & 1:
+            raise ModelFault(f"exception return to 0x{pc:08X} with xPSR 0x{xpsr:08X}: not a Thumb state")
+        control = self._core.get(c.CONTROL) & 1
+        self._core.set(c.XPSR, xpsr & ~ALIGNED)
+        self._core.set(c.CONTROL, control | (SPSEL if on_psp else 0) | (0 if basic else FPCA))
+        sp = frame + size + (4 if xpsr & ALIGNED else 0)
+        if not basic:
+            self._float.write(words[8:25])
+        self._frame.write([r0, r1, r2, r3, r12, lr, pc | 1, xpsr & ~ALIGNED, sp])

@@ -1,0 +1,83 @@
+"""GPIO ports of STM32H7A3/7B3 (RM0455, GPIO registers). Inputs read their pull, as nothing is wired to them but the serial port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.registers import Block, Register
+
+ALTERNATE, OUTPUT = 2, 1
+
+
+def _pins(name: str, bits: int, suffix: str = "") -> str:
+    return " ".join(f"{name}{i}:{bits * i}-{bits * i + bits - 1}{suffix}" for i in range(16))
+
+
+# Reset values: JTAG/SWD on PA13-15 and PB3-4 (RM0455, GPIOx_MODER, OSPEEDR, PUPDR).
+_RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000},
+          "B": {"MODER": 0xFFFFFEBF, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
+
+
+class GpioPort(Block):
+    """Args:
+        letter: A to K.
+        on_edge: called with (pin, level) when an output pin changes.
+    """
+
+    SIZES = (1, 2, 4)
+    REGISTERS = (
+        Register("MODER", 0x00, _pins("MODE", 2), 0xFFFFFFFF),
+        Register("OTYPER", 0x04, _pins("OT", 1)),
+        Register("OSPEEDR", 0x08, _pins("OSPEED", 2)),
+        Register("PUPDR", 0x0C, _pins("PUPD", 2)),
+        Register("IDR", 0x10, _pins("ID", 1, "/r")),
+        Register("ODR", 0x14, _pins("OD", 1)),
+        Register("BSRR", 0x18, "BS:0-15/w BR:16-31/w"),
+        Register("LCKR", 0x1C, _pins("LCK", 1) + " LCKK:16"),
+        Register("AFRL", 0x20, " ".join(f"AFR{i}:{4 * i}-{4 * i + 3}" for i in range(8))),
+        Register("AFRH", 0x24, " ".join(f"AFR{8 + i}:{4 * i}-{4 * i + 3}" for i in range(8))),
+    )
+
+    def __init__(self, letter: str, on_edge: Callable[[int, int], None]) -> None:
+        super().__init__(f"GPIO{letter}", 0x58020000 + 0x400 * (ord(letter) - ord("A")))
+        self._letter = letter
+        self._on_edge = on_edge
+        self.reset()
+
+    def reset(self) -> None:
+        super().reset()
+        self.value.update(_RESET.get(self._letter, {}))
+        self._driven = 0
+
+    def alternate(self, pin: int) -> int | None:
+        """Return the alternate function of a pin, None when the pin is not in that mode."""
+        if self.value["MODER"] >> 2 * pin & 3 != ALTERNATE:
+            return None
+        return self.value["AFRH" if pin >= 8 else "AFRL"] >> 4 * (pin % 8) & 0xF
+
+    def read_IDR(self, _value: int) -> int:
+        pulled = sum(1 << i for i in range(16) if self.value["PUPDR"] >> 2 * i & 3 == 1)
+        return self._driven | pulled & ~self._outputs()
+
+    def write_ODR(self, _old: int, new: int, _acting: int) -> None:
+        self.value["ODR"] = new
+        self._drive()
+
+    def write_BSRR(self, _old: int, _new: int, acting: int) -> None:
+        # Setting has priority over resetting (RM0455, GPIOx_BSRR).
+        self.value["ODR"] = self.value["ODR"] & ~(acting >> 16) | acting & 0xFFFF
+        self._drive()
+
+    def write_MODER(self, _old: int, new: int, _acting: int) -> None:
+        self.value["MODER"] = new
+        self._drive()
+
+    def _outputs(self) -> int:
+        return sum(1 << i for i in range(16) if self.value["MODER"] >> 2 * i & 3 == OUTPUT)
+
+    def _drive(self) -> None:
+        driven = self.value["ODR"] & self._outputs()
+        for pin in range(16):
+            if (driven ^ self._driven) >> pin & 1:
+                self._on_edge(pin, driven >> pin & 1)
+        self._driven = driven

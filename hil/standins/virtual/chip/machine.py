@@ -1,0 +1,372 @@
+"""A Cortex-M machine: the core, its exceptions, sleep and time, and the peripherals that a chip file attaches.
+
+One thread at a time calls it. `advance` runs a slice; interrupts are taken between slices, which end at block boundaries.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip import debug, nvic
+from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip.core import Core, Ended, Memory
+from hil.standins.virtual.chip.count import Slot
+from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.scb import SystemControlBlock
+from hil.standins.virtual.chip.systick import SysTick
+
+SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
+_MSP, _PSP, _CFBP, _FPSCR, _S0 = 17, 18, 20, 33, 64
+_CORE_REGISTERS = (*c.R, c.SP, c.LR, c.PC, c.XPSR)
+
+
+class Source(Protocol):
+    """A peripheral with a life of its own in virtual time (picoseconds)."""
+
+    def update(self, now: int) -> None: ...
+
+    def next_event(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class CoreSpec:
+    """What differs between cores: identification registers, caches (CCSIDR), MPU regions, interrupts, first clock."""
+
+    cpuid: int
+    data_cache: int
+    instruction_cache: int
+    mpu_regions: int
+    interrupts: int
+    priority_bits: int
+    boot_address: int
+    reset_hz: int
+
+
+class Pace(enum.Enum):
+    """What the caller of `advance` does next."""
+
+    AGAIN = enum.auto()
+    WAIT = enum.auto()  # nothing happens until the host or the debugger does something
+
+
+class Machine:
+    """Args:
+        spec: the core.
+        memories, peripherals: as for Core.
+        log: receives one line about each noteworthy event.
+    """
+
+    def __init__(
+        self, spec: CoreSpec, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...],
+        log: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.spec = spec
+        self.log = log
+        self.bus = Bus()
+        self.core = Core(memories, peripherals, self.bus.read, self.bus.write)
+        self.clock = Clock(lambda: self.core.count, spec.reset_hz)
+        self.nvic = nvic.Nvic(spec.interrupts, spec.priority_bits)
+        self.exceptions = Exceptions(self.core, self.nvic)
+        self.scb = SystemControlBlock(self, spec.cpuid, spec.data_cache, spec.instruction_cache, spec.mpu_regions)
+        self.systick = SysTick(self.clock, self.nvic)
+        self.debug = debug.DebugControl(self, self.bus)
+        self.breakpoints = debug.BreakpointUnit(self.core.set_breakpoints)
+        self.trace = debug.Trace(lambda: self.core.count, lambda: bool(self.debug.value["DEMCR"] & debug.TRCENA), self.bus)
+        self.sources: list[Source] = [self.systick]
+        self.blocks: list[Block] = [self.scb, self.systick]
+        self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
+        self.halted = self.asleep = self.lockup = False
+        self._waits_for_event = False
+        self.fault: ModelFault | None = None
+        self.reset_line = False
+        self._reset_seen = True
+        self._reset_wanted = False
+        self._attach_private_peripherals()
+        self.bus.on_write(self._after_write)
+
+    def _attach_private_peripherals(self) -> None:
+        attach = self.bus.attach
+        attach(self.scb, 0x10, 0x000)
+        attach(self.systick, 0x10, 0x010)
+        attach(self.nvic, 0x500)
+        attach(self.scb, 0xF0, 0xD00)
+        attach(self.debug, 0x10, 0xDF0)
+        attach(self.scb, 0xB0, 0xF00)
+        attach(debug.scs_ids(), 0x40, 0xFC0)
+        attach(self.breakpoints, 0x1000)
+        attach(self.trace, 0x1000)
+        for table in debug.rom_tables():
+            attach(table, 0x1000)
+
+    def add(self, block: Block, size: int) -> None:
+        """Attach a peripheral; one with `update` also takes part in virtual time."""
+        self.bus.attach(block, size)
+        self.blocks.append(block)
+        if hasattr(block, "next_event"):
+            self.sources.append(block)
+
+    # running
+
+    def advance(self, instructions: int = SLICE_INSTRUCTIONS) -> Pace:
+        """Run at most `instructions`, or let a sleeping core sleep to the next event."""
+        if self._reset_wanted:
+            self.reset()
+        if self.stopped:
+            return Pace.WAIT
+        try:
+            self._update()
+            if self.asleep and not self._wake():
+                return self._sleep()
+            number, masked = self.exceptions.next()
+            if number is not None and not self.debug.value["DHCSR"] & debug.C_MASKINTS:
+                self._enter(number)
+            self._handle(self.core.run(self._limit(instructions), masked))
+        except ModelFault as fault:
+            self._stop(fault)
+        return Pace.WAIT if self.stopped else Pace.AGAIN
+
+    @property
+    def stopped(self) -> bool:
+        return self.halted or self.lockup or self.reset_line or self.fault is not None
+
+    def _update(self) -> None:
+        now = self.clock.now
+        for source in self.sources:
+            source.update(now)
+        while self.at_count and self.core.count >= self.at_count[0][0]:
+            self.at_count.pop(0)[1]()
+
+    def _next_event(self) -> int | None:
+        return min((t for t in (s.next_event() for s in self.sources) if t is not None), default=None)
+
+    def _limit(self, instructions: int) -> int:
+        count = self.core.count
+        limit = count + instructions
+        event = self._next_event()
+        if event is not None:
+            limit = min(limit, self.clock.count_at(event))
+        if self.at_count:
+            limit = min(limit, self.at_count[0][0])
+        return max(limit, count + 1)  # an event that is due already must not keep the core from its next block
+
+    def _sleep(self) -> Pace:
+        event = self._next_event()
+        if event is None:
+            return Pace.WAIT
+        self.clock.sleep_until(event)
+        return Pace.AGAIN
+
+    def _wake(self) -> bool:
+        event = self._waits_for_event and bool(self.core.state[Slot.EVENT])
+        if event or self.exceptions.wakes():
+            self.core.state[Slot.EVENT] = 0
+            self.asleep = self._waits_for_event = False
+        return not self.asleep
+
+    def _enter(self, number: int) -> None:
+        self.exceptions.enter(number, self.scb.value["VTOR"])
+        self.core.state[Slot.EVENT] = 1
+
+    def _handle(self, ended: Ended) -> None:
+        if ended is Ended.LIMIT:
+            return
+        handlers = {
+            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event, Ended.SVC: self._call_supervisor,
+            Ended.BKPT: self._meet_bkpt, Ended.BREAKPOINT: lambda: self.halt("BKPT"), Ended.NO_FPU: self._refuse_fpu,
+            Ended.UNDEFINED: lambda: self._usage_fault("UNDEFINSTR"),
+            Ended.INVALID_STATE: lambda: self._usage_fault("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
+            Ended.FAULT: self._take_core_fault,
+        }  # fmt: skip
+        handlers[ended]()
+
+    def _fall_asleep(self) -> None:
+        self.asleep = True
+
+    def _wait_for_event(self) -> None:
+        if self.core.state[Slot.EVENT]:
+            self.core.state[Slot.EVENT] = 0
+        else:
+            self.asleep = self._waits_for_event = True
+
+    def _return(self) -> None:
+        self.exceptions.leave(self.core.get(c.PC))
+        self.core.state[Slot.EVENT] = 1
+        if self.scb.field("SCR", "SLEEPONEXIT") and not self.nvic.active:
+            self.asleep = True
+
+    def _take_core_fault(self) -> None:
+        fault, self.core.fault = self.core.fault, None
+        assert fault is not None
+        raise fault
+
+    def _stop(self, fault: ModelFault) -> None:
+        self.fault = fault
+        self.log(f"the chip stops: {fault}")
+
+    # faults that silicon takes too
+
+    def _raise_exception(self, number: int) -> None:
+        """Take a synchronous exception now, as HardFault if its own priority does not suffice (B1.5.14)."""
+        enabled = bool(self.nvic.enabled >> number & 1)
+        if not enabled or self.nvic.group(number) >= self.exceptions.priority():
+            if number != nvic.HARD_FAULT:
+                self.scb.flag("HFSR", "FORCED")
+            number = nvic.HARD_FAULT
+        if self.exceptions.priority() <= self.nvic.group(nvic.HARD_FAULT):
+            self.lockup = True
+            self.log(f"lockup: a fault at 0x{self.core.get(c.PC):08X} inside the HardFault handler")
+            return
+        self._enter(number)
+
+    def _call_supervisor(self) -> None:
+        self._raise_exception(nvic.SVCALL)
+
+    def _usage_fault(self, flag: str) -> None:
+        self.scb.flag("CFSR", flag)
+        self.log(f"UsageFault {flag} at 0x{self.core.get(c.PC):08X}")
+        self._raise_exception(nvic.USAGE_FAULT)
+
+    def _meet_bkpt(self) -> None:
+        if self.debug.value["DHCSR"] & debug.C_DEBUGEN:
+            self.halt("BKPT")
+            return
+        self.scb.flag("HFSR", "DEBUGEVT")
+        self.log(f"BKPT at 0x{self.core.get(c.PC):08X} without a debugger")
+        self._raise_exception(nvic.HARD_FAULT)
+
+    def _refuse_fpu(self) -> None:
+        """Run up to the floating-point instruction of the block, and fault there."""
+        first, second = (int.from_bytes(self.core.peek(self.core.get(c.PC) + i, 2), "little") for i in (0, 2))
+        if first & 0xEC00 == 0xEC00 and second & 0x0E00 == 0x0A00:
+            self._usage_fault("NOCP")
+            return
+        self.set_fpu(True)
+        self._handle(self.core.step())
+        self.set_fpu(False)
+
+    # what the system control block asks (scb.System)
+
+    def set_fpu(self, on: bool) -> None:
+        self.core.state[Slot.FPU_OFF] = not on
+        self.core.break_soon()
+
+    def request_reset(self) -> None:
+        self._reset_wanted = True
+        self.core.break_soon()
+
+    def active_exception(self) -> int:
+        return self.nvic.active[-1] if self.nvic.active else 0
+
+    def _after_write(self) -> None:
+        """A register was written: an exception that may now be taken ends the slice."""
+        best = self.nvic.best()
+        if best is not None and self.nvic.group(best) < self.nvic.execution_priority():
+            self.core.break_soon()
+
+    # reset
+
+    def reset(self) -> None:
+        """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
+        self._reset_wanted = False
+        self._reset_seen = True
+        self.fault = self.core.fault = None
+        self.asleep = self._waits_for_event = self.lockup = self.halted = False
+        self.nvic.reset()
+        for block in self.blocks:
+            block.reset()
+        self.set_fpu(False)
+        self._start_core()
+        if self.debug.value["DHCSR"] & debug.C_DEBUGEN and self.debug.value["DEMCR"] & debug.VC_CORERESET:
+            self.halt("VCATCH")
+
+    def _start_core(self) -> None:
+        for register in (c.CONTROL, c.PRIMASK, c.BASEPRI, c.FAULTMASK):
+            self.core.set(register, 0)
+        self.core.set(c.XPSR, THUMB)
+        vectors = self.core.peek(self.spec.boot_address, 8)
+        stack, entry = int.from_bytes(vectors[:4], "little"), int.from_bytes(vectors[4:], "little")
+        self.scb.value["VTOR"] = self.spec.boot_address
+        self.core.set(c.SP, stack & ~3)
+        self.core.set(c.LR, 0xFFFFFFFF)
+        self.core.set(c.PC, entry)
+        if not entry & 1 or self.core.find(entry & ~1, 2) is None:
+            self.lockup = True
+            self.log(f"lockup: the reset vector is 0x{entry:08X}")
+
+    def hold_reset(self, asserted: bool) -> None:
+        """The reset line: the core starts when it is released."""
+        if self.reset_line and not asserted:
+            self.reset()
+        self.reset_line = asserted
+
+    # halting debug (debug.Halting)
+
+    def halt(self, reason: str) -> None:
+        """Halt for the debugger; `reason` is a flag of DFSR."""
+        self.halted = True
+        self.scb.flag("DFSR", reason)
+        self.core.break_soon()
+
+    def debug_state(self) -> int:
+        seen, self._reset_seen = self._reset_seen, False
+        stopped = self.halted or self.fault is not None
+        return 1 << 16 | stopped << 17 | self.asleep << 18 | self.lockup << 19 | (not stopped) << 24 | seen << 25
+
+    def control(self, wanted: int) -> None:
+        """The debugger wrote DHCSR."""
+        if wanted & debug.C_HALT:
+            if not self.halted:
+                self.halt("HALTED")
+        elif wanted & debug.C_STEP and self.halted:
+            self._step()
+        else:
+            self.halted = False
+
+    def _step(self) -> None:
+        if self.fault is not None or self.lockup:
+            return
+        try:
+            self._update()
+            number, _ = self.exceptions.next()
+            if number is not None and not self.debug.value["DHCSR"] & debug.C_MASKINTS:
+                self._enter(number)
+            else:
+                self._handle(self.core.step())
+        except ModelFault as fault:
+            self._stop(fault)
+        self.scb.flag("DFSR", "HALTED")
+
+    def read_core_register(self, number: int) -> int:
+        """Return a register by its DCRSR number (C1.6.3)."""
+        if number < len(_CORE_REGISTERS):
+            return self.core.get(_CORE_REGISTERS[number]) & 0xFFFFFFFF
+        if number == _CFBP:
+            primask, basepri, faultmask = self.exceptions.masks()
+            return (self.core.get(c.CONTROL) & 7) << 24 | faultmask << 16 | basepri << 8 | primask
+        return self.core.get(self._special(number)) & 0xFFFFFFFF
+
+    def write_core_register(self, number: int, value: int) -> None:
+        """Set a register by its DCRSR number."""
+        if number == _CFBP:
+            for i, register in enumerate((c.PRIMASK, c.BASEPRI, c.FAULTMASK, c.CONTROL)):
+                self.core.set(register, value >> 8 * i & 0xFF)
+        elif number < len(_CORE_REGISTERS):
+            register = _CORE_REGISTERS[number]
+            self.core.set(register, value | (1 if register == c.PC else THUMB if register == c.XPSR else 0))
+            self.asleep = False
+        else:
+            self.core.set(self._special(number), value)
+
+    @staticmethod
+    def _special(number: int) -> int:
+        known = {_MSP: c.MSP, _PSP: c.PSP, _FPSCR: c.FPSCR} | {_S0 + i: s for i, s in enumerate(c.S)}
+        if number not in known:
+            raise ModelFault(f"DCRSR selects register {number}, which the core does not have")
+        return known[number]

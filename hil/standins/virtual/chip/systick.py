@@ -1,0 +1,87 @@
+"""SysTick: the 24-bit down counter of Armv7-M (ARM DDI 0403E.e, B3.3), counting virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.nvic import SYSTICK, Nvic
+from hil.standins.virtual.chip.registers import Block, Register
+
+
+class SysTick(Block):
+    """Args:
+        clock: virtual time.
+        nvic: where it pends.
+        reference_divider: the external reference clock is the core clock divided by this.
+    """
+
+    SIZES = (4,)
+    REGISTERS = (
+        Register("CSR", 0x10, "ENABLE:0 TICKINT:1 CLKSOURCE:2 COUNTFLAG:16/r"),
+        Register("RVR", 0x14, "RELOAD:0-23"),
+        Register("CVR", 0x18, "CURRENT:0-31"),
+        Register("CALIB", 0x1C, "TENMS:0-23/r SKEW:30/r NOREF:31/r"),
+    )
+
+    def __init__(self, clock: Clock, nvic: Nvic, reference_divider: int = 8) -> None:
+        super().__init__("SYST", 0xE000E000)
+        self._clock = clock
+        self._nvic = nvic
+        self._divider = reference_divider
+        self._zero_at: int | None = None  # virtual time of the next 1 -> 0
+        self._wrapped = False
+        self.on_schedule: Callable[[], None] = lambda: None
+
+    def reset(self) -> None:
+        super().reset()
+        self._zero_at = None
+        self._wrapped = False
+
+    def _ticks(self, n: int) -> int:
+        """Return the duration of n ticks in picoseconds."""
+        return n * PS_PER_S * (1 if self.value["CSR"] & 4 else self._divider) // self._clock.hz
+
+    def update(self, now: int) -> None:
+        """Let the counter pass through zero as often as it has by `now`."""
+        while self._zero_at is not None and now >= self._zero_at:
+            self._wrapped = True
+            if self.value["CSR"] & 2:
+                self._nvic.pend(SYSTICK)
+            period = self._ticks(self.value["RVR"] + 1)
+            # The flag and the pending bit are single: what was missed is one tick.
+            missed = (now - self._zero_at) // period
+            self._zero_at = self._zero_at + (missed + 1) * period if self.value["RVR"] else None
+
+    def next_event(self) -> int | None:
+        return self._zero_at if self.value["CSR"] & 3 == 3 else None
+
+    def frequency_changed(self) -> None:
+        """Start the running period again at the new clock; silicon would finish it at the new speed."""
+        if self._zero_at is not None:
+            self._restart()
+
+    def _restart(self) -> None:
+        running = self.value["CSR"] & 1 and self.value["RVR"]
+        self._zero_at = self._clock.now + self._ticks(self.value["RVR"] + 1) if running else None
+        self.on_schedule()
+
+    def read_CSR(self, value: int) -> int:
+        self.update(self._clock.now)
+        flag, self._wrapped = self._wrapped, False
+        return value | flag << 16
+
+    def write_CSR(self, old: int, new: int, _acting: int) -> None:
+        self.value["CSR"] = new
+        if (old ^ new) & 5:
+            self._restart()
+
+    def write_CVR(self, _old: int, _new: int, _acting: int) -> None:
+        self._wrapped = False
+        self._restart()
+
+    def read_CVR(self, _value: int) -> int:
+        self.update(self._clock.now)
+        if self._zero_at is None:
+            return 0
+        return (self._zero_at - self._clock.now) // max(1, self._ticks(1)) & 0xFFFFFF

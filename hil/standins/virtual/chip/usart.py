@@ -1,0 +1,288 @@
+"""A USART of STM32H7A3/7B3 in asynchronous mode (RM0455, USART functional description).
+
+Bytes take their time on the line in virtual time: start bit, data bits and stop bits at the programmed baud rate. Both
+directions are worked out when somebody looks or when an event is due, not byte by byte. The other end of the line is taken to
+have the same speed and format: a wrong baud rate is not modelled, nor are parity, break, LIN, smartcard, DMA and flow control.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hil.standins.virtual.chip import usart_registers as u
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Block
+
+FIFO = 16
+_EIGHTHS = (2, 4, 8, 12, 14, 16)  # thresholds of RXFTCFG and TXFTCFG in bytes
+_PRESCALER = (1, 2, 4, 6, 8, 10, 12, 16, 32, 64, 128, 256)
+_STOP_HALF_BITS = (2, 1, 4, 3)
+
+
+class Usart(Block):
+    """Args:
+        name, base: as in the manual.
+        clock: virtual time.
+        kernel_hz: returns the kernel clock's frequency; may raise ModelFault.
+        connected: whether the pins are routed to this USART: (transmit, receive).
+        drive: called with the level of the interrupt line when it changes.
+        send: takes each byte when its stop bit has left.
+    """
+
+    SIZES = (1, 2, 4)
+    REGISTERS = u.REGISTERS
+
+    def __init__(
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        drive: Callable[[bool], None], send: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        super().__init__(name, base)
+        self._clock = clock
+        self._kernel_hz = kernel_hz
+        self._connected = connected
+        self._drive = drive
+        self._send = send
+        self._incoming: deque[int] = deque()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._flags = u.TC
+        self._received: deque[int] = deque()
+        self._queued: deque[int] = deque()
+        self._byte_ps = self._bit_ps = 0
+        self._rx_end = 0  # when the first incoming byte will have been received
+        self._tx_end = 0  # when the byte in the shift register will have left
+        self._shifting: int | None = None
+        self._silence_from: int | None = None  # end of the last received byte, until a time-out or idle line is reported
+        self._idle_from: int | None = None
+
+    def reset(self) -> None:
+        super().reset()
+        self._forget()
+        self._drive(False)
+
+    # the line
+
+    def feed(self, data: bytes) -> None:
+        """Put bytes on the receive line, behind those that are still on their way."""
+        if not data:
+            return
+        if not self._incoming:
+            self._rx_end = max(self._clock.now, self._rx_end) + self._byte_ps
+        self._incoming.extend(data)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that are still on their way to the receiver."""
+        return len(self._incoming)
+
+    def update(self, now: int) -> None:
+        """Bring both directions up to `now`."""
+        if self._incoming and now >= self._rx_end:
+            self._receive_until(now)
+        self._note_silence(now)
+        while self._shifting is not None and now >= self._tx_end:
+            self._shift_out()
+        self._refresh()
+
+    def _receive_until(self, now: int) -> None:
+        control = self.value["CR1"]
+        listening = control & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
+        while self._incoming and now >= self._rx_end:
+            start = self._rx_end - self._byte_ps
+            self._note_silence(start)
+            byte = self._incoming.popleft()
+            if listening:
+                self._take(byte)
+                self._silence_from = self._idle_from = self._rx_end
+            self._rx_end += max(self._byte_ps, 1)
+        self._rx_end -= 0 if self._incoming else max(self._byte_ps, 1)
+
+    def _take(self, byte: int) -> None:
+        # With FIFO: 16 in it and one in RDR (RM0455, USART_ISR.RXFF); the next complete one overruns.
+        room = FIFO + 1 if self.value["CR1"] & u.FIFOEN else 1
+        if len(self._received) < room:
+            self._received.append(byte)
+        elif self.value["CR3"] & u.OVRDIS:
+            self._received[-1] = byte
+        else:
+            self._flags |= u.ORE
+
+    def _note_silence(self, now: int) -> None:
+        if self._silence_from is not None and self.value["CR2"] & u.RTOEN and now >= self._timeout_at():
+            self._flags |= u.RTOF
+            self._silence_from = None
+        if self._idle_from is not None and now >= self._idle_from + self._byte_ps:
+            self._flags |= u.IDLE
+            self._idle_from = None
+
+    def _timeout_at(self) -> int:
+        return (self._silence_from or 0) + self.field("RTOR", "RTO") * self._bit_ps
+
+    def _shift_out(self) -> None:
+        if self._shifting is not None and self._connected()[0]:
+            self._send(self._shifting)
+        self._shifting = None
+        if self._queued:
+            self._shifting = self._queued.popleft()
+            self._tx_end += self._byte_ps
+        else:
+            self._flags |= u.TC
+
+    def next_event(self) -> int | None:
+        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        times = []
+        control, control3 = self.value["CR1"], self.value["CR3"]
+        if self._incoming and control & u.RE:
+            times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._byte_ps)
+        if self._silence_from is not None and control & u.RTOIE and self.value["CR2"] & u.RTOEN:
+            times.append(self._timeout_at())
+        if self._idle_from is not None and control & u.IDLEIE:
+            times.append(self._idle_from + self._byte_ps)
+        if self._shifting is not None:
+            ahead = len(self._queued)
+            if control3 & u.TXFTIE:
+                ahead = min(ahead, max(0, len(self._queued) + self._tx_threshold() - FIFO - 1))
+            elif control & u.TXEIE:
+                ahead = 0
+            times.append(self._tx_end + ahead * self._byte_ps)
+        return min(times, default=None)
+
+    def _bytes_until_interrupt(self) -> int:
+        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        wanted = len(self._incoming)
+        control = self.value["CR1"]
+        if control & u.RXNEIE:
+            return 1
+        if self.value["CR3"] & u.RXFTIE:
+            wanted = min(wanted, max(1, self._rx_threshold() - len(self._received)))
+        if self.value["CR3"] & u.EIE or control & u.RXFFIE:
+            wanted = min(wanted, max(1, FIFO + 1 - len(self._received)))
+        return wanted
+
+    # flags and the interrupt
+
+    def _rx_threshold(self) -> int:
+        return _EIGHTHS[min(self.field("CR3", "RXFTCFG"), 5)]
+
+    def _tx_threshold(self) -> int:
+        return _EIGHTHS[min(self.field("CR3", "TXFTCFG"), 5)]
+
+    def _status(self) -> int:
+        control = self.value["CR1"]
+        flags = self._flags
+        depth = FIFO if control & u.FIFOEN else 1
+        flags |= u.RXNE if self._received else 0
+        flags |= u.TXE if len(self._queued) < depth else 0
+        if control & u.UE:
+            flags |= (u.TEACK if control & u.TE else 0) | (u.REACK if control & u.RE else 0)
+        if control & u.FIFOEN:
+            flags |= 0 if self._queued else u.TXFE
+            flags |= u.RXFF if len(self._received) > FIFO else 0
+            flags |= u.RXFT if len(self._received) >= self._rx_threshold() else 0
+            flags |= u.TXFT if FIFO - len(self._queued) >= self._tx_threshold() else 0
+        if self._incoming and self._clock.now >= self._rx_end - self._byte_ps:
+            flags |= u.BUSY
+        return flags
+
+    def _refresh(self) -> None:
+        control, control3, flags = self.value["CR1"], self.value["CR3"], self._status()
+        asking = (
+            flags & u.IDLE and control & u.IDLEIE
+            or flags & (u.RXNE | u.ORE) and control & u.RXNEIE
+            or flags & u.TC and control & u.TCIE
+            or flags & u.TXE and control & u.TXEIE
+            or flags & u.RTOF and control & u.RTOIE
+            or flags & u.TXFE and control & u.TXFEIE
+            or flags & u.RXFF and control & u.RXFFIE
+            or flags & u.RXFT and control3 & u.RXFTIE
+            or flags & u.TXFT and control3 & u.TXFTIE
+            or flags & (u.ORE | u.FE | u.NE) and control3 & u.EIE
+        )
+        self._drive(bool(asking) and bool(control & u.UE))
+
+    # registers
+
+    def write_CR1(self, old: int, new: int, _acting: int) -> None:
+        if old & u.UE and new & u.UE and (old ^ new) & u.ONLY_WHEN_DISABLED:
+            raise ModelFault(f"{self.name}_CR1: FIFOEN, M or OVER8 changes while the USART is enabled")
+        self.value["CR1"] = new
+        if new & u.UE and not old & u.UE:
+            self._set_speed()
+        if old & u.UE and not new & u.UE:
+            self._flags = u.TC
+            self._received.clear()
+            self._queued.clear()
+            self._shifting = self._silence_from = self._idle_from = None
+        self._refresh()
+
+    def _set_speed(self) -> None:
+        divider = self.value["BRR"]
+        over8 = self.value["CR1"] & u.OVER8
+        if over8:
+            divider = divider & 0xFFF0 | (divider & 7) << 1
+        if divider < 16:
+            raise ModelFault(f"{self.name}_BRR is 0x{self.value['BRR']:X} when UE is set; the divider must be at least 16")
+        clock = self._kernel_hz() // _PRESCALER[min(self.field("PRESC", "PRESCALER"), 11)] * (2 if over8 else 1)
+        self._bit_ps = divider * PS_PER_S // clock
+        data_bits = {0: 8, 1: 9, 2: 7}.get(self.field("CR1", "M1") << 1 | self.field("CR1", "M0"), 8)
+        half_bits = 2 * (1 + data_bits) + _STOP_HALF_BITS[self.field("CR2", "STOP")]
+        self._byte_ps = half_bits * self._bit_ps // 2
+        if self._incoming:
+            self._rx_end = self._clock.now + self._byte_ps
+
+    def _only_disabled(self, register: str, old: int, new: int, mask: int) -> None:
+        if self.value["CR1"] & u.UE and (old ^ new) & mask:
+            raise ModelFault(f"{self.name}_{register} changes while the USART is enabled; clear UE first")
+        self.value[register] = new
+
+    def write_BRR(self, old: int, new: int, _acting: int) -> None:
+        self._only_disabled("BRR", old, new, 0xFFFF)
+
+    def write_PRESC(self, old: int, new: int, _acting: int) -> None:
+        self._only_disabled("PRESC", old, new, 0xF)
+
+    def write_CR2(self, old: int, new: int, _acting: int) -> None:
+        self._only_disabled("CR2", old, new, 0x3000)
+        self._refresh()
+
+    def write_CR3(self, _old: int, new: int, _acting: int) -> None:
+        self.value["CR3"] = new
+        self._refresh()
+
+    def write_ICR(self, _old: int, _new: int, acting: int) -> None:
+        self.update(self._clock.now)
+        self._flags &= ~(acting & (u.PE | u.FE | u.NE | u.ORE | u.IDLE | u.TC | u.RTOF))
+        self._refresh()
+
+    def write_RQR(self, _old: int, _new: int, acting: int) -> None:
+        if acting & 8:
+            self._received.clear()
+        if acting & 16:
+            self._queued.clear()
+        self._refresh()
+
+    def read_ISR(self, _value: int) -> int:
+        self.update(self._clock.now)
+        return self._status()
+
+    def read_RDR(self, _value: int) -> int:
+        self.update(self._clock.now)
+        byte = self._received.popleft() if self._received else 0
+        self._refresh()
+        return byte
+
+    def write_TDR(self, _old: int, _new: int, acting: int) -> None:
+        now = self._clock.now
+        self.update(now)
+        if self.value["CR1"] & (u.UE | u.TE) != u.UE | u.TE:
+            raise ModelFault(f"{self.name}_TDR is written while the transmitter is off")
+        self._flags &= ~u.TC
+        if self._shifting is None:
+            self._shifting = acting & 0xFF
+            self._tx_end = now + self._byte_ps
+        elif len(self._queued) < (FIFO if self.value["CR1"] & u.FIFOEN else 1):
+            self._queued.append(acting & 0xFF)
+        self._refresh()

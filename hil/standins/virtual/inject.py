@@ -1,0 +1,97 @@
+"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, sudden ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hil.errors import RigError
+from hil.standins.virtual.chip.machine import Machine
+
+FORMS = {
+    "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",
+    "uart_tx_drop": "N", "uart_tx_dup": "N", "uart_tx_flip": "N:BIT", "uart_tx_delay": "N:SECONDS",
+    "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "exit_after": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One fault: its kind and arguments (see FORMS); bytes are counted from 1."""
+
+    kind: str
+    arguments: tuple[float, ...]
+
+
+def parse_injection(text: str) -> Injection:
+    """Read `kind:argument:...`; raises RigError when it does not fit FORMS."""
+    kind, *rest = text.split(":")
+    if kind not in FORMS or len(rest) != len(FORMS[kind].split(":")):
+        known = ", ".join(f"{name}:{form}" for name, form in FORMS.items())
+        raise RigError(f"--inject {text} is not one of {known}")
+    try:
+        seconds = kind.endswith("_delay")
+        numbers = tuple(float(r) if seconds and i == 1 else int(r, 0) for i, r in enumerate(rest))
+    except ValueError as error:
+        raise RigError(f"--inject {text}: {error}; write {kind}:{FORMS[kind]} with numbers") from error
+    if any(n < 0 for n in numbers) or (kind.endswith("_flip") and not numbers[1] <= 7):
+        raise RigError(f"--inject {text}: numbers are not negative and BIT is 0 to 7")
+    return Injection(kind, numbers)
+
+
+@dataclass
+class LineFaults:
+    """The faults of one direction of the serial line.
+
+    Args:
+        injections: those of this direction.
+        prefix: `uart_rx` (towards the chip) or `uart_tx`.
+    """
+
+    injections: list[Injection]
+    prefix: str
+    _seen: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._by_byte = {int(i.arguments[0]): i for i in self.injections if i.kind.startswith(self.prefix)}
+
+    def apply(self, data: bytes) -> list[bytes | float]:
+        """Return what becomes of `data`: byte strings, and between them seconds by which all that follows is late."""
+        if not self._by_byte:
+            return [data]
+        out: list[bytes | float] = []
+        for byte in data:
+            self._seen += 1
+            out.extend(self._one(byte, self._by_byte.get(self._seen)))
+        return out
+
+    def _one(self, byte: int, injection: Injection | None) -> list[bytes | float]:
+        kind = injection.kind.removeprefix(self.prefix) if injection else ""
+        if injection is None:
+            return [bytes([byte])]
+        if kind == "_drop":
+            return []
+        if kind == "_dup":
+            return [bytes([byte, byte])]
+        if kind == "_flip":
+            return [bytes([byte ^ 1 << int(injection.arguments[1])])]
+        return [float(injection.arguments[1]), bytes([byte])]
+
+
+def schedule(machine: Machine, injections: list[Injection], log: Callable[[str], None]) -> None:
+    """Put the faults that come at an instruction count into the machine's calendar."""
+    for injection in injections:
+        if injection.kind == "ram_flip":
+            address, bit, after = (int(a) for a in injection.arguments)
+            machine.at_count.append((after, lambda a=address, b=bit: _flip(machine, a, b, log)))
+        elif injection.kind == "exit_after":
+            machine.at_count.append((int(injection.arguments[0]), lambda: os.kill(os.getpid(), signal.SIGKILL)))
+    machine.at_count.sort(key=lambda entry: entry[0])
+
+
+def _flip(machine: Machine, address: int, bit: int, log: Callable[[str], None]) -> None:
+    old = machine.core.peek(address, 1)[0]
+    machine.core.poke(address, bytes([old ^ 1 << bit]))
+    log(f"injected: bit {bit} of the byte at 0x{address:08X} flipped")

@@ -1,0 +1,81 @@
+"""The thread that runs the chip, and the doors through which the bench's other threads reach it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from hil.standins.virtual.chip.machine import Machine, Pace
+
+_POLL_S = 0.0001  # how long the runner steps aside for a thread that waits for the chip
+_IDLE_S = 0.5
+
+
+class Runner:
+    """Runs a machine flat out while it has work, and sleeps while it has none.
+
+    Args:
+        machine: the chip; only whoever is inside `paused()` or on the runner's thread may touch it.
+        before_slice: called on the runner's thread before each slice.
+        after_slice: called behind each slice.
+    """
+
+    def __init__(
+        self, machine: Machine, before_slice: Callable[[], None] = lambda: None,
+        after_slice: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._machine = machine
+        self._before, self._after = before_slice, after_slice
+        self._chip = threading.RLock()
+        self._waiting: deque[None] = deque()  # one entry per thread that wants the chip; deque operations are atomic
+        self._news = threading.Event()
+        self._closing = False
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="chip", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closing = True
+        self.notify()
+        self._thread.join()
+
+    def notify(self) -> None:
+        """Something has happened outside that the chip should see soon. From any thread."""
+        self._news.set()
+        self._machine.core.break_soon()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[Machine]:
+        """Hold the chip between two slices. From any thread."""
+        self._waiting.append(None)
+        self._machine.core.break_soon()
+        self._chip.acquire()
+        self._waiting.pop()
+        try:
+            yield self._machine
+        finally:
+            self._chip.release()
+            self._news.set()
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                if self._waiting:
+                    time.sleep(_POLL_S)
+                    continue
+                self._news.clear()
+                with self._chip:
+                    self._before()
+                    pace = self._machine.advance()
+                    self._after()
+                if pace is Pace.WAIT:
+                    self._news.wait(_IDLE_S)
+        except BaseException as error:  # noqa: BLE001  (the bench reports it and ends; the thread must not die unseen)
+            self.error = error
+            raise

@@ -1,0 +1,93 @@
+"""The serial port of the bench: a pseudo-terminal whose other end is the chip's USART."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import tty
+from collections import deque
+from collections.abc import Callable
+
+_CHUNK = 4096
+_HELD_BYTES = 1 << 20  # what waits for a host that does not read; a real adapter drops far earlier
+
+
+class SerialPort:
+    """Args:
+        on_data: called on the port's thread when bytes from the host have been put into `received`.
+        log: receives one line about bytes that had to be dropped.
+
+    Attributes:
+        path: the device to open.
+        received: byte strings from the host, oldest first; the chip's thread takes them.
+    """
+
+    def __init__(self, on_data: Callable[[], None], log: Callable[[str], None]) -> None:
+        self._on_data = on_data
+        self._log = log
+        self._master, self._slave = os.openpty()  # the slave stays open, so that a client may come and go
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.path = os.ttyname(self._slave)
+        self.received: deque[bytes] = deque()
+        self._to_host: deque[bytes] = deque()
+        self._held = 0
+        self._wake_read, self._wake_write = os.pipe()
+        self._room = threading.Event()
+        self._room.set()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="serial", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes to the host; from any thread, never waits."""
+        if self._held > _HELD_BYTES:
+            self._log(f"serial port: {len(data)} bytes dropped, the host does not read")
+            return
+        self._held += len(data)
+        self._to_host.append(data)
+        self._wake()
+
+    def accept_more(self, more: bool) -> None:
+        """Read on from the host, or leave its bytes in the terminal for now."""
+        if more != self._room.is_set():
+            (self._room.set if more else self._room.clear)()
+            self._wake()
+
+    def close(self) -> None:
+        """Hang up: a client sees its device vanish."""
+        if not self._closing:
+            self._closing = True
+            self._wake()
+            if threading.current_thread() is not self._thread:
+                self._thread.join()
+
+    def _wake(self) -> None:
+        os.write(self._wake_write, b"\0")
+
+    def _run(self) -> None:
+        pending = b""
+        while not self._closing:
+            if not pending and self._to_host:
+                pending = self._to_host.popleft()
+            wanted = [self._wake_read] + ([self._master] if self._room.is_set() else [])
+            readable, writable, _ = select.select(wanted, [self._master] if pending else [], [])
+            if self._wake_read in readable:
+                os.read(self._wake_read, _CHUNK)
+            if self._master in readable:
+                self._take()
+            if writable:
+                sent = os.write(self._master, pending)
+                self._held -= sent
+                pending = pending[sent:]
+        os.close(self._master)
+        os.close(self._slave)
+
+    def _take(self) -> None:
+        data = os.read(self._master, _CHUNK)
+        if data:
+            self.received.append(data)
+            self._on_data()
