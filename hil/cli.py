@@ -21,7 +21,9 @@ def main(argv: list[str] | None = None) -> int:
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
     report = commands.add_parser("report", help="render the report of a recorded run again")
-    report.add_argument("run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)")
+    report.add_argument(
+        "run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)"
+    )
     options, rest = parser.parse_known_args(argv)
     if rest and options.command != "bench-server":
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
@@ -38,7 +40,9 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
     if options.command == "boards":
         for name in boards.names():
             board = boards.load(name)
-            print(f"{name:14} {board.title:20} {board.core:14} {board.clock_hz / 1e6:5.0f} MHz  stand-in: {board.stand_in}")
+            print(
+                f"{name:14} {board.title:20} {board.core:14} {board.clock_hz / 1e6:5.0f} MHz  stand-in: {board.stand_in}"
+            )
         return 0
     if options.command == "bench-server":
         from hil.standins.virtual.__main__ import main as bench_server

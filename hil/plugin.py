@@ -26,11 +26,36 @@ VERDICT = "trainrig_verdict"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the rig's options."""
     group = parser.getgroup("trainrig", "hardware-in-the-loop training rig")
-    group.addoption("--board", action="append", default=[], metavar="NAME", help="board to run the bench tests on (repeatable; `all` for the catalogue)")
-    group.addoption("--reality", choices=REALITIES, default="auto", help="attached board or stand-in (default: auto: what rig.toml names, else the board's stand-in)")
-    group.addoption("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
-    group.addoption("--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image")
-    group.addoption("--report-dir", type=Path, default=Path("reports"), metavar="DIR", help="where runs are recorded (default: reports)")
+    group.addoption(
+        "--board",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="board to run the bench tests on (repeatable; `all` for the catalogue)",
+    )
+    group.addoption(
+        "--reality",
+        choices=REALITIES,
+        default="auto",
+        help="attached board or stand-in (default: auto: what rig.toml names, else the board's stand-in)",
+    )
+    group.addoption(
+        "--rig",
+        type=Path,
+        default=Path("rig.toml"),
+        metavar="FILE",
+        help="description of the bench (default: rig.toml)",
+    )
+    group.addoption(
+        "--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image"
+    )
+    group.addoption(
+        "--report-dir",
+        type=Path,
+        default=Path("reports"),
+        metavar="DIR",
+        help="where runs are recorded (default: reports)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +91,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
     if "board" in metafunc.fixturenames:
-        metafunc.parametrize("board", metafunc.config.getoption("board") or [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))])
+        metafunc.parametrize(
+            "board",
+            metafunc.config.getoption("board")
+            or [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))],
+        )
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +114,9 @@ def run_record(request: pytest.FixtureRequest) -> RunWriter:
 
 
 @pytest.fixture
-def trial(request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, record_property: Callable[[str, object], None]) -> Callable[..., Outcome]:
+def trial(
+    request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, record_property: Callable[[str, object], None]
+) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
     def run(spec: TrialSpec) -> Outcome:
@@ -93,7 +124,12 @@ def trial(request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, r
         outcome = run_trial(spec, bench, request.config.getoption("reality"), folder, request.config.getoption("elf"))
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder)
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
-        for name, value in (("verdict", outcome.verdict), ("reality", outcome.reality), ("reason", outcome.reason), ("steps_compared", len(outcome.steps))):
+        for name, value in (
+            ("verdict", outcome.verdict),
+            ("reality", outcome.reality),
+            ("reason", outcome.reason),
+            ("steps_compared", len(outcome.steps)),
+        ):
             record_property(name, value)
         if outcome.verdict == "blocked":
             pytest.fail(f"blocked at stage {outcome.stage!r}: {outcome.reason}", pytrace=False)
@@ -102,7 +138,9 @@ def trial(request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, r
     return run
 
 
-def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+def pytest_report_teststatus(
+    report: pytest.TestReport, config: pytest.Config
+) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
     """Show a blocked trial as blocked, not as failed."""
     if report.when == "call" and report.failed and ("verdict", "blocked") in report.user_properties:
         return "blocked", "B", ("BLOCKED", {"yellow": True})

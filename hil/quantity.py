@@ -1,17 +1,64 @@
-"""The words for where a figure comes from."""
+"""A figure with its unit, its uncertainty and the word for where it comes from."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
+
+from hil.errors import RigError
 
 
 class Provenance(str, Enum):
     """How a figure was had. The four are different words on purpose.
 
-    measured: read from silicon or from an instrument. counted: events or bytes counted exactly, on whatever ran. modelled: a count turned into another quantity by a model. analytic: worked out on paper.
+    - measured: read from silicon or from an instrument;
+    - counted: events or bytes counted exactly, on whatever ran;
+    - modelled: a count turned into another quantity by a model;
+    - analytic: worked out on paper.
     """
 
     MEASURED = "measured"
     COUNTED = "counted"
     MODELLED = "modelled"
     ANALYTIC = "analytic"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One figure.
+
+    Attributes:
+        value: in `unit`.
+        unit: symbol of the unit, `1` for a plain fraction or count.
+        provenance: a `Provenance` or its word.
+        uncertainty: standard uncertainty in `unit` (GUM, JCGM 100:2008, section 2.3.1), None where none was evaluated.
+        note: what the reader must know beside it.
+
+    Raises:
+        RigError: the provenance is none of the four words.
+    """
+
+    value: int | float
+    unit: str
+    provenance: Provenance
+    uncertainty: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        known = [word.value for word in Provenance]
+        if self.provenance not in known:
+            raise RigError(
+                f"a figure in {self.unit} has the provenance {self.provenance!r}: use one of {', '.join(known)}."
+            )
+        object.__setattr__(self, "provenance", Provenance(self.provenance))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON takes them."""
+        return {
+            "value": self.value,
+            "unit": self.unit,
+            "provenance": self.provenance.value,
+            "uncertainty": self.uncertainty,
+            "note": self.note,
+        }

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil.data import batches
+from hil.link.session import Session
 from hil.reference.methods import method
 from hil.rig import Bench, take
-from hil.link.session import Session
 from hil.targets import open_target
 from hil.trial import TrialSpec
 from hil.trial.device import Device, fresh_nonce
@@ -51,7 +51,12 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
     started = time.perf_counter()
     for _ in range(STEPS):
         reference.step(*_batch(prepared, next(order)))
-    yield Row("reference steps", STEPS / (time.perf_counter() - started), "steps/s", f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy")
+    yield Row(
+        "reference steps",
+        STEPS / (time.perf_counter() - started),
+        "steps/s",
+        f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy",
+    )
 
 
 def _batch(prepared: Prepared, chosen):  # type: ignore[no-untyped-def]
@@ -59,14 +64,22 @@ def _batch(prepared: Prepared, chosen):  # type: ignore[no-untyped-def]
 
 
 def _board(prepared: Prepared) -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder, take(prepared.board, Bench(), "auto", prepared.image, Path(folder) / "bench.log") as taken:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        take(prepared.board, Bench(), "auto", prepared.image, Path(folder) / "bench.log") as taken,
+    ):
         started = time.perf_counter()
         target = open_target(prepared.board, taken.endpoints)
         try:
             target.flash(prepared.image)
             session = Session(target.port, fresh_nonce(), taken.alive)
             device = Device(session, prepared.board, prepared.image)
-            yield Row("connect, flash, greet", time.perf_counter() - started, "s", f"{prepared.board.name}, {taken.endpoints.reality}")
+            yield Row(
+                "connect, flash, greet",
+                time.perf_counter() - started,
+                "s",
+                f"{prepared.board.name}, {taken.endpoints.reality}",
+            )
             yield from _link(prepared, device)
             yield from _training(prepared, device)
         finally:
@@ -80,11 +93,18 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
         device.echo(data)
     echo = 2 * ECHO_BYTES * ECHOES / (time.perf_counter() - started)
     line = prepared.board.baud / 10
-    yield Row("link, echo both ways", echo, "bytes/s (wall)", f"one frame at a time; line rate {line:,.0f} bytes/s each way")
+    yield Row(
+        "link, echo both ways", echo, "bytes/s (wall)", f"one frame at a time; line rate {line:,.0f} bytes/s each way"
+    )
     started = time.perf_counter()
     device.load(prepared.blob)
     sent = len(prepared.blob) / (time.perf_counter() - started)
-    yield Row("link, network upload", sent, "bytes/s (wall)", f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)")
+    yield Row(
+        "link, network upload",
+        sent,
+        "bytes/s (wall)",
+        f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)",
+    )
 
 
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
@@ -95,6 +115,21 @@ def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
         device.samples(*_batch(prepared, next(order)))
         cycles += device.step(step, prepared.spec.batch)["cycles_total"]
     wall = time.perf_counter() - started
-    yield Row("board steps", STEPS / wall, "steps/s (wall)", f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed")
-    yield Row("cycles a step", cycles / STEPS, "cycles", "counter of the board; on the virtual board one an instruction (modelled)")
-    yield Row("instructions in steps", cycles / wall, "instructions/s", "with counting on, link included; virtual board: counted")
+    yield Row(
+        "board steps",
+        STEPS / wall,
+        "steps/s (wall)",
+        f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed",
+    )
+    yield Row(
+        "cycles a step",
+        cycles / STEPS,
+        "cycles",
+        "counter of the board; on the virtual board one an instruction (modelled)",
+    )
+    yield Row(
+        "instructions in steps",
+        cycles / wall,
+        "instructions/s",
+        "with counting on, link included; virtual board: counted",
+    )

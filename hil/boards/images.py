@@ -62,7 +62,11 @@ class Image:
 
     def function_at(self, address: int) -> str:
         """Return `name+offset` of the function that holds `address`, or the address itself."""
-        before = [(value, name) for name, value in self.symbols.items() if value <= (address & ~1) and not name.startswith("$")]
+        before = [
+            (value, name)
+            for name, value in self.symbols.items()
+            if value <= (address & ~1) and not name.startswith("$")
+        ]
         if not before:
             return f"0x{address:08X}"
         value, name = max(before)
@@ -80,7 +84,9 @@ def image_of(board: str, elf: Path | None = None) -> Image:
     folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     manifest_path = folder / "MANIFEST.toml"
     if not manifest_path.is_file():
-        raise RigError(f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout.")
+        raise RigError(
+            f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
+        )
     manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
     if board not in manifest:
         raise RigError(f"{manifest_path} lists no image for {board}: run `make -C firmware prebuilt`.")

@@ -41,7 +41,10 @@ def load(name: str) -> DataSet:
     if name not in FOLDERS:
         raise RigError(f"there is no data set {name!r}: {close_matches(name, FOLDERS)}")
     folder = FOLDERS[name]
-    arrays = [read_idx(folder / f"{part}-ubyte.gz") for part in ("train-images-idx3", "train-labels-idx1", "test-images-idx3", "test-labels-idx1")]
+    arrays = [
+        read_idx(folder / f"{part}-ubyte.gz")
+        for part in ("train-images-idx3", "train-labels-idx1", "test-images-idx3", "test-labels-idx1")
+    ]
     for images, labels in (arrays[:2], arrays[2:]):
         if len(images) != len(labels):
             raise RigError(f"{folder} holds {len(images)} images and {len(labels)} labels: fetch the set again.")
@@ -58,7 +61,9 @@ def batches(data: DataSet, batch: int, seed: int) -> Iterator[np.ndarray]:
     """
     n = len(data.train_images)
     if batch > n:
-        raise RigError(f"a batch of {batch} is larger than the {n} training images of {data.name}: choose a smaller batch.")
+        raise RigError(
+            f"a batch of {batch} is larger than the {n} training images of {data.name}: choose a smaller batch."
+        )
     epoch = 0
     while True:
         order = np.random.Generator(np.random.PCG64([seed, epoch])).permutation(n)

@@ -8,7 +8,15 @@ from pathlib import Path
 from hil.link.messages import Description, Fields, description, fixed_size
 
 HEADER = "firmware/agent/messages.h"
-C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "f32": "float"}
+C_TYPES = {
+    "u8": "uint8_t",
+    "u16": "uint16_t",
+    "u32": "uint32_t",
+    "i8": "int8_t",
+    "i16": "int16_t",
+    "i32": "int32_t",
+    "f32": "float",
+}
 
 
 def header(messages: Description) -> str:
@@ -63,7 +71,12 @@ def _member(field: str, kind: str) -> str:
 
 
 def _enumeration(name: str, prefix: str, members: dict[str, int]) -> list[str]:
-    return [f"enum {name} {{", *(f"    {prefix}_{member.upper()} = {value}," for member, value in members.items()), "};", ""]
+    return [
+        f"enum {name} {{",
+        *(f"    {prefix}_{member.upper()} = {value}," for member, value in members.items()),
+        "};",
+        "",
+    ]
 
 
 def main(argv: list[str]) -> int:

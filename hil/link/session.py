@@ -12,18 +12,26 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, Description, MessageError, decode, description, encode
 
-REPEAT_AFTER_S = 0.3   # wall time without an answer after which a frame is sent again
-POLL_AFTER_S = 1.0     # after the agent has said that it works on the request
-SILENCE_S = 8.0        # wall time without any good frame after which the agent counts as gone
+REPEAT_AFTER_S = 0.3  # wall time without an answer after which a frame is sent again
+POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
+SILENCE_S = 8.0  # wall time without any good frame after which the agent counts as gone
 
 
 class Port(Protocol):
     """A serial port, as pyserial gives it."""
 
-    def write(self, data: bytes) -> int | None: ...
-    def read(self, size: int) -> bytes: ...
+    def write(self, data: bytes) -> int | None:
+        """Send bytes."""
+        ...
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none after the time-out."""
+        ...
+
     @property
-    def in_waiting(self) -> int: ...
+    def in_waiting(self) -> int:
+        """Return how many bytes have come."""
+        ...
 
 
 class Refused(RigError):
@@ -88,7 +96,7 @@ class Session:
             raise Blocked(
                 "link",
                 f"the agent speaks protocol {refusal.a}, this trainrig speaks {self._messages.protocol}: flash the firmware that "
-                "belongs to this version (`--reflash`).",
+                "belongs to this version.",
             ) from refusal
         self._window = reply["rx_window"]
         return reply
@@ -118,7 +126,10 @@ class Session:
                     repeat_at = 0.0
             now = time.monotonic()
             if now - started > deadline_s or (not taken and now - self._last_good > SILENCE_S):
-                raise Blocked("link", f"the agent did not answer {name!r} within {now - started:.1f} s: check the serial port and the board.")
+                raise Blocked(
+                    "link",
+                    f"the agent did not answer {name!r} within {now - started:.1f} s: check the serial port and the board.",
+                )
             if now >= repeat_at:
                 self._transmit(sent, again=True)
                 repeat_at = now + (POLL_AFTER_S if taken else REPEAT_AFTER_S)
@@ -148,10 +159,15 @@ class Session:
                     repeat_at = time.monotonic() + REPEAT_AFTER_S
                 elif frame.type == self._controls_id("nak"):
                     self.counters.naks += 1
-                    repeat_at = min(repeat_at, time.monotonic() + 0.02)   # let the rest of the damaged window pass by first
+                    repeat_at = min(
+                        repeat_at, time.monotonic() + 0.02
+                    )  # let the rest of the damaged window pass by first
             now = time.monotonic()
             if now - self._last_good > SILENCE_S:
-                raise Blocked("link", f"the agent fell silent for {SILENCE_S:.0f} s in the middle of {name!r}: check the serial port and the board.")
+                raise Blocked(
+                    "link",
+                    f"the agent fell silent for {SILENCE_S:.0f} s in the middle of {name!r}: check the serial port and the board.",
+                )
             if flying and now >= repeat_at:
                 for sent in flying:
                     self._transmit(sent, again=True)
@@ -186,7 +202,11 @@ class Session:
             self._alive()
             return []
         self.counters.bytes_received += len(data)
-        frames = [frame for frame in self._reader.feed(data) if frame.session == self._nonce & 0xFF or self._controls_id("fault") == frame.type]
+        frames = [
+            frame
+            for frame in self._reader.feed(data)
+            if frame.session == self._nonce & 0xFF or self._controls_id("fault") == frame.type
+        ]
         self.counters.damaged = self._reader.damaged
         for frame in frames:
             self._last_good = time.monotonic()
@@ -202,7 +222,10 @@ class Session:
             return action()
         except OSError as error:
             self._alive()
-            raise Blocked("link", f"the serial port is gone ({error}): plug the board in again and look at its cable and its power.") from error
+            raise Blocked(
+                "link",
+                f"the serial port is gone ({error}): plug the board in again and look at its cable and its power.",
+            ) from error
 
     def _is_reply(self, frame: Frame, sent: _Sent) -> bool:
         wanted = self._messages.requests[sent.name].id | REPLY_BIT
@@ -212,10 +235,15 @@ class Session:
         try:
             if frame.type == self._controls_id("error"):
                 error = decode(self._controls[frame.type].fields, frame.body)
-                raise Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
+                raise Refused(
+                    name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"]
+                )
             return decode(self._messages.requests[name].reply, frame.body)
         except MessageError as error:
-            raise Blocked("link", f"the agent's reply to {name!r} does not fit the protocol ({error}): flash the firmware of this version.") from error
+            raise Blocked(
+                "link",
+                f"the agent's reply to {name!r} does not fit the protocol ({error}): flash the firmware of this version.",
+            ) from error
 
     def _expects_after(self, frame: Frame, sent: _Sent) -> bool:
         """Whether an ack or nak says that `sent` has been taken (sequence numbers wrap at 2^16)."""

@@ -1,7 +1,8 @@
 """SRAM watermarks: static bytes, arena peak and stack peak, said by the agent and read back through the probe.
 
-Arena and stack are painted with a known word before training; a peak is the distance from the start of use to the last word that lost its paint (the stack grows downwards).
-A word that was used and happens to hold the paint again makes a peak too small; that needs 32 equal bits at the very edge.
+Arena and stack are painted with a known word before training; a peak is the distance from the start of use to the
+last word that lost its paint (the stack grows downwards).
+A byte that was used and happens to hold its paint again, at the very edge, makes a peak too small by what is equal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 
 from hil.boards import Image
 
-PAINT = 0xA5A5A5A5  # firmware/agent/memory.h, firmware/net/engine.h
+ARENA_PAINT = 0xA5C3965A.to_bytes(4, "little")  # firmware/net/engine.c
+STACK_PAINT = 0xC5C5C5C5.to_bytes(4, "little")  # firmware/agent/memory.c
 
 
 @dataclass(frozen=True)
@@ -38,16 +40,17 @@ def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks
         image: the ELF file that runs.
     """
     at = image.symbols
-    arena = _painted(read, at["__arena_start"], at["__arena_end"])
-    stack = _painted(read, at["__stack_bottom"], at["__stack_top"])
-    used = np.flatnonzero(~arena)
-    deepest = np.flatnonzero(~stack)
+    arena = _painted(read, at["__arena_start"], at["__arena_end"], ARENA_PAINT)
+    stack = _painted(read, at["__stack_bottom"], at["__stack_top"], STACK_PAINT)
+    used, deepest = np.flatnonzero(~arena), np.flatnonzero(~stack)
     return Watermarks(
         static=at["__static_end"] - at["__static_start"],
-        arena_peak=int(4 * (used[-1] + 1)) if used.size else 0,
-        stack_peak=int(4 * (stack.size - deepest[0])) if deepest.size else 0,
+        arena_peak=int(used[-1] + 1) if used.size else 0,
+        stack_peak=int(stack.size - deepest[0] // 4 * 4) if deepest.size else 0,
     )
 
 
-def _painted(read: Callable[[int, int], bytes], start: int, end: int) -> np.ndarray:
-    return np.frombuffer(read(start, (end - start) & ~3), dtype="<u4") == PAINT
+def _painted(read: Callable[[int, int], bytes], start: int, end: int, paint: bytes) -> np.ndarray:
+    """Say of every byte whether it still has its paint."""
+    memory = np.frombuffer(read(start, (end - start) & ~3), np.uint8)
+    return memory == np.resize(np.frombuffer(paint, np.uint8), memory.size)

@@ -9,7 +9,8 @@ from hil.network.plan import weight_count
 def training_bytes(network: Network, partition: int, batch: int) -> int:
     """Return the bytes of training memory by equation (15); C = 0 gives (13), C = L gives (14).
 
-    A relu works in place and counts nothing; every other layer has an activation, those with weights also an int32 accumulator; everything stays allocated, as the paper assumes.
+    A relu works in place and counts nothing; every other layer has an activation, those with weights also an int32
+    accumulator; everything stays allocated, as the paper assumes.
 
     Args:
         network: the graph.
@@ -22,12 +23,12 @@ def training_bytes(network: Network, partition: int, batch: int) -> int:
         if layer.op is Op.RELU:
             continue
         weights = weight_count(layer)
-        total += weights + batch * layer.out_size                  # theta int8, a int8
+        total += weights + batch * layer.out_size  # theta int8, a int8
         if weights:
-            total += 4 * batch * layer.out_size                    # a int32
+            total += 4 * batch * layer.out_size  # a int32
         if index >= first_bp:
-            total += batch * layer.out_size                        # e int8
-            total += 5 * weights                                   # g int8, g int32
+            total += batch * layer.out_size  # e int8
+            total += 5 * weights  # g int8, g int32
             if weights and index > first_bp:
-                total += 4 * batch * layer.in_size                 # e int32 of the layer before
+                total += 4 * batch * layer.in_size  # e int32 of the layer before
     return total

@@ -28,7 +28,11 @@ class NetworkError(RigError):
 
 def blob_size(network: Network) -> int:
     """Return the bytes of the network's file."""
-    return HEADER.size + RECORD.size * len(network.layers) + sum((layer.weights.size + 3) & ~3 for layer in network.trained if layer.weights is not None)
+    return (
+        HEADER.size
+        + RECORD.size * len(network.layers)
+        + sum((layer.weights.size + 3) & ~3 for layer in network.trained if layer.weights is not None)
+    )
 
 
 def placed(network: Network) -> Network:
@@ -50,7 +54,17 @@ def encode(network: Network) -> bytes:
         assert layer.weights is not None
         data = layer.weights.astype(np.int8).tobytes()
         body += data + bytes(-len(data) % 4)
-    header = HEADER.pack(MAGIC, VERSION, len(network.layers), HEADER.size + len(body), 0, *network.in_shape, network.classes, network.input_exp, bytes(7))
+    header = HEADER.pack(
+        MAGIC,
+        VERSION,
+        len(network.layers),
+        HEADER.size + len(body),
+        0,
+        *network.in_shape,
+        network.classes,
+        network.input_exp,
+        bytes(7),
+    )
     digest = xxhash.xxh32_intdigest(header[DIGEST_FROM:] + body)
     return header[:12] + struct.pack("<I", digest) + header[DIGEST_FROM:] + body
 
@@ -58,7 +72,17 @@ def encode(network: Network) -> bytes:
 def _record(layer: Layer) -> bytes:
     count = 0 if layer.weights is None else layer.weights.size
     return RECORD.pack(
-        layer.op, *layer.kernel, layer.stride, layer.pad, layer.weight_exp, 0, *layer.in_shape, *layer.out_shape, layer.weight_offset, count, 0
+        layer.op,
+        *layer.kernel,
+        layer.stride,
+        layer.pad,
+        layer.weight_exp,
+        0,
+        *layer.in_shape,
+        *layer.out_shape,
+        layer.weight_offset,
+        count,
+        0,
     )
 
 
@@ -69,21 +93,29 @@ def decode(blob: bytes) -> Network:
         NetworkError: any of the refusals of docs/network.md.
     """
     if len(blob) < HEADER.size:
-        raise NetworkError(f"the network file ends after {len(blob)} bytes, inside its header of {HEADER.size}: fetch the file again.")
+        raise NetworkError(
+            f"the network file ends after {len(blob)} bytes, inside its header of {HEADER.size}: fetch the file again."
+        )
     magic, version, count, total, digest, height, width, channels, classes, input_exp, zero = HEADER.unpack_from(blob)
     if magic != MAGIC:
         raise NetworkError(f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md).")
     if version != VERSION:
-        raise NetworkError(f"the network file has version {version}, this trainrig reads {VERSION}: write it again with this version.")
+        raise NetworkError(
+            f"the network file has version {version}, this trainrig reads {VERSION}: write it again with this version."
+        )
     if len(blob) < total or total < HEADER.size + RECORD.size * count:
         raise NetworkError(f"the network file is truncated: {len(blob)} bytes of {total}: fetch the file again.")
     computed = xxhash.xxh32_intdigest(blob[DIGEST_FROM:total])
     if computed != digest:
-        raise NetworkError(f"the network file is damaged: digest {computed:08X}, {digest:08X} is written at offset 12: fetch the file again.")
+        raise NetworkError(
+            f"the network file is damaged: digest {computed:08X}, {digest:08X} is written at offset 12: fetch the file again."
+        )
     if zero != bytes(7):
         raise NetworkError("the network file has bytes at offset 25 that must be zero: write it again.", 7)
     if not 1 <= count <= 32 or not 2 <= classes <= 256:
-        raise NetworkError(f"the network file has {count} layers and {classes} classes: 1..32 and 2..256 can be trained.")
+        raise NetworkError(
+            f"the network file has {count} layers and {classes} classes: 1..32 and 2..256 can be trained."
+        )
     records = [RECORD.unpack_from(blob, HEADER.size + RECORD.size * index) for index in range(count)]
     for index, record in enumerate(records):
         if record[0] not in tuple(Op):
@@ -98,7 +130,10 @@ def decode(blob: bytes) -> Network:
 
 
 def _refusal(check: int, index: int, what: str) -> NetworkError:
-    return NetworkError(f"layer {index} of the network file (offset {HEADER.size + RECORD.size * index}): {what} (check {check} of docs/network.md): write the file again.", check)
+    return NetworkError(
+        f"layer {index} of the network file (offset {HEADER.size + RECORD.size * index}): {what} (check {check} of docs/network.md): write the file again.",
+        check,
+    )
 
 
 def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int, int], blob: bytes) -> Layer:
@@ -123,13 +158,22 @@ def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int
             raise _refusal(7, index, "a field that must be zero is not")
         return layer
     if offset % 4 or offset < HEADER.size or offset + count > len(blob):
-        raise _refusal(6, index, f"weights at {offset}..{offset + count} lie outside the file of {len(blob)} bytes, or are misaligned")
+        raise _refusal(
+            6,
+            index,
+            f"weights at {offset}..{offset + count} lie outside the file of {len(blob)} bytes, or are misaligned",
+        )
     if not -32 <= exponent <= 8:
         raise _refusal(9, index, f"weight exponent {exponent} is outside -32..8")
     if fan_in * 127 * 127 >= 2**31:
         raise _refusal(11, index, f"{fan_in} products behind one output could leave int32")
     weights = np.frombuffer(blob, np.int8, count, offset).copy()
-    return replace(layer, weights=weights.reshape((oc, kh, kw, ic) if op is Op.CONV2D else (oc, fan_in)), weight_exp=exponent, weight_offset=offset)
+    return replace(
+        layer,
+        weights=weights.reshape((oc, kh, kw, ic) if op is Op.CONV2D else (oc, fan_in)),
+        weight_exp=exponent,
+        weight_offset=offset,
+    )
 
 
 def _check_kernel(index: int, op: Op, kh: int, kw: int, stride: int, pad: int, exponent: int) -> None:

@@ -97,7 +97,9 @@ class Network:
         """Return the same graph with other weights (int8, one array a trained tensor)."""
         left = iter(weights)
         layers = tuple(
-            layer if layer.weights is None else replace(layer, weights=np.asarray(next(left), np.int8).reshape(layer.weights.shape))
+            layer
+            if layer.weights is None
+            else replace(layer, weights=np.asarray(next(left), np.int8).reshape(layer.weights.shape))
             for layer in self.layers
         )
         return replace(self, layers=layers)

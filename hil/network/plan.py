@@ -71,8 +71,14 @@ def _buffers(network: Network, batch: int, first_bp: int) -> list[Buffer]:
     wanted += [(f"acc[{i}]", 4 * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
     wanted += [(f"scratch[{i}]", padded_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
     wanted += [(f"err[{i}]", layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
-    wanted += [(f"eacc[{i}]", 4 * layers[i].in_size, (2 * n - i,) * 2) for i in backward if i > first_bp and layers[i].op in HAS_WEIGHTS]
-    wanted += [(f"bscratch[{i}]", padded_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D]
+    wanted += [
+        (f"eacc[{i}]", 4 * layers[i].in_size, (2 * n - i,) * 2)
+        for i in backward
+        if i > first_bp and layers[i].op in HAS_WEIGHTS
+    ]
+    wanted += [
+        (f"bscratch[{i}]", padded_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D
+    ]
     wanted += [(f"grad[{i}]", 4 * weight_count(layers[i]), always) for i in backward if layers[i].op in HAS_WEIGHTS]
     return [Buffer(name, (size + 7) & ~7, *life) for name, size, life in wanted]
 

@@ -38,7 +38,15 @@ class Settings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        limits = {"partition": (0, 255), "b_zo": (1, 7), "b_bp": (1, 7), "p_zero": (0, 255), "r_max": (1, 127), "batch": (1, 65535), "seed": (0, 2**32 - 1)}
+        limits = {
+            "partition": (0, 255),
+            "b_zo": (1, 7),
+            "b_bp": (1, 7),
+            "p_zero": (0, 255),
+            "r_max": (1, 127),
+            "batch": (1, 65535),
+            "seed": (0, 2**32 - 1),
+        }
         for name, (low, high) in limits.items():
             value = getattr(self, name)
             if not low <= value <= high:

@@ -15,8 +15,16 @@ from hil.record.trial_record import SCHEMA, TrialRecord
 
 @dataclass
 class Run:
-    """A recorded run: facts of the run, its trials, and the steps of each (one data frame a trial)."""
+    """A recorded run.
 
+    Attributes:
+        folder: where it was read from.
+        facts: id, time, commit, versions and host.
+        trials: one record a trial.
+        steps: one data frame a trial, a row a step; without columns when no step was run.
+    """
+
+    folder: Path
     facts: dict[str, Any]
     trials: list[TrialRecord]
     steps: list[pd.DataFrame]
@@ -25,15 +33,22 @@ class Run:
 def read_run(folder: Path) -> Run:
     """Read a run.
 
+    Args:
+        folder: the run's folder, or `latest` beside it (a text file on systems without symbolic links).
+
     Raises:
         RigError: the folder holds no run, or one of another schema.
     """
+    if folder.is_file():
+        folder = folder.parent / folder.read_text(encoding="utf-8").strip()
     path = folder / "results.json"
     if not path.is_file():
         raise RigError(f"{folder} holds no results.json: give the folder of a run, such as reports/latest.")
     results = json.loads(path.read_text(encoding="utf-8"))
     if results["schema"] != SCHEMA:
-        raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+        raise RigError(
+            f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it."
+        )
     trials = [TrialRecord(**trial) for trial in results["trials"]]
     steps = [pd.read_parquet(folder / trial.folder / "steps.parquet") for trial in trials]
-    return Run(results["run"], trials, steps)
+    return Run(folder, results["run"], trials, steps)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
+import math
 import secrets
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hil import __version__
+from hil.record.origin import origin
+from hil.record.quantities import quantities
 from hil.record.trial_record import SCHEMA, TrialRecord
 
-PACKAGES = ("numpy", "pandas", "pyocd", "pyserial", "pyvisa", "unicorn", "numba", "pytest")
+DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
+WATERMARK_FIELDS = ("static", "arena_peak", "stack_peak")
 
 
 class RunWriter:
@@ -30,10 +31,10 @@ class RunWriter:
 
     def __init__(self, root: Path) -> None:
         now = datetime.now(timezone.utc)
-        self._time = now.isoformat(timespec="seconds")
         self._root = root
         self.folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
         self.folder.mkdir(parents=True)
+        self._facts = {"id": self.folder.name, "time": now.isoformat(timespec="seconds")} | origin()
         self.trials: list[TrialRecord] = []
 
     def trial_folder(self, name: str) -> Path:
@@ -45,64 +46,71 @@ class RunWriter:
         return folder
 
     def write_trial(self, record: TrialRecord, steps: pd.DataFrame, folder: Path) -> None:
-        """Write trial.json and steps.parquet, and bring results.json up to date."""
+        """Write trial.json and steps.parquet, and bring results.json up to date.
+
+        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance.
+        """
         record.folder = folder.name
         self.trials.append(record)
-        _write(folder / "trial.json", json.dumps(asdict(record), indent=1))
-        partial = folder / "steps.parquet.part"
-        steps.to_parquet(partial)
-        partial.replace(folder / "steps.parquet")
+        detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
+        _write(folder / "trial.json", _json(asdict(record) | detail))
+        with _whole(folder / "steps.parquet") as partial:
+            steps.to_parquet(partial)
         self.finish()
 
     def finish(self) -> None:
         """Write results.json and results.csv, and point `latest` at this run."""
-        results = {"schema": SCHEMA, "run": self._run(), "trials": [asdict(trial) for trial in self.trials]}
-        _write(self.folder / "results.json", json.dumps(results, indent=1))
-        flat = pd.json_normalize([_without_lists(trial) for trial in results["trials"]])
-        _write(self.folder / "results.csv", flat.to_csv(index=False))
+        trials = [asdict(trial) for trial in self.trials]
+        _write(self.folder / "results.json", _json({"schema": SCHEMA, "run": self._facts, "trials": trials}))
+        _write(self.folder / "results.csv", _csv(trials))
         self._point_latest()
 
-    def _run(self) -> dict[str, Any]:
-        return {
-            "id": self.folder.name,
-            "time": self._time,
-            "commit": _commit(),
-            "versions": {"trainrig": __version__, "python": platform.python_version()} | _versions(),
-            "host": {"system": platform.system(), "machine": platform.machine(), "cpus": os.cpu_count()},
-        }
-
     def _point_latest(self) -> None:
-        latest, fresh = self._root / "latest", self._root / f".latest-{self.folder.name}"
-        fresh.unlink(missing_ok=True)
-        fresh.symlink_to(self.folder.name)
-        fresh.replace(latest)
+        """Make `latest` a symbolic link, or a text file with the run's name where there are no links."""
+        with _whole(self._root / "latest") as fresh:
+            try:
+                fresh.symlink_to(self.folder.name)
+            except OSError:
+                fresh.write_text(self.folder.name + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Give a path to write to, which takes the place of `path` when all went well and is removed when not."""
+    partial = path.with_name(path.name + ".part")
+    partial.unlink(missing_ok=True)
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    with _whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
-def _without_lists(trial: dict[str, Any]) -> dict[str, Any]:
-    return {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in trial.items()}
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(_finite(value), indent=1, allow_nan=False) + "\n"
 
 
-def _commit() -> str | None:
-    """Return the commit of the working folder; None outside a checkout or without git."""
-    try:
-        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: a loss that went there is written as a word."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+def _csv(trials: list[dict[str, Any]]) -> str:
+    """One row a trial, nested fields as `sram.total`; the same columns whether or not a trial found a difference."""
+    rows = []
+    for trial in trials:
+        row = {name: " ".join(map(str, item)) if isinstance(item, list) else item for name, item in trial.items()}
+        row["first_difference"] = trial["first_difference"] or dict.fromkeys(DIFFERENCE_FIELDS)
+        row["sram_probe"] = trial["sram_probe"] or dict.fromkeys(WATERMARK_FIELDS)
+        rows.append(row)
+    # Without nullable types a null would turn its column of bytes into floats.
+    return pd.json_normalize(rows).convert_dtypes().to_csv(index=False)

@@ -40,7 +40,9 @@ def _flat_weights(layer: Layer, weights: np.ndarray) -> np.ndarray:
     return weights.reshape(layer.out_shape[2], -1)
 
 
-def forward(layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def forward(
+    layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Run one layer.
 
     Args:
@@ -60,7 +62,9 @@ def forward(layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: 
     assert weights is not None
     flat = _flat_weights(layer, weights)
     dtype = exact_float(flat.shape[1])
-    columns = _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
+    columns = (
+        _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
+    )
     acc = (columns @ flat.T.astype(dtype)).astype(np.int64)
     return requantize(acc.reshape(batch, *layer.out_shape), exponents + layer.weight_exp)
 
@@ -76,7 +80,9 @@ def weight_gradients(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarr
     """Return every sample's exact gradient, int64 [B, weights]: error int8 [B, oh, ow, O] times input int8 [B, H, W, C]."""
     batch, positions = len(x), layer.out_shape[0] * layer.out_shape[1]
     dtype = exact_float(positions)
-    columns = _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
+    columns = (
+        _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
+    )
     flat = error.reshape(batch, positions, -1).astype(dtype)
     return (flat.transpose(0, 2, 1) @ columns).astype(np.int64).reshape(batch, -1)
 

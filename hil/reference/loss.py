@@ -35,7 +35,9 @@ def cross_entropy(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray)
 
 def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return NITI's integer error of the logits, int8 [B, classes]; its exponent is -7 for every sample."""
-    powers = np.stack([_powers(row.astype(np.int64), int(exponent)) for row, exponent in zip(logits, exponents, strict=True)])
+    powers = np.stack(
+        [_powers(row.astype(np.int64), int(exponent)) for row, exponent in zip(logits, exponents, strict=True)]
+    )
     shares = powers * 2**11 // powers.sum(axis=1, keepdims=True)
     rows = np.arange(len(labels))
     shares[rows, labels] -= shares.sum(axis=1)

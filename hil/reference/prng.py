@@ -1,6 +1,7 @@
 """The perturbation stream (docs/arithmetic.md, section 8).
 
-xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream of N words is made by doubling: the first m words, jumped by m, are the next m.
+xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream of N words is made by
+doubling: the first m words, jumped by m, are the next m.
 """
 
 from __future__ import annotations

@@ -25,7 +25,11 @@ def render(folder: Path) -> Path:
     """
     run = read_run(folder)
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hil.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.PackageLoader("hil.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
     environment.globals["zip_pairs"] = zip
     environment.filters |= {"number": _number, "percent": _percent, "seconds": _seconds}

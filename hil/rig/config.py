@@ -61,9 +61,13 @@ def read_bench(path: Path) -> Bench:
     for entry in bench.board:
         if entry.name not in boards.names():
             line = _line_of(text, "name", entry.name)
-            raise RigError(f"{path.name}, line {line}, key name: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}")
+            raise RigError(
+                f"{path.name}, line {line}, key name: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}"
+            )
         if entry.name in seen:
-            raise RigError(f"{path.name}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
+            raise RigError(
+                f"{path.name}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables."
+            )
         seen.add(entry.name)
     return bench
 

@@ -37,7 +37,9 @@ class Taken:
 
 
 @contextlib.contextmanager
-def take(board: Board, bench: Bench, reality: str, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+def take(
+    board: Board, bench: Bench, reality: str, image: Image, log: Path, inject: tuple[str, ...] = ()
+) -> Iterator[Taken]:
     """Take a board: the attached one if rig.toml names it, else its stand-in; give it back at the end.
 
     Args:
@@ -59,7 +61,9 @@ def take(board: Board, bench: Bench, reality: str, image: Image, log: Path, inje
         return
     kind = board.stand_in if reality == "auto" else reality
     if kind != board.stand_in:
-        raise Blocked("bench", f"{board.name} has no {kind} stand-in: use --reality={board.stand_in} or --reality=auto.")
+        raise Blocked(
+            "bench", f"{board.name} has no {kind} stand-in: use --reality={board.stand_in} or --reality=auto."
+        )
     stand_in = start_virtual(board, image, log, inject) if kind == "virtual" else start_qemu(board, image, log)
     try:
         yield Taken(stand_in.endpoints, stand_in)
@@ -74,6 +78,9 @@ def _attached(named: BenchBoard) -> Endpoints:
         ports = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == path]
         if len(ports) != 1:
             found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"
-            raise Blocked("bench", f"the serial port {path} that rig.toml names for {named.name} {found}: plug the board in, or put rig.toml right.")
+            raise Blocked(
+                "bench",
+                f"the serial port {path} that rig.toml names for {named.name} {found}: plug the board in, or put rig.toml right.",
+            )
         path = ports[0]
     return Endpoints(named.name, "hardware", probe=named.probe, serial=path, meter=named.meter)

@@ -28,12 +28,16 @@ class StandIn:
         Blocked: the process ended or kept silent instead.
     """
 
-    def __init__(self, command: list[str], announce: Callable[[str], Endpoints | None], log: Path, deadline_s: float = 60.0) -> None:
+    def __init__(
+        self, command: list[str], announce: Callable[[str], Endpoints | None], log: Path, deadline_s: float = 60.0
+    ) -> None:
         self._name = Path(command[0]).name
         self._log = log
         self._lines: list[str] = []
         with log.open("wb") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            )
         try:
             self.endpoints = self._await(announce, deadline_s)
         except BaseException:
@@ -50,7 +54,10 @@ class StandIn:
             endpoints = announce(line)
             if endpoints is not None:
                 return endpoints
-        raise Blocked("bench", f"the stand-in {self._name} offered no endpoints within {deadline_s:.0f} s: its log is {self._log}.")
+        raise Blocked(
+            "bench",
+            f"the stand-in {self._name} offered no endpoints within {deadline_s:.0f} s: its log is {self._log}.",
+        )
 
     def _read_line(self, timeout_s: float) -> str | None:
         assert self.process.stdout is not None
@@ -70,7 +77,10 @@ class StandIn:
         if status is not None:
             tail = self._log.read_text(errors="replace").strip().splitlines()[-1:]
             said = f" ({tail[0]})" if tail else ""
-            raise Blocked("bench", f"the stand-in {self._name} ended with status {status}{said}: run again, and report it if it comes back.")
+            raise Blocked(
+                "bench",
+                f"the stand-in {self._name} ended with status {status}{said}: run again, and report it if it comes back.",
+            )
 
     def stop(self) -> None:
         """End the process: ask first, then kill."""

@@ -24,10 +24,12 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         Blocked: QEMU is missing or did not come up.
     """
     if shutil.which(PROGRAM) is None:
-        raise Blocked("bench", f"{PROGRAM} is not installed, and {board.name} runs on nothing else: apt install qemu-system-arm.")
+        raise Blocked(
+            "bench", f"{PROGRAM} is not installed, and {board.name} runs on nothing else: apt install qemu-system-arm."
+        )
     command = [
         PROGRAM, "-M", str(board.qemu_machine), "-kernel", str(image.path), "-display", "none", "-monitor", "none",
-        "-icount", "shift=0,sleep=off", "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
+        "-icount", "shift=5", "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
     ]  # fmt: skip
 
     def announced(line: str) -> Endpoints | None:

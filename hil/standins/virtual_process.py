@@ -30,8 +30,21 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
     """
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
-        raise Blocked("bench", f"the virtual bench needs {' and '.join(missing)}: pip install 'trainrig[virtual]', or attach the board and name it in rig.toml.")
-    command = [sys.executable, "-m", "hil.standins.virtual", "--board", board.name, "--elf", str(image.path), "--parent-pid", str(os.getpid())]
+        raise Blocked(
+            "bench",
+            f"the virtual bench needs {' and '.join(missing)}: pip install 'trainrig[virtual]', or attach the board and name it in rig.toml.",
+        )
+    command = [
+        sys.executable,
+        "-m",
+        "hil.standins.virtual",
+        "--board",
+        board.name,
+        "--elf",
+        str(image.path),
+        "--parent-pid",
+        str(os.getpid()),
+    ]
     for fault in inject:
         command += ["--inject", fault]
     return StandIn(command, _announced, log)

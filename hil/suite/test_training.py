@@ -17,5 +17,6 @@ TRIALS = {
 
 @pytest.mark.parametrize("variant", TRIALS)
 def test_elasticzo_int8(board, variant, trial):
+    """Train in lock-step; the outcome has decided."""
     outcome = trial(TrialSpec(board=board, variant=variant, **TRIALS[variant]))
     assert outcome.verdict == "pass", outcome.reason

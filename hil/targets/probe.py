@@ -17,8 +17,8 @@ from hil.errors import Blocked
 from hil.targets import stm32h7b3
 
 OPTIONS: dict[str, Any] = {
-    "auto_unlock": False,          # true would mass-erase a locked chip without asking
-    "no_config": True,             # a pyocd.yaml in the working folder is not ours
+    "auto_unlock": False,  # true would mass-erase a locked chip without asking
+    "no_config": True,  # a pyocd.yaml in the working folder is not ours
     "resume_on_disconnect": True,
     "connect_mode": "under-reset",
     "chip_erase": "sector",
@@ -42,10 +42,17 @@ class Probe:
         self._id = unique_id
         with self._stage("connect"):
             session = ConnectHelper.session_with_chosen_probe(
-                unique_id=unique_id, blocking=False, return_first=False, target_override=board.pyocd_target, options=OPTIONS
+                unique_id=unique_id,
+                blocking=False,
+                return_first=False,
+                target_override=board.pyocd_target,
+                options=OPTIONS,
             )
             if session is None:
-                raise Blocked("probe", f"the probe {unique_id} is not attached: plug it in, or put its serial number right in rig.toml.")
+                raise Blocked(
+                    "probe",
+                    f"the probe {unique_id} is not attached: plug it in, or put its serial number right in rig.toml.",
+                )
             session.open()
         self._session: Session = session
 
@@ -54,7 +61,10 @@ class Probe:
         try:
             yield
         except (PyocdError, OSError, ValueError) as error:
-            raise Blocked("probe", f"the probe {self._id} failed to {what} ({error}): check its cable, the board's power and that no other program uses it.") from error
+            raise Blocked(
+                "probe",
+                f"the probe {self._id} failed to {what} ({error}): check its cable, the board's power and that no other program uses it.",
+            ) from error
 
     @property
     def _target(self) -> Any:
@@ -76,11 +86,16 @@ class Probe:
                 loader.commit()
                 self._target.reset_and_halt()
             if programmed and not self._holds(image):
-                raise Blocked("flash", f"what the probe {self._id} reads back differs from {image.path.name}: run again; if it stays, the flash is worn or locked.")
+                raise Blocked(
+                    "flash",
+                    f"what the probe {self._id} reads back differs from {image.path.name}: run again; if it stays, the flash is worn or locked.",
+                )
         return programmed
 
     def _holds(self, image: Image) -> bool:
-        return all(bytes(self._target.read_memory_block8(address, len(data))) == data for address, data in image.segments)
+        return all(
+            bytes(self._target.read_memory_block8(address, len(data))) == data for address, data in image.segments
+        )
 
     def reset(self) -> None:
         """Reset the board and let it run."""

@@ -19,5 +19,8 @@ def open_serial(path: str, baud: int) -> serial.Serial:
         port = serial.Serial(path, baudrate=baud, timeout=READ_TIMEOUT_S, exclusive=True)
         port.reset_input_buffer()
     except (serial.SerialException, OSError) as error:
-        raise Blocked("link", f"the serial port {path} cannot be opened ({error}): plug the board in, or end the program that holds the port.") from error
+        raise Blocked(
+            "link",
+            f"the serial port {path} cannot be opened ({error}): plug the board in, or end the program that holds the port.",
+        ) from error
     return port

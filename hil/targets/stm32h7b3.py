@@ -17,7 +17,13 @@ PAGE_SIZE = 0x8000  # what the algorithm's buffer takes at a time
 
 def _bank(name: str, start: int, boot: bool) -> FlashRegion:
     return FlashRegion(
-        start=start, length=BANK_SIZE, sector_size=SECTOR_SIZE, page_size=PAGE_SIZE, is_boot_memory=boot, algo=FLASH_ALGO, name=name
+        start=start,
+        length=BANK_SIZE,
+        sector_size=SECTOR_SIZE,
+        page_size=PAGE_SIZE,
+        is_boot_memory=boot,
+        algo=FLASH_ALGO,
+        name=name,
     )
 
 

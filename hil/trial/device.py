@@ -15,7 +15,7 @@ from hil.link.messages import description
 from hil.link.session import Refused, Session
 from hil.network.settings import Settings
 
-BLOCK = 1000        # bytes of the network a frame
+BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 STEP_DEADLINE_S = 120.0
 ALL_STAGES = 0xFFFF
@@ -38,11 +38,15 @@ class Device:
         identity = session.hello()
         name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
         if name != board.name:
-            raise Blocked("identity", f"the board says it is {name!r}, not {board.name!r}: put rig.toml right before anything is flashed.")
+            raise Blocked(
+                "identity",
+                f"the board says it is {name!r}, not {board.name!r}: put rig.toml right before anything is flashed.",
+            )
         if identity["image_digest"] != image.digest:
             raise Blocked(
                 "identity",
-                f"{board.name} runs another image (digest {identity['image_digest']:08X}) than {image.path.name} ({image.digest:08X}): flash it again with --reflash.",
+                f"{board.name} runs another image (digest {identity['image_digest']:08X}) than {image.path.name} ({image.digest:08X}): "
+                "power the board down and up, and run again.",
             )
         self.clock_hz: int = identity["clock_hz"]
         self.identity = identity
@@ -50,7 +54,9 @@ class Device:
     def load(self, blob: bytes) -> dict[str, Any]:
         """Send the network; return what the agent read in it."""
         self._session.request("load_begin", total=len(blob))
-        self._session.stream("load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK)))
+        self._session.stream(
+            "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
+        )
         return self._session.request("load_end")
 
     def configure(self, settings: Settings) -> dict[str, Any]:
@@ -124,7 +130,10 @@ class Device:
 def refused(refusal: Refused) -> DeviceFault | Blocked:
     """Say of a refusal whose fault it is: a network that does not fit is the rig's to find before, all else is the firmware's."""
     if refusal.code == "does_not_fit":
-        return Blocked("plan", f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.")
+        return Blocked(
+            "plan",
+            f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.",
+        )
     return DeviceFault(str(refusal))
 
 

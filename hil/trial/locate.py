@@ -1,7 +1,9 @@
 """After a difference: which layer went wrong first, and where in it.
 
-If the loss terms agree, every forward pass was right, and the tensors speak for themselves: back-propagation runs from the output to the input, so the deepest wrong tensor is the first, and
-zeroth-order tensors stand alone. If a loss term differs, some layer's output did. Then the board gets the weights that the reference had in that pass, and one sample is traced layer by layer on both sides.
+If the loss terms agree, every forward pass was right, and the tensors speak for themselves: back-propagation runs
+from the output to the input, so the deepest wrong tensor is the first, and
+zeroth-order tensors stand alone. If a loss term differs, some layer's output did. Then the board gets the weights
+that the reference had in that pass, and one sample is traced layer by layer on both sides.
 """
 
 from __future__ import annotations
@@ -61,7 +63,11 @@ def locate(
         name, ours, theirs = terms[0]
         return Difference(step, "loss", None, ours, theirs, name)
     found = _weight(device, reference, prepared, wrong, step)
-    return found if found is not None else Difference(step, trained[wrong[0]].name, None, "another digest", "its digest", "weight")
+    return (
+        found
+        if found is not None
+        else Difference(step, trained[wrong[0]].name, None, "another digest", "its digest", "weight")
+    )
 
 
 def _weight(device: Device, reference: Method, prepared: Prepared, wrong: list[int], step: int) -> Difference | None:
@@ -75,7 +81,13 @@ def _weight(device: Device, reference: Method, prepared: Prepared, wrong: list[i
 
 
 def _trace(
-    device: Device, reference: Method, prepared: Prepared, before: list[np.ndarray], images: np.ndarray, labels: np.ndarray, step: int
+    device: Device,
+    reference: Method,
+    prepared: Prepared,
+    before: list[np.ndarray],
+    images: np.ndarray,
+    labels: np.ndarray,
+    step: int,
 ) -> Difference | None:
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
     for weights in reference.passes(before, step):
@@ -99,4 +111,11 @@ def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
         index = int(different[0])
         return Difference(step, stage.layer, index, int(ours[index]), int(theirs[index]), what)
     exponents = [int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data)]
-    return Difference(step, stage.layer, None, exponents[0], exponents[1], f"sample {slot} of the batch, exponent of the {stage.what} of")
+    return Difference(
+        step,
+        stage.layer,
+        None,
+        exponents[0],
+        exponents[1],
+        f"sample {slot} of the batch, exponent of the {stage.what} of",
+    )

@@ -1,6 +1,7 @@
 """Board and reference, step by step: what differs first, and in which layer.
 
-The reference has seen the settings and the data only. A step is right when the digest of every trained tensor, both loss terms and the sign agree to the last bit.
+The reference has seen the settings and the data only. A step is right when the digest of every trained tensor, both
+loss terms and the sign agree to the last bit.
 """
 
 from __future__ import annotations

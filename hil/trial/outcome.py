@@ -43,7 +43,15 @@ class StepRow:
         same = tuple(reply["digests"]) == tuple(outcome.digests)
         digest = xxhash.xxh32_intdigest(struct.pack(f"<{len(reply['digests'])}I", *reply["digests"]))
         return cls(
-            step, reply["loss_plus"], reply["loss_minus"], float(outcome.loss_plus), float(outcome.loss_minus), reply["sign"], same, digest, cycles
+            step,
+            reply["loss_plus"],
+            reply["loss_minus"],
+            float(outcome.loss_plus),
+            float(outcome.loss_minus),
+            reply["sign"],
+            same,
+            digest,
+            cycles,
         )
 
 
@@ -104,7 +112,9 @@ class Outcome:
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
         reasons += self._sram_reasons()
         if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
-            reasons.append(f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, less than {CHANCE_MARGIN:.0%} above the untrained network.")
+            reasons.append(
+                f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, less than {CHANCE_MARGIN:.0%} above the untrained network."
+            )
         self.verdict, self.reason = ("fail", " ".join(reasons)) if reasons else ("pass", "")
 
     def _sram_reasons(self) -> list[str]:
@@ -115,7 +125,9 @@ class Outcome:
         if self.sram.total > budget:
             reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
         if self.sram.arena_peak > self.prepared.plan.total:
-            reasons.append(f"the arena was written up to {self.sram.arena_peak:,} bytes, the plan ends at {self.prepared.plan.total:,}.")
+            reasons.append(
+                f"the arena was written up to {self.sram.arena_peak:,} bytes, the plan ends at {self.prepared.plan.total:,}."
+            )
         if self.sram_probe is not None and not self._probe_agrees(self.sram_probe):
             reasons.append(f"the agent says {self.sram}, the probe reads {self.sram_probe}.")
         return reasons
@@ -123,10 +135,17 @@ class Outcome:
     def _probe_agrees(self, seen: Watermarks) -> bool:
         """The stack may have grown since the agent looked; nothing else may differ."""
         assert self.sram is not None
-        return (seen.static, seen.arena_peak) == (self.sram.static, self.sram.arena_peak) and seen.stack_peak >= self.sram.stack_peak
+        return (seen.static, seen.arena_peak) == (
+            self.sram.static,
+            self.sram.arena_peak,
+        ) and seen.stack_peak >= self.sram.stack_peak
 
     def _must_learn(self) -> bool:
-        return self.accuracy_after is not None and self.spec.variant in LEARNING_VARIANTS and len(self.steps) >= LEARNING_STEPS
+        return (
+            self.accuracy_after is not None
+            and self.spec.variant in LEARNING_VARIANTS
+            and len(self.steps) >= LEARNING_STEPS
+        )
 
     def _gain(self) -> float:
         return (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)

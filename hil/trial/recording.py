@@ -36,7 +36,12 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         steps_compared=len(outcome.steps),
         first_difference=outcome.difference.to_json() if outcome.difference else None,
         final_digest=f"{outcome.steps[-1].digest:08x}" if outcome.steps else None,
-        accuracy={"before": outcome.accuracy_before, "after": outcome.accuracy_after, "reference_after": outcome.reference_after, "n": outcome.evaluated},
+        accuracy={
+            "before": outcome.accuracy_before,
+            "after": outcome.accuracy_after,
+            "reference_after": outcome.reference_after,
+            "n": outcome.evaluated,
+        },
         sram=_sram(outcome),
         sram_provenance={name: _sram_provenance(name) for name in _sram(outcome)},
         cycles=cycles,
@@ -87,7 +92,9 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
         "total": marks.total if marks else None,
         "budget": boards.load(outcome.spec.board).sram_budget(outcome.spec.variant),
         "planned": prepared.plan.total if prepared else None,
-        "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch) if prepared else None,
+        "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch)
+        if prepared
+        else None,
     }
 
 
@@ -99,9 +106,13 @@ def _sram_provenance(name: str) -> str:
 def _warnings(outcome: Outcome) -> list[str]:
     warnings = []
     if outcome.reality == "virtual":
-        warnings.append("virtual board: one cycle an instruction; cycles and step time are modelled and say nothing about silicon.")
+        warnings.append(
+            "virtual board: one cycle an instruction; cycles and step time are modelled and say nothing about silicon."
+        )
     elif outcome.reality == "qemu":
-        warnings.append("QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon.")
+        warnings.append(
+            "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon."
+        )
     if outcome.prepared is not None and outcome.sram_probe is None and outcome.steps:
         warnings.append("no probe: watermarks and weights are the agent's own word.")
     return warnings

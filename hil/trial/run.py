@@ -66,7 +66,9 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     image = boards.image_of(spec.board, elf)
     network = build(spec.network, spec.seed)
     method(spec.method)
-    settings = Settings.of_variant(spec.variant, tensors=len(network.trained), batch=spec.batch, seed=spec.seed, **spec.settings)
+    settings = Settings.of_variant(
+        spec.variant, tensors=len(network.trained), batch=spec.batch, seed=spec.seed, **spec.settings
+    )
     planned = plan(network, settings.batch, settings.partition)
     arena = image.symbols["__arena_end"] - image.symbols["__arena_start"]
     if planned.total > arena:
@@ -148,7 +150,12 @@ class LockStep:
     """The body of a trial: the same batches to the board and to the reference, compared after every step."""
 
     def __init__(
-        self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, progress: Callable[[StepRow], None]
+        self,
+        prepared: Prepared,
+        device: Device,
+        witness: Witness | None,
+        outcome: Outcome,
+        progress: Callable[[StepRow], None],
     ) -> None:
         self.p, self.device, self.witness, self.outcome, self.progress = prepared, device, witness, outcome, progress
         self.reference = method(prepared.spec.method)(prepared.network, prepared.settings)
@@ -158,7 +165,9 @@ class LockStep:
         self.device.load(self.p.blob)
         agent_plan = self.device.configure(self.p.settings)
         if agent_plan["arena_planned"] != self.p.plan.total:
-            raise DeviceFault(f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}.")
+            raise DeviceFault(
+                f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
+            )
         self._compare_digests(-1, self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_before, _ = self._evaluate()
@@ -183,7 +192,9 @@ class LockStep:
                 self.outcome.steps.append(row)
                 self.outcome.final_digests = reply["digests"]
                 if differing_tensors(reply["digests"], outcome.digests) or differing_terms(reply, outcome):
-                    self.outcome.difference = locate(self.device, self.reference, self.p, before, images, labels, step, reply, outcome)
+                    self.outcome.difference = locate(
+                        self.device, self.reference, self.p, before, images, labels, step, reply, outcome
+                    )
                     return
                 if self.witness is not None and (step + 1) % self.p.spec.probe_every == 0:
                     self._ask_witness(step, outcome.digests)
@@ -197,20 +208,32 @@ class LockStep:
         self.outcome.probe_checks, self.outcome.probe_agreed = len(self.witness.steps), self.witness.agreed
         if wrong:
             name = self.p.network.trained[wrong[0]].name
-            self.outcome.difference = Difference(step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)")
+            self.outcome.difference = Difference(
+                step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
+            )
 
     def _compare_digests(self, step: int, board: tuple[int, ...]) -> None:
         wrong = differing_tensors(board, self.reference.digests())
         if wrong:
             layer = self.p.network.trained[wrong[0]]
-            self.outcome.difference = Difference(step, layer.name, None, f"digest {board[wrong[0]]:08X}", f"digest {self.reference.digests()[wrong[0]]:08X}", "weight")
+            self.outcome.difference = Difference(
+                step,
+                layer.name,
+                None,
+                f"digest {board[wrong[0]]:08X}",
+                f"digest {self.reference.digests()[wrong[0]]:08X}",
+                "weight",
+            )
 
     def _evaluate(self) -> tuple[float, float]:
         """Classify the test images on both sides, in chunks of one batch; return both accuracies."""
         n, size = min(self.p.spec.evaluate, len(self.p.data.test_images)), self.p.spec.batch
         right = reference_right = 0
         for start in range(0, n, size):
-            images, labels = self.p.data.test_images[start : min(start + size, n)], self.p.data.test_labels[start : min(start + size, n)]
+            images, labels = (
+                self.p.data.test_images[start : min(start + size, n)],
+                self.p.data.test_labels[start : min(start + size, n)],
+            )
             self.device.samples(images, labels)
             reply = self.device.infer(len(images))
             predictions, correct, digest = self.reference.evaluate_chunk(images, labels)
@@ -218,7 +241,12 @@ class LockStep:
             ours = np.frombuffer(reply["predictions"], np.uint8)
             if reply["logits_digest"] != digest or not np.array_equal(ours, predictions) or reply["correct"] != correct:
                 self.outcome.difference = Difference(
-                    len(self.outcome.steps) - 1, "logits", None, f"digest {reply['logits_digest']:08X}", f"digest {digest:08X}", f"evaluation of test images {start}..{start + len(images) - 1}:"
+                    len(self.outcome.steps) - 1,
+                    "logits",
+                    None,
+                    f"digest {reply['logits_digest']:08X}",
+                    f"digest {digest:08X}",
+                    f"evaluation of test images {start}..{start + len(images) - 1}:",
                 )
                 break
         self.outcome.evaluated = n

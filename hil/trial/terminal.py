@@ -21,7 +21,17 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
         colour: whether to write colour codes.
     """
     table = Table(box=None, pad_edge=False)
-    for heading in ("verdict", "board", "reality", "method", "steps", "bit-exact", "accuracy", "SRAM (counted)", "cycles/step"):
+    for heading in (
+        "verdict",
+        "board",
+        "reality",
+        "method",
+        "steps",
+        "bit-exact",
+        "accuracy",
+        "SRAM (counted)",
+        "cycles/step",
+    ):
         table.add_column(heading, justify="right" if heading in ("steps", "SRAM (counted)", "cycles/step") else "left")
     for trial in trials:
         table.add_row(
@@ -38,7 +48,9 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
     out = StringIO()
     Console(file=out, width=max(width, 100), force_terminal=colour, highlight=False).print(table)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return lines + [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}" for trial in trials if trial.reason]
+    return lines + [
+        f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}" for trial in trials if trial.reason
+    ]
 
 
 def _accuracy(trial: TrialRecord) -> str:

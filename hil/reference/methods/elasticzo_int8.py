@@ -92,7 +92,9 @@ class ElasticZoInt8:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
         activations = self._forward(weights, image[None])
         layers = self.network.layers
-        stages = [Stage(layer.name, "output", _bytes(*_only(act))) for layer, act in zip(layers, activations[1:], strict=True)]
+        stages = [
+            Stage(layer.name, "output", _bytes(*_only(act))) for layer, act in zip(layers, activations[1:], strict=True)
+        ]
         if self._first_bp < len(layers):
             error = self._logits_error(activations, np.array([label]))
             stages.append(Stage(layers[-1].name, "error", _bytes(*_only(error))))
@@ -131,7 +133,9 @@ class ElasticZoInt8:
         own = self._of_layer(weights)[index]
         return input_error(self.network.layers[index], own, *error, activations[index][0], activations[index + 1][0])
 
-    def _backward(self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray) -> dict[int, Gradient]:
+    def _backward(
+        self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray
+    ) -> dict[int, Gradient]:
         """Return the gradients of the back-propagated tensors, by index of the tensor."""
         gradients: dict[int, Gradient] = {}
         tensor = len(self.weights)

@@ -76,6 +76,6 @@ class Runner:
                     self._after()
                 if pace is Pace.WAIT:
                     self._news.wait(_IDLE_S)
-        except BaseException as error:  # noqa: BLE001  (the bench reports it and ends; the thread must not die unseen)
+        except BaseException as error:
             self.error = error
             raise

@@ -142,7 +142,7 @@ class Core:
         """Return the memory that holds all of [address, address + size), and the offset in it."""
         for memory in self.memories:
             offset = address - memory.base
-            if 0 <= offset and offset + size <= memory.size:
+            if offset >= 0 and offset + size <= memory.size:
                 return memory, offset
         return None
 
@@ -285,7 +285,7 @@ class Core:
             return Ended.INVALID_STATE
         # After a WFE pc is behind it; a block that begins at pc holds no WFE, so the instruction at pc is the culprit.
         block = int(self.state[Slot.BLOCK])
-        if pc - 2 >= block and self.peek(pc - 2, 2) == WFE or pc - 4 >= block and self.peek(pc - 4, 4) == WFE_WIDE:
+        if (pc - 2 >= block and self.peek(pc - 2, 2) == WFE) or (pc - 4 >= block and self.peek(pc - 4, 4) == WFE_WIDE):
             return Ended.EVENT_SLEEP
         return Ended.UNDEFINED
 
@@ -367,7 +367,8 @@ class Core:
         known = {1: Ended.UNDEFINED, 2: Ended.SVC, 7: Ended.BKPT, 8: Ended.EXCEPTION_RETURN, 17: Ended.NO_FPU,
                  18: Ended.INVALID_STATE}
         if number not in known:
-            self._stop_with(ModelFault(f"the emulator raised its exception {number}, which this model does not know"))
+            why = f"the emulator raised its exception {number} at 0x{self.get(PC):08X}, which this model does not know"
+            self._stop_with(ModelFault(why))
             return
         self._ended = known[number]
         self.uc.emu_stop()

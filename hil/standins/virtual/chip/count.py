@@ -56,20 +56,20 @@ _STOP_CALL, _COUNTS, _SIZES, _REGIONS = range(10, 14)
 
 
 @intrinsic
-def _halfwords(typingctx, address):  # noqa: ANN001, ANN202  (numba's protocol)
+def _halfwords(typingctx, address):
     """Turn an address into a pointer to uint16."""
 
-    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, args):
         return builder.inttoptr(args[0], ir.IntType(16).as_pointer())
 
     return types.CPointer(types.uint16)(types.int64), codegen
 
 
 @intrinsic
-def _call_stop(typingctx, function, engine):  # noqa: ANN001, ANN202
+def _call_stop(typingctx, function, engine):
     """Call `int function(void *engine)`."""
 
-    def codegen(context, builder, signature, args):  # noqa: ANN001, ANN202
+    def codegen(context, builder, signature, args):
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.IntType(32), [pointer])
         callee = builder.inttoptr(args[0], kind.as_pointer())
@@ -79,7 +79,7 @@ def _call_stop(typingctx, function, engine):  # noqa: ANN001, ANN202
 
 
 @numba.njit(cache=True)
-def _scan(code, length):  # noqa: ANN001, ANN202
+def _scan(code, length):
     """Count the instructions in `length` halfwords of `code`, and find what the hook must know about them."""
     i = 0
     n = 0
@@ -104,7 +104,7 @@ def _scan(code, length):  # noqa: ANN001, ANN202
 
 
 @numba.cfunc(types.void(types.voidptr, types.uint64, types.uint32, types.CPointer(types.int64)), cache=True)
-def block_hook(engine, address, size, shared):  # noqa: ANN001, ANN201  (the type is the signature above)
+def block_hook(engine, address, size, shared):
     """Unicorn's UC_HOOK_BLOCK callback; `shared` is the int64[STATE_LENGTH] state."""
     state = numba.carray(shared, STATE_LENGTH)
     if state[_COUNT] >= state[_LIMIT] or (state[_WATCH] != 0 and (state[_FLAGS] & 0x1000) != 0):

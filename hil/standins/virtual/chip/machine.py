@@ -311,6 +311,7 @@ class Machine:
     def halt(self, reason: str) -> None:
         """Halt for the debugger; `reason` is a flag of DFSR."""
         self.halted = True
+        self.lockup = False
         self.scb.flag("DFSR", reason)
         self.core.break_soon()
 

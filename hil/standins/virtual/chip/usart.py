@@ -190,16 +190,16 @@ class Usart(Block):
     def _refresh(self) -> None:
         control, control3, flags = self.value["CR1"], self.value["CR3"], self._status()
         asking = (
-            flags & u.IDLE and control & u.IDLEIE
-            or flags & (u.RXNE | u.ORE) and control & u.RXNEIE
-            or flags & u.TC and control & u.TCIE
-            or flags & u.TXE and control & u.TXEIE
-            or flags & u.RTOF and control & u.RTOIE
-            or flags & u.TXFE and control & u.TXFEIE
-            or flags & u.RXFF and control & u.RXFFIE
-            or flags & u.RXFT and control3 & u.RXFTIE
-            or flags & u.TXFT and control3 & u.TXFTIE
-            or flags & (u.ORE | u.FE | u.NE) and control3 & u.EIE
+            (flags & u.IDLE and control & u.IDLEIE)
+            or (flags & (u.RXNE | u.ORE) and control & u.RXNEIE)
+            or (flags & u.TC and control & u.TCIE)
+            or (flags & u.TXE and control & u.TXEIE)
+            or (flags & u.RTOF and control & u.RTOIE)
+            or (flags & u.TXFE and control & u.TXFEIE)
+            or (flags & u.RXFF and control & u.RXFFIE)
+            or (flags & u.RXFT and control3 & u.RXFTIE)
+            or (flags & u.TXFT and control3 & u.TXFTIE)
+            or (flags & (u.ORE | u.FE | u.NE) and control3 & u.EIE)
         )
         self._drive(bool(asking) and bool(control & u.UE))
 

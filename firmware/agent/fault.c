@@ -1,0 +1,65 @@
+#include "agent/fault.h"
+
+#include <string.h>
+
+#include "agent/memory.h"
+#include "agent/port.h"
+#include "cortex_m.h"
+
+/* Words that the processor stacks on exception entry (ARM DDI 0403E.e, B1.5.6). */
+enum { FRAME_LR = 5, FRAME_PC = 6, FRAME_WORDS = 8 };
+
+static const link_t *watched;
+
+/* The handler's own stack: what faulted may have been the other one's overflow. */
+__attribute__((used, aligned(8))) static uint8_t fault_stack[512];
+
+void fault_watch(const link_t *link) {
+    watched = link;
+}
+
+static uint32_t fault_address(uint32_t cfsr) {
+    if ((cfsr & CFSR_MMARVALID) != 0) {
+        return SCB_MMFAR;
+    }
+    return (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
+}
+
+static bool on_stack(const uint32_t *frame) {
+    const memory_range_t stack = memory_stack();
+    const uintptr_t base = (uintptr_t)stack.base;
+    const uintptr_t address = (uintptr_t)frame;
+    return address >= base && address + FRAME_WORDS * sizeof *frame <= base + stack.size;
+}
+
+__attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked) {
+    interrupts_mask();
+    const uint32_t cfsr = SCB_CFSR;
+    msg_fault_t fault = {.kind = (uint8_t)exception_number(), .cfsr = cfsr, .address = fault_address(cfsr)};
+    if (on_stack(stacked)) {
+        fault.pc = stacked[FRAME_PC];
+        fault.lr = stacked[FRAME_LR];
+    }
+    uint8_t frame[LINK_HEADER_SIZE + sizeof fault + LINK_CRC_SIZE];
+    const uint8_t session = watched != NULL ? watched->session : 0;
+    const uint16_t seq = watched != NULL ? watched->last_good : 0;
+    link_put_header(frame, MSG_FAULT, session, seq);
+    memcpy(frame + LINK_HEADER_SIZE, &fault, sizeof fault);
+    /* A zero first: the fault may have cut a frame short. */
+    port_uart_write_polled(&(const uint8_t){0}, 1);
+    link_send_frame(port_uart_write_polled, frame, LINK_HEADER_SIZE + sizeof fault);
+    for (;;) {
+        wait_for_interrupt();
+    }
+}
+
+__attribute__((naked)) void fault_handler(void) {
+    __asm volatile(
+        "mrs r0, msp\n"
+        "ldr r1, =fault_stack + %c0\n"
+        "mov sp, r1\n"
+        "b fault_report\n"
+        ".ltorg\n"
+        :
+        : "i"(sizeof fault_stack));
+}

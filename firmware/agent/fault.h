@@ -1,0 +1,13 @@
+/* The last words of a processor that has faulted: one control.fault frame (docs/link.md). */
+#ifndef FAULT_H
+#define FAULT_H
+
+#include "agent/link.h"
+
+/* Name the link whose session and number the fault frame carries. */
+void fault_watch(const link_t *link);
+
+/* Handler of every fault and of every interrupt that nobody expects; does not return. */
+void fault_handler(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* Generated from hil/link/messages.toml by `python -m hil.link.generate`; edit that file. */
+#ifndef MESSAGES_H
+#define MESSAGES_H
+
+#include <stdint.h>
+
+#define MSG_PROTOCOL 1u
+#define MSG_MAX_BODY 1024u
+#define MSG_REPLY_BIT 0x80u
+
+/* Bodies, little-endian and packed. An open last field (bytes, u32[]) is not a member: it begins at sizeof. */
+
+#define MSG_HELLO 0x01u
+typedef struct __attribute__((packed)) {
+    uint32_t nonce;
+    uint16_t protocol;
+} msg_hello_request_t;
+_Static_assert(sizeof(msg_hello_request_t) == 6, "msg_hello_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint16_t protocol;
+    uint8_t board[16];
+    uint32_t clock_hz;
+    uint32_t cpuid;
+    uint32_t image_base;
+    uint32_t image_size;
+    uint32_t image_digest;
+    uint16_t rx_window;
+    uint8_t counter;
+} msg_hello_reply_t;
+_Static_assert(sizeof(msg_hello_reply_t) == 41, "msg_hello_reply_t is packed");
+
+#define MSG_LOAD_BEGIN 0x02u
+typedef struct __attribute__((packed)) {
+    uint32_t total;
+} msg_load_begin_request_t;
+_Static_assert(sizeof(msg_load_begin_request_t) == 4, "msg_load_begin_request_t is packed");
+
+#define MSG_LOAD_DATA 0x03u
+typedef struct __attribute__((packed)) {
+    uint32_t offset;
+} msg_load_data_request_t;
+_Static_assert(sizeof(msg_load_data_request_t) == 4, "msg_load_data_request_t is packed");
+
+#define MSG_LOAD_END 0x04u
+typedef struct __attribute__((packed)) {
+    uint32_t network_digest;
+    uint8_t tensors;
+    uint8_t layers;
+} msg_load_end_reply_t;
+_Static_assert(sizeof(msg_load_end_reply_t) == 6, "msg_load_end_reply_t is packed");
+
+#define MSG_CONFIGURE 0x05u
+typedef struct __attribute__((packed)) {
+    uint8_t partition;
+    uint8_t b_zo;
+    uint8_t b_bp;
+    uint8_t p_zero;
+    uint8_t r_max;
+    uint8_t loss;
+    uint8_t scope;
+    uint8_t perturb;
+    uint16_t batch;
+    uint32_t seed;
+} msg_configure_request_t;
+_Static_assert(sizeof(msg_configure_request_t) == 14, "msg_configure_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t arena_planned;
+    uint32_t arena_size;
+} msg_configure_reply_t;
+_Static_assert(sizeof(msg_configure_reply_t) == 8, "msg_configure_reply_t is packed");
+
+#define MSG_SAMPLES 0x06u
+typedef struct __attribute__((packed)) {
+    uint16_t slot;
+    uint8_t label;
+} msg_samples_request_t;
+_Static_assert(sizeof(msg_samples_request_t) == 3, "msg_samples_request_t is packed");
+
+#define MSG_STEP 0x07u
+typedef struct __attribute__((packed)) {
+    uint32_t step;
+    uint16_t count;
+} msg_step_request_t;
+_Static_assert(sizeof(msg_step_request_t) == 6, "msg_step_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t step;
+    float loss_plus;
+    float loss_minus;
+    int8_t sign;
+    uint32_t cycles_perturb;
+    uint32_t cycles_forward;
+    uint32_t cycles_backward;
+    uint32_t cycles_update;
+    uint32_t cycles_digest;
+    uint32_t cycles_total;
+} msg_step_reply_t;
+_Static_assert(sizeof(msg_step_reply_t) == 37, "msg_step_reply_t is packed");
+
+#define MSG_INFER 0x08u
+typedef struct __attribute__((packed)) {
+    uint16_t count;
+} msg_infer_request_t;
+_Static_assert(sizeof(msg_infer_request_t) == 2, "msg_infer_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint16_t correct;
+    uint32_t logits_digest;
+} msg_infer_reply_t;
+_Static_assert(sizeof(msg_infer_reply_t) == 6, "msg_infer_reply_t is packed");
+
+#define MSG_READ_TENSOR 0x09u
+typedef struct __attribute__((packed)) {
+    uint8_t tensor;
+    uint32_t offset;
+    uint16_t length;
+} msg_read_tensor_request_t;
+_Static_assert(sizeof(msg_read_tensor_request_t) == 7, "msg_read_tensor_request_t is packed");
+
+#define MSG_MEMORY 0x0Au
+typedef struct __attribute__((packed)) {
+    uint32_t static_bytes;
+    uint32_t arena_base;
+    uint32_t arena_size;
+    uint32_t arena_peak;
+    uint32_t stack_base;
+    uint32_t stack_size;
+    uint32_t stack_peak;
+} msg_memory_reply_t;
+_Static_assert(sizeof(msg_memory_reply_t) == 28, "msg_memory_reply_t is packed");
+
+#define MSG_DIGESTS 0x0Bu
+
+#define MSG_ECHO 0x0Cu
+
+#define MSG_TRACE 0x0Du
+typedef struct __attribute__((packed)) {
+    uint16_t slot;
+    uint16_t stage;
+    uint32_t offset;
+} msg_trace_request_t;
+_Static_assert(sizeof(msg_trace_request_t) == 8, "msg_trace_request_t is packed");
+
+#define MSG_ACK 0x40u
+typedef struct __attribute__((packed)) {
+    uint16_t expected;
+} msg_ack_t;
+_Static_assert(sizeof(msg_ack_t) == 2, "msg_ack_t is packed");
+
+#define MSG_NAK 0x41u
+typedef struct __attribute__((packed)) {
+    uint16_t expected;
+} msg_nak_t;
+_Static_assert(sizeof(msg_nak_t) == 2, "msg_nak_t is packed");
+
+#define MSG_ERROR 0x42u
+typedef struct __attribute__((packed)) {
+    uint8_t code;
+    uint32_t a;
+    uint32_t b;
+} msg_error_t;
+_Static_assert(sizeof(msg_error_t) == 9, "msg_error_t is packed");
+
+#define MSG_FAULT 0x43u
+typedef struct __attribute__((packed)) {
+    uint8_t kind;
+    uint32_t pc;
+    uint32_t lr;
+    uint32_t cfsr;
+    uint32_t address;
+} msg_fault_t;
+_Static_assert(sizeof(msg_fault_t) == 17, "msg_fault_t is packed");
+
+enum msg_error_code {
+    MSG_ERROR_BAD_LENGTH = 1,
+    MSG_ERROR_UNKNOWN_REQUEST = 2,
+    MSG_ERROR_PROTOCOL = 3,
+    MSG_ERROR_OUT_OF_ORDER = 4,
+    MSG_ERROR_NETWORK_MAGIC = 5,
+    MSG_ERROR_NETWORK_VERSION = 6,
+    MSG_ERROR_NETWORK_TRUNCATED = 7,
+    MSG_ERROR_NETWORK_DIGEST = 8,
+    MSG_ERROR_NETWORK_LAYER = 9,
+    MSG_ERROR_NO_NETWORK = 10,
+    MSG_ERROR_NOT_CONFIGURED = 11,
+    MSG_ERROR_DOES_NOT_FIT = 12,
+    MSG_ERROR_BAD_SETTING = 13,
+    MSG_ERROR_BAD_SLOT = 14,
+    MSG_ERROR_BAD_TENSOR = 15,
+    MSG_ERROR_SLOTS_EMPTY = 16,
+};
+
+enum msg_counter {
+    MSG_COUNTER_NONE = 0,
+    MSG_COUNTER_DWT = 1,
+    MSG_COUNTER_SYSTICK = 2,
+};
+
+enum msg_loss {
+    MSG_LOSS_FLOAT = 0,
+    MSG_LOSS_INTEGER = 1,
+};
+
+enum msg_scope {
+    MSG_SCOPE_SAMPLE = 0,
+    MSG_SCOPE_BATCH = 1,
+};
+
+enum msg_perturb {
+    MSG_PERTURB_CLAMPED = 0,
+    MSG_PERTURB_EXACT = 1,
+};
+
+#endif

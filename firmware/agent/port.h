@@ -1,0 +1,45 @@
+/* Everything a board implements for the agent. A port is one folder under ports/ with these functions and a memory.ld. */
+#ifndef PORT_H
+#define PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Clocks, memories' attributes, serial port, cycle counter and marker pin. Called once, before all the others. */
+void port_init(void);
+
+/* The board's name in the catalogue, at most 16 characters. */
+const char *port_board_name(void);
+
+/* The frequency that port_cycles() counts, in Hz, as the clock tree stands after port_init(). */
+uint32_t port_clock_hz(void);
+
+/* The processor's CPUID register. */
+uint32_t port_cpuid(void);
+
+/* Bytes that may arrive while nobody calls port_uart_read(), without loss. */
+uint16_t port_rx_window(void);
+
+/* What port_cycles() reads: a value of enum msg_counter. */
+uint8_t port_counter(void);
+
+/* A free-running count of cycles, modulo 2^32; it may stand still inside port_wait(). */
+uint32_t port_cycles(void);
+
+/* Drive the marker pin that the power meter triggers on. */
+void port_marker(bool high);
+
+/* Queue n bytes for the host; waits only while the queue is full. */
+void port_uart_write(const uint8_t *bytes, size_t n);
+
+/* Send n bytes by polling, with interrupts masked; for the fault handler, which can rely on nothing else. */
+void port_uart_write_polled(const uint8_t *bytes, size_t n);
+
+/* Take up to `capacity` received bytes; returns how many, 0 when there are none. */
+size_t port_uart_read(uint8_t *bytes, size_t capacity);
+
+/* Sleep until an interrupt, unless received bytes are waiting. */
+void port_wait(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* clip127 and sat32 of docs/arithmetic.md, section 1. */
+#ifndef CLIP127_H
+#define CLIP127_H
+
+#include <stdint.h>
+
+static inline int32_t clip127(int32_t x) {
+    x = x > 127 ? 127 : x;
+    return x < -127 ? -127 : x;
+}
+
+/* sat32(a + b). The sum overflowed if it has the sign of neither term. */
+static inline int32_t add_sat32(int32_t a, int32_t b) {
+    const uint32_t sum = (uint32_t)a + (uint32_t)b;
+    const uint32_t overflow = ((uint32_t)a ^ sum) & ((uint32_t)b ^ sum);
+    if (overflow >> 31) {
+        return a < 0 ? INT32_MIN : INT32_MAX;
+    }
+    return (int32_t)sum;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with -ffp-contract=off. */
+#ifndef FLOAT32_H
+#define FLOAT32_H
+
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "The arithmetic of the networks needs every float operation rounded by itself: compile without -ffast-math."
+#endif
+_Static_assert(FLT_EVAL_METHOD == 0, "binary32 expressions must be evaluated in binary32");
+
+static inline uint32_t float32_bits(float x) {
+    uint32_t word;
+    memcpy(&word, &x, sizeof word);
+    return word;
+}
+
+static inline float float32_from_bits(uint32_t word) {
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+}
+
+/* 2^k for k in -126..127. */
+static inline float float32_power_of_two(int32_t k) {
+    return float32_from_bits((uint32_t)(k + 127) << 23);
+}
+
+#endif

@@ -1,0 +1,105 @@
+#include "arith/xxh32.h"
+
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are read in the byte order of the specification");
+
+enum { STRIPE = 16 };
+
+#define PRIME1 0x9E3779B1u
+#define PRIME2 0x85EBCA77u
+#define PRIME3 0xC2B2AE3Du
+#define PRIME4 0x27D4EB2Fu
+#define PRIME5 0x165667B1u
+
+static inline uint32_t rotate_left(uint32_t x, unsigned n) {
+    return (x << n) | (x >> (32 - n));
+}
+
+static inline uint32_t read_word(const uint8_t *p) {
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+static inline uint32_t round_lane(uint32_t lane, uint32_t word) {
+    return rotate_left(lane + word * PRIME2, 13) * PRIME1;
+}
+
+/* Take `stripes` stripes; returns the byte behind them. The lanes stay in registers. */
+static const uint8_t *take_stripes(uint32_t lane[4], const uint8_t *p, size_t stripes) {
+    uint32_t a = lane[0], b = lane[1], c = lane[2], d = lane[3];
+    for (const uint8_t *end = p + stripes * STRIPE; p != end; p += STRIPE) {
+        a = round_lane(a, read_word(p));
+        b = round_lane(b, read_word(p + 4));
+        c = round_lane(c, read_word(p + 8));
+        d = round_lane(d, read_word(p + 12));
+    }
+    lane[0] = a;
+    lane[1] = b;
+    lane[2] = c;
+    lane[3] = d;
+    return p;
+}
+
+void xxh32_begin(xxh32_t *state, uint32_t seed) {
+    *state = (xxh32_t){.lane = {seed + PRIME1 + PRIME2, seed + PRIME2, seed, seed - PRIME1}, .seed = seed};
+}
+
+void xxh32_update(xxh32_t *state, const void *data, size_t n) {
+    const uint8_t *p = data;
+    state->length += (uint32_t)n;
+    if (state->fill > 0) {
+        const size_t missing = (size_t)(STRIPE - state->fill);
+        const size_t taken = n < missing ? n : missing;
+        memcpy(state->waiting + state->fill, p, taken);
+        state->fill = (uint8_t)(state->fill + taken);
+        p += taken;
+        n -= taken;
+        if (state->fill < STRIPE) {
+            return;
+        }
+        take_stripes(state->lane, state->waiting, 1);
+    }
+    p = take_stripes(state->lane, p, n / STRIPE);
+    state->fill = (uint8_t)(n % STRIPE);
+    if (state->fill > 0) {
+        memcpy(state->waiting, p, state->fill);
+    }
+}
+
+/* The words and bytes behind the last stripe. */
+static uint32_t take_rest(uint32_t hash, const uint8_t *p, size_t n) {
+    for (; n >= 4; n -= 4, p += 4) {
+        hash = rotate_left(hash + read_word(p) * PRIME3, 17) * PRIME4;
+    }
+    for (; n > 0; n--, p++) {
+        hash = rotate_left(hash + *p * PRIME5, 11) * PRIME1;
+    }
+    return hash;
+}
+
+static uint32_t avalanche(uint32_t hash) {
+    hash ^= hash >> 15;
+    hash *= PRIME2;
+    hash ^= hash >> 13;
+    hash *= PRIME3;
+    hash ^= hash >> 16;
+    return hash;
+}
+
+uint32_t xxh32_end(const xxh32_t *state) {
+    const uint32_t *lane = state->lane;
+    uint32_t hash = state->seed + PRIME5;
+    if (state->length >= STRIPE) {
+        hash = rotate_left(lane[0], 1) + rotate_left(lane[1], 7) + rotate_left(lane[2], 12) + rotate_left(lane[3], 18);
+    }
+    return avalanche(take_rest(hash + state->length, state->waiting, state->fill));
+}
+
+uint32_t xxh32(const void *data, size_t n, uint32_t seed) {
+    xxh32_t state;
+    xxh32_begin(&state, seed);
+    xxh32_update(&state, data, n);
+    return xxh32_end(&state);
+}

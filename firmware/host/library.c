@@ -1,0 +1,72 @@
+/* What a test in Python needs beside the engine's own functions: an engine in memory of its own, and names for what is inline. */
+#include <stdlib.h>
+
+#include "arith/bits.h"
+#include "arith/clip127.h"
+#include "arith/random.h"
+#include "arith/round_shift.h"
+#include "net/engine.h"
+
+/* Counts its own calls: a counter that is the same in every run. */
+static uint32_t calls(void) {
+    static uint32_t count;
+    return ++count;
+}
+
+/* An engine with an arena of `arena_size` bytes, to be given back with host_engine_free(); NULL when there is no memory. */
+engine_t *host_engine_new(uint32_t arena_size) {
+    engine_t *engine = malloc(sizeof *engine);
+    uint8_t *arena = malloc(arena_size);
+    if (engine == NULL || arena == NULL) {
+        free(engine);
+        free(arena);
+        return NULL;
+    }
+    engine_init(engine, arena, arena_size, calls);
+    return engine;
+}
+
+void host_engine_free(engine_t *engine) {
+    free(engine->model.arena);
+    free(engine);
+}
+
+uint16_t host_plan_buffers(const engine_t *engine) {
+    return engine->model.plan.buffers;
+}
+
+buffer_t host_plan_buffer(const engine_t *engine, uint16_t index) {
+    return engine->model.plan.buffer[index];
+}
+
+int32_t host_bits(uint32_t m) {
+    return bits(m);
+}
+
+int32_t host_clip127(int32_t x) {
+    return clip127(x);
+}
+
+int32_t host_add_sat32(int32_t a, int32_t b) {
+    return add_sat32(a, b);
+}
+
+int32_t host_trunc_shift(int32_t x, int32_t n) {
+    return trunc_shift(x, n);
+}
+
+int32_t host_round_shift(int32_t x, int32_t s) {
+    return round_shift(x, s);
+}
+
+uint32_t host_mix32(uint32_t h) {
+    return mix32(h);
+}
+
+uint32_t host_xorshift32(uint32_t x) {
+    return xorshift32(x);
+}
+
+uint32_t host_stream_state(uint32_t seed, uint32_t step, uint32_t tensor) {
+    return stream_state(seed, step, tensor);
+}

@@ -1,0 +1,45 @@
+/* Checks and random numbers for the tests of the engine. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* End the program with a message where a condition does not hold. */
+#define CHECK(condition, ...)                                                        \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, __VA_ARGS__);                                            \
+            fprintf(stderr, "\n");                                                   \
+            exit(1);                                                                 \
+        }                                                                            \
+    } while (0)
+
+/* Memory of exactly this size, filled with 0x5A, so that the sanitizer sees every step beyond it. */
+void *take(size_t bytes);
+
+/* The next number of a fixed sequence, in least..most. */
+int32_t draw(int32_t least, int32_t most);
+
+/* `n` values in -bound..bound, in memory of their own. */
+int8_t *draw_s8(size_t n, int32_t bound);
+
+void check_s8(const int8_t *found, const int8_t *expected, size_t n, const char *what);
+void check_s32(const int32_t *found, const int32_t *expected, size_t n, const char *what);
+
+/* The groups of tests, one a file. */
+void test_arith(void);
+void test_floats(void);
+void test_xxh32(void);
+void test_forward_kernels(void);
+void test_backward_kernels(void);
+void test_noise_kernels(void);
+void test_loss_kernels(void);
+void test_blob(void);
+void test_plan(void);
+void test_engine(void);
+void test_training(void);
+
+#endif

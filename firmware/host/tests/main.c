@@ -1,0 +1,63 @@
+#include <string.h>
+
+#include "check.h"
+
+void *take(size_t bytes) {
+    void *memory = malloc(bytes == 0 ? 1 : bytes);
+    CHECK(memory != NULL, "no memory");
+    memset(memory, 0x5A, bytes);
+    return memory;
+}
+
+int32_t draw(int32_t least, int32_t most) {
+    static uint64_t state = 0x9E3779B97F4A7C15u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    const uint64_t range = (uint64_t)((int64_t)most - least) + 1;
+    return (int32_t)(least + (int64_t)((state >> 16) % range));
+}
+
+int8_t *draw_s8(size_t n, int32_t bound) {
+    int8_t *values = take(n);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = (int8_t)draw(-bound, bound);
+    }
+    return values;
+}
+
+void check_s8(const int8_t *found, const int8_t *expected, size_t n, const char *what) {
+    for (size_t i = 0; i < n; i++) {
+        CHECK(found[i] == expected[i], "%s, element %zu: %d, not %d", what, i, found[i], expected[i]);
+    }
+}
+
+void check_s32(const int32_t *found, const int32_t *expected, size_t n, const char *what) {
+    for (size_t i = 0; i < n; i++) {
+        CHECK(found[i] == expected[i], "%s, element %zu: %d, not %d", what, i, found[i], expected[i]);
+    }
+}
+
+int main(void) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } groups[] = {
+        {"arith", test_arith},
+        {"floats", test_floats},
+        {"xxh32", test_xxh32},
+        {"forward kernels", test_forward_kernels},
+        {"backward kernels", test_backward_kernels},
+        {"noise kernels", test_noise_kernels},
+        {"loss kernels", test_loss_kernels},
+        {"blob", test_blob},
+        {"plan", test_plan},
+        {"engine", test_engine},
+        {"training", test_training},
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        groups[i].run();
+        printf("%s: passed\n", groups[i].name);
+    }
+    return 0;
+}

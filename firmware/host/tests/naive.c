@@ -1,0 +1,194 @@
+#include "naive.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+int64_t naive_power(int64_t n) {
+    int64_t power = 1;
+    for (int64_t i = 0; i < n; i++) {
+        power *= 2;
+    }
+    return power;
+}
+
+static int64_t floor_division(int64_t x, int64_t y) {
+    return x / y - (x % y < 0 ? 1 : 0);
+}
+
+int64_t naive_clip127(int64_t x) {
+    if (x > 127) {
+        return 127;
+    }
+    return x < -127 ? -127 : x;
+}
+
+int64_t naive_sat32(int64_t x) {
+    if (x > INT32_MAX) {
+        return INT32_MAX;
+    }
+    return x < INT32_MIN ? INT32_MIN : x;
+}
+
+int64_t naive_trunc(int64_t x, int64_t n) {
+    return n >= 31 ? 0 : x / naive_power(n);
+}
+
+int64_t naive_bits(uint64_t m) {
+    int64_t n = 0;
+    while (m > 0) {
+        m /= 2;
+        n++;
+    }
+    return n;
+}
+
+int64_t naive_round_shift(int64_t x, int64_t s) {
+    const int64_t q = x / naive_power(s);
+    const int64_t r = x - q * naive_power(s);
+    return naive_clip127(q + r / naive_power(s - 1));
+}
+
+int64_t naive_psto_shift(int64_t x, int64_t s) {
+    if (s == 0) {
+        return naive_clip127(x);
+    }
+    const int64_t q = x / naive_power(s);
+    const int64_t p = llabs(x - q * naive_power(s));
+    const int64_t h = s / 2;
+    const int64_t hi = p / naive_power(h);
+    int64_t lo = p - hi * naive_power(h);
+    if (s % 2 == 1) {
+        lo = 2 * lo;
+    }
+    const int64_t sign = x > 0 ? 1 : x < 0 ? -1 : 0;
+    return naive_clip127(q + sign * (hi > lo ? 1 : 0));
+}
+
+void naive_conv2d(const layer_shape_t *s, naive_visit_t *visit, void *context) {
+    for (uint32_t o = 0; o < s->out_c; o++) {
+        for (uint32_t y = 0; y < s->out_h; y++) {
+            for (uint32_t x = 0; x < s->out_w; x++) {
+                for (uint32_t i = 0; i < (uint32_t)s->kernel_h * s->kernel_w * s->in_c; i++) {
+                    const uint32_t c = i % s->in_c, kx = i / s->in_c % s->kernel_w, ky = i / s->in_c / s->kernel_w;
+                    const int64_t in_y = (int64_t)y + ky - s->padding, in_x = (int64_t)x + kx - s->padding;
+                    if (in_y >= 0 && in_y < s->in_h && in_x >= 0 && in_x < s->in_w) {
+                        const uint32_t at = (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c);
+                        visit(context, o * s->kernel_h * s->kernel_w * s->in_c + i, at, (y * s->out_w + x) * s->out_c + o);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Index of the first maximum of a window of max_pool. */
+static uint32_t pool_source(const int8_t *in, const layer_shape_t *s, uint32_t y, uint32_t x, uint32_t c) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < (uint32_t)s->kernel_h * s->kernel_h; i++) {
+        const uint32_t in_y = y * s->kernel_h + i / s->kernel_h, in_x = x * s->kernel_h + i % s->kernel_h;
+        const uint32_t at = (in_y * s->in_w + in_x) * s->in_c + c;
+        if (best == UINT32_MAX || in[at] > in[best]) {
+            best = at;
+        }
+    }
+    return best;
+}
+
+void naive_max_pool(const int8_t *in, const layer_shape_t *s, int8_t *out) {
+    for (uint32_t i = 0; i < shape_outputs(s); i++) {
+        out[i] = in[pool_source(in, s, i / s->in_c / s->out_w, i / s->in_c % s->out_w, i % s->in_c)];
+    }
+}
+
+void naive_max_pool_backward(const int8_t *in, const int8_t *error, const layer_shape_t *s, int8_t *input_error) {
+    for (uint32_t i = 0; i < shape_inputs(s); i++) {
+        input_error[i] = 0;
+    }
+    for (uint32_t i = 0; i < shape_outputs(s); i++) {
+        input_error[pool_source(in, s, i / s->in_c / s->out_w, i / s->in_c % s->out_w, i % s->in_c)] = error[i];
+    }
+}
+
+int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out) {
+    int64_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        m = llabs(acc[i]) > m ? llabs(acc[i]) : m;
+    }
+    const int64_t s = naive_bits((uint64_t)m) - 7;
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = (int8_t)(s > 0 ? naive_round_shift(acc[i], s) : acc[i]);
+    }
+    return (int32_t)(s > 0 ? s : 0);
+}
+
+static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_t j) {
+    if (s > -7) {
+        const int64_t divisor = naive_power(15 - (s < 8 ? s : 8));
+        int64_t largest = INT64_MIN;
+        for (uint32_t i = 0; i < n; i++) {
+            const int64_t h = floor_division(logits[i] * (int64_t)47274, divisor);
+            largest = h > largest ? h : largest;
+        }
+        const int64_t t = floor_division(logits[j] * (int64_t)47274, divisor) - (largest - 10);
+        return naive_power(t > 0 ? t : 0);
+    }
+    const int64_t shift = -8 - s < 0 ? 0 : -8 - s > 8 ? 8 : -8 - s;
+    const int64_t a = logits[j] / naive_power(shift);
+    const int64_t clamped = s > -8 ? s : -8;
+    return naive_power(1 - 2 * clamped) + a * naive_power(1 - clamped) + a * a;
+}
+
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error) {
+    int64_t sum = 0, total = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        sum += softmax_term(logits, n, s, j);
+    }
+    CHECK(sum <= UINT32_MAX, "the text wants 32 bits");
+    for (uint32_t j = 0; j < n; j++) {
+        total += softmax_term(logits, n, s, j) * 2048 / sum;
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        const int64_t d = softmax_term(logits, n, s, j) * 2048 / sum - (j == label ? total : 0);
+        error[j] = (int8_t)naive_psto_shift(d, 4);
+    }
+}
+
+static uint32_t shift_left(uint32_t x, int n) {
+    return (uint32_t)((uint64_t)x * (uint64_t)naive_power(n));
+}
+
+static uint32_t shift_right(uint32_t x, int n) {
+    return (uint32_t)(x / naive_power(n));
+}
+
+static uint32_t naive_mix32(uint32_t h) {
+    h ^= shift_right(h, 16);
+    h = (uint32_t)((uint64_t)h * 0x85EBCA6Bu);
+    h ^= shift_right(h, 13);
+    h = (uint32_t)((uint64_t)h * 0xC2B2AE35u);
+    return h ^ shift_right(h, 16);
+}
+
+static uint32_t naive_xorshift32(uint32_t x) {
+    x ^= shift_left(x, 13);
+    x ^= shift_right(x, 17);
+    return x ^ shift_left(x, 5);
+}
+
+void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor) {
+    const uint32_t key = naive_mix32((uint32_t)(settings->seed + 0x9E3779B9u * ((uint64_t)step + 1)));
+    uint32_t state = naive_mix32(key ^ (uint32_t)(0x27D4EB2Fu * ((uint64_t)tensor + 1)));
+    state = state == 0 ? 0x6D2B79F5u : state;
+    uint32_t a = 0, b = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i % 4 == 0) {
+            a = naive_xorshift32(state);
+            b = naive_xorshift32(a);
+            state = b;
+        }
+        const int64_t a_i = shift_right(a, 8 * (int)(i % 4)) % 256, b_i = shift_right(b, 8 * (int)(i % 4)) % 256;
+        const int64_t r = settings->r_max;
+        z[i] = (int8_t)(a_i < settings->p_zero ? 0 : (b_i * (2 * r + 1) + r) / 256 - r);
+    }
+}

@@ -1,0 +1,34 @@
+/* docs/arithmetic.md once more, as plainly as the text allows: 64-bit integers, divisions, no blocking, no shared buffers. */
+#ifndef NAIVE_H
+#define NAIVE_H
+
+#include <stdint.h>
+
+#include "kernels/shapes.h"
+#include "net/network.h"
+#include "net/training.h"
+
+int64_t naive_power(int64_t n); /* 2^n */
+int64_t naive_clip127(int64_t x);
+int64_t naive_sat32(int64_t x);
+int64_t naive_trunc(int64_t x, int64_t n); /* trunc(x / 2^n), 0 for n >= 31 */
+int64_t naive_bits(uint64_t m);
+int64_t naive_round_shift(int64_t x, int64_t s);
+int64_t naive_psto_shift(int64_t x, int64_t s);
+
+/* A convolution by its definition: calls `visit` for every product of weight, input and output, by their indices. */
+typedef void naive_visit_t(void *context, uint32_t weight, uint32_t input, uint32_t output);
+void naive_conv2d(const layer_shape_t *shape, naive_visit_t *visit, void *context);
+
+void naive_max_pool(const int8_t *in, const layer_shape_t *shape, int8_t *out);
+void naive_max_pool_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
+
+/* Returns what the exponent grows by. */
+int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out);
+
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error);
+
+/* All z of a tensor in a step. */
+void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor);
+
+#endif

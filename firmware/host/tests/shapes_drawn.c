@@ -1,0 +1,36 @@
+#include "shapes_drawn.h"
+
+#include "check.h"
+
+static uint16_t draw_size(int32_t least, int32_t most) {
+    return (uint16_t)draw(least, most);
+}
+
+layer_shape_t draw_conv2d(void) {
+    layer_shape_t shape = {
+        .in_h = draw_size(1, 9),
+        .in_w = draw_size(1, 9),
+        .in_c = draw_size(1, 7),
+        .out_c = draw_size(1, 9),
+        .padding = (uint8_t)draw(0, 3),
+    };
+    /* padding < kernel <= padded input */
+    shape.kernel_h = (uint8_t)draw(shape.padding + 1, shape.in_h + 2 * shape.padding);
+    shape.kernel_w = (uint8_t)draw(shape.padding + 1, shape.in_w + 2 * shape.padding);
+    shape.out_h = (uint16_t)(shape.in_h + 2 * shape.padding - shape.kernel_h + 1);
+    shape.out_w = (uint16_t)(shape.in_w + 2 * shape.padding - shape.kernel_w + 1);
+    return shape;
+}
+
+layer_shape_t draw_max_pool(void) {
+    const uint8_t k = (uint8_t)draw(1, 4);
+    layer_shape_t shape = {.in_h = draw_size(k, 11), .in_w = draw_size(k, 11), .in_c = draw_size(1, 5), .kernel_h = k, .kernel_w = k};
+    shape.out_h = (uint16_t)(shape.in_h / k);
+    shape.out_w = (uint16_t)(shape.in_w / k);
+    shape.out_c = shape.in_c;
+    return shape;
+}
+
+uint32_t conv2d_weights(const layer_shape_t *shape) {
+    return (uint32_t)shape->out_c * shape->kernel_h * shape->kernel_w * shape->in_c;
+}

@@ -1,0 +1,67 @@
+#include <math.h>
+
+#include "arith/exp32.h"
+#include "arith/float32.h"
+#include "arith/log32.h"
+#include "check.h"
+#include "kernels/cross_entropy_f32.h"
+#include "kernels/softmax_error_s8.h"
+#include "naive.h"
+
+static void test_softmax_error(void) {
+    for (int round = 0; round < 6000; round++) {
+        const uint32_t n = (uint32_t)(round % 50 == 0 ? 256 : draw(2, 20)), label = (uint32_t)draw(0, (int32_t)n - 1);
+        const int32_t s = draw(0, 4) == 0 ? draw(-100, 100) : draw(-20, 12);
+        int8_t *logits = draw_s8(n, round % 3 == 0 ? 3 : 127), *error = take(n), *expected = take(n);
+        softmax_error_s8(logits, n, s, label, error);
+        naive_softmax_error(logits, n, s, label, expected);
+        check_s8(error, expected, n, "softmax_error_s8");
+        CHECK(error[label] <= 0, "the error of the label is %d", error[label]);
+        free(logits);
+        free(error);
+        free(expected);
+    }
+}
+
+/* The text again, operation by operation, with a scale that the C library makes. */
+static float naive_cross_entropy(const int8_t *logits, uint32_t n, int32_t s, uint32_t label) {
+    const float scale = ldexpf(1.0f, s < -60 ? -60 : s > 60 ? 60 : s);
+    int maximum = -128;
+    for (uint32_t j = 0; j < n; j++) {
+        maximum = logits[j] > maximum ? logits[j] : maximum;
+    }
+    float sum = 0.0f;
+    for (uint32_t j = 0; j < n; j++) {
+        sum += exp32((float)(logits[j] - maximum) * scale);
+    }
+    return log32(sum) + (float)(maximum - logits[label]) * scale;
+}
+
+static double true_cross_entropy(const int8_t *logits, uint32_t n, int32_t s, uint32_t label) {
+    double sum = 0.0;
+    for (uint32_t j = 0; j < n; j++) {
+        sum += exp(ldexp(logits[j] - logits[label], s));
+    }
+    return log(sum);
+}
+
+static void test_cross_entropy(void) {
+    for (int round = 0; round < 6000; round++) {
+        const uint32_t n = (uint32_t)draw(2, 40), label = (uint32_t)draw(0, (int32_t)n - 1);
+        const int32_t s = draw(0, 4) == 0 ? draw(-100, 100) : draw(-12, 1);
+        int8_t *logits = draw_s8(n, 127);
+        const float loss = cross_entropy_f32(logits, n, s, label);
+        const float expected = naive_cross_entropy(logits, n, s, label);
+        CHECK(float32_bits(loss) == float32_bits(expected), "%a, not %a", (double)loss, (double)expected);
+        if (s <= 1 && s >= -60) {
+            const double truth = true_cross_entropy(logits, n, s, label);
+            CHECK(fabs((double)loss - truth) <= 2e-6 * (fabs(truth) + 1.0), "%.9g, not %.9g", (double)loss, truth);
+        }
+        free(logits);
+    }
+}
+
+void test_loss_kernels(void) {
+    test_softmax_error();
+    test_cross_entropy();
+}

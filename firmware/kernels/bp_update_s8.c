@@ -1,0 +1,17 @@
+#include "kernels/bp_update_s8.h"
+
+#include "arith/clip127.h"
+#include "arith/psto_shift.h"
+#include "kernels/largest_bits_s32.h"
+
+void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp) {
+    const int32_t b = largest_bits_s32(gradient, n);
+    if (b == 0) {
+        return;
+    }
+    const int32_t s = b - b_bp;
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t g = s < 1 ? gradient[i] : psto_shift(gradient[i], s);
+        weights[i] = (int8_t)clip127(weights[i] - g);
+    }
+}

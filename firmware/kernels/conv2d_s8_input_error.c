@@ -1,0 +1,45 @@
+#include "kernels/conv2d_s8_input_error.h"
+
+#include <string.h>
+
+#include "kernels/weighted_rows_s8.h"
+
+/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of them on
+   input position `input`. */
+typedef struct {
+    uint32_t first, end, input;
+} inside_t;
+
+static inline inside_t taps_inside(uint32_t at, uint32_t kernel, uint32_t padding, uint32_t size) {
+    const uint32_t first = at < padding ? padding - at : 0;
+    const uint32_t room = size + padding - at; /* input positions from tap 0 to the far edge */
+    return (inside_t){.first = first, .end = kernel < room ? kernel : room, .input = at + first - padding};
+}
+
+/* Spread the errors of one output position over the inputs under its window. */
+static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, uint32_t y, uint32_t x, int32_t *acc) {
+    const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
+    const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+    const uint32_t in_c = shape->in_c;
+    const uint32_t n = (horizontal.end - horizontal.first) * in_c;
+    for (uint32_t ky = vertical.first; ky < vertical.end; ky++) {
+        const uint32_t in_y = vertical.input + (ky - vertical.first);
+        weighted_rows_add(rows, (ky * shape->kernel_w + horizontal.first) * in_c, n,
+                          acc + (in_y * shape->in_w + horizontal.input) * in_c);
+    }
+}
+
+void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc) {
+    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
+    for (uint32_t y = 0; y < shape->out_h; y++) {
+        for (uint32_t x = 0; x < shape->out_w; x++) {
+            weighted_rows_t rows;
+            uint32_t next = 0;
+            while (weighted_rows_take(&rows, error, &next, shape->out_c, weights, taps) > 0) {
+                spread_position(&rows, shape, y, x, acc);
+            }
+            error += shape->out_c;
+        }
+    }
+}

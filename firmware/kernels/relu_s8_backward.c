@@ -1,0 +1,7 @@
+#include "kernels/relu_s8_backward.h"
+
+void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        error[i] = out[i] > 0 ? error[i] : 0;
+    }
+}

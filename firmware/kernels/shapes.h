@@ -1,0 +1,22 @@
+/* The shape of a layer. Tensors are laid out height, width, channel; weights output, height, width, input. */
+#ifndef SHAPES_H
+#define SHAPES_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint16_t in_h, in_w, in_c;
+    uint16_t out_h, out_w, out_c;
+    uint8_t kernel_h, kernel_w; /* conv2d and max_pool */
+    uint8_t padding;            /* conv2d */
+} layer_shape_t;
+
+static inline uint32_t shape_inputs(const layer_shape_t *shape) {
+    return (uint32_t)shape->in_h * shape->in_w * shape->in_c;
+}
+
+static inline uint32_t shape_outputs(const layer_shape_t *shape) {
+    return (uint32_t)shape->out_h * shape->out_w * shape->out_c;
+}
+
+#endif

@@ -1,0 +1,195 @@
+"""The manifest of the prebuilt images: write it, or check that the sources still build to exactly the installed files.
+
+`make prebuilt` and `make check` call this script; it runs in the firmware folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+HERE = Path(__file__).resolve().parent
+PREBUILT = HERE / "prebuilt"
+MASK = 0xFFFFFFFF
+PRIME = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+
+
+class ManifestError(Exception):
+    """The images, their sources and the manifest do not belong together."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the manifest says about one board's image. Sizes in bytes."""
+
+    sha256: str
+    image_base: int
+    image_size: int
+    image_digest: int
+    text: int
+    data: int
+    bss: int
+    compiler: str
+    source_sha256: str
+
+
+def xxh32(data: bytes) -> int:
+    """Return XXH32 with seed 0, after the published specification (XXH32 algorithm description, steps 1 to 7)."""
+    lanes = [(PRIME[0] + PRIME[1]) & MASK, PRIME[1], 0, -PRIME[0] & MASK]
+    whole = len(data) // 16 * 16
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little")
+        lane = at // 4 % 4
+        lanes[lane] = _rotate((lanes[lane] + word * PRIME[1]) & MASK, 13) * PRIME[0] & MASK
+    value = sum(map(_rotate, lanes, (1, 7, 12, 18))) if whole else PRIME[4]
+    value = (value + len(data)) & MASK
+    words = whole + (len(data) - whole) // 4 * 4
+    for at in range(whole, words, 4):
+        word = int.from_bytes(data[at : at + 4], "little")
+        value = _rotate((value + word * PRIME[2]) & MASK, 17) * PRIME[3] & MASK
+    for byte in data[words:]:
+        value = _rotate((value + byte * PRIME[4]) & MASK, 11) * PRIME[0] & MASK
+    value = (value ^ value >> 15) * PRIME[1] & MASK
+    value = (value ^ value >> 13) * PRIME[2] & MASK
+    return value ^ value >> 16
+
+
+def _rotate(value: int, bits: int) -> int:
+    return (value << bits | value >> (32 - bits)) & MASK
+
+
+def image(elf: ELFFile) -> tuple[int, bytes]:
+    """Return load address and bytes of the image: the file bytes of the loaded segments, which must have no gaps.
+
+    Raises:
+        ManifestError: there is a gap or an overlap between two segments.
+    """
+    segments = [s for s in elf.iter_segments() if s["p_type"] == "PT_LOAD" and s["p_filesz"] > 0]
+    segments.sort(key=lambda segment: segment["p_paddr"])
+    base, data = segments[0]["p_paddr"], b""
+    for segment in segments:
+        if segment["p_paddr"] != base + len(data):
+            end = base + len(data)
+            raise ManifestError(f"the segment at {segment['p_paddr']:#x} does not follow {end:#x}; see sections.ld.")
+        data += segment.data()
+    return base, data
+
+
+def source_digest(paths: list[str], root: Path = HERE) -> str:
+    """Return SHA-256 over the names and contents of the files, in sorted order."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        content = (root / path).read_bytes()
+        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def inputs(board: str) -> list[str]:
+    """Return the files that a board's image is built from, as the Makefile lists them."""
+    command = [os.environ.get("MAKE", "make"), "--silent", "--no-print-directory", "-C", str(HERE), f"inputs-{board}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+def describe(path: Path, compiler: str, sources: str) -> Entry:
+    """Return the manifest's entry for the ELF file at `path`."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        base, data = image(elf)
+        sizes = {name: elf.get_section_by_name(name)["sh_size"] for name in (".text", ".data", ".bss")}
+    return Entry(
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        image_base=base,
+        image_size=len(data),
+        image_digest=xxh32(data),
+        text=sizes[".text"],
+        data=sizes[".data"],
+        bss=sizes[".bss"],
+        compiler=compiler,
+        source_sha256=sources,
+    )
+
+
+def as_toml(entries: dict[str, Entry]) -> str:
+    """Return the text of the manifest."""
+    lines = ["# Written by `make -C firmware prebuilt`. image_digest is XXH32 of the flashed bytes; sizes are bytes."]
+    for board, entry in entries.items():
+        lines += ["", f"[{board}]"]
+        for name, value in asdict(entry).items():
+            lines.append(f"{name} = {_literal(name, value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _literal(name: str, value: int | str) -> str:
+    if isinstance(value, int):
+        return f"{value:#010x}" if name in ("image_base", "image_digest") else str(value)
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write(boards: list[str], compiler: str) -> None:
+    """Describe the installed images in prebuilt/MANIFEST.toml."""
+    entries = {b: describe(PREBUILT / f"{b}.elf", compiler, source_digest(inputs(b))) for b in boards}
+    (PREBUILT / "MANIFEST.toml").write_text(as_toml(entries))
+
+
+def check(boards: list[str], compiler: str) -> list[str]:
+    """Build every board in a temporary folder and return what differs from the installed files, one sentence each."""
+    differences = []
+    expected = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted({path for board in boards for path in inputs(board)}):
+            target = Path(folder) / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(HERE / path, target)
+        subprocess.run([os.environ.get("MAKE", "make"), "-C", folder, "all"], check=True, stdout=subprocess.DEVNULL)
+        for board in boards:
+            built, installed = Path(folder) / "build" / f"{board}.elf", PREBUILT / f"{board}.elf"
+            if not installed.exists():
+                differences.append(f"prebuilt/{board}.elf is missing; run `make prebuilt`.")
+            elif built.read_bytes() != installed.read_bytes():
+                differences.append(_difference(board, built, installed))
+            expected[board] = describe(built, compiler, source_digest(inputs(board)))
+    manifest = PREBUILT / "MANIFEST.toml"
+    if not manifest.exists() or manifest.read_text() != as_toml(expected):
+        differences.append("prebuilt/MANIFEST.toml does not describe what these sources build; run `make prebuilt`.")
+    return differences
+
+
+def _difference(board: str, built: Path, installed: Path) -> str:
+    with built.open("rb") as new, installed.open("rb") as old:
+        now = {s.name: s.data() for s in ELFFile(new).iter_sections()}
+        then = {s.name: s.data() for s in ELFFile(old).iter_sections()}
+    names = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
+    where = f"sections {', '.join(names)}" if names else "headers only"
+    cure = "run `make prebuilt` with the compiler that the manifest names."
+    return f"prebuilt/{board}.elf is not what these sources build ({where}); {cure}"
+
+
+def main() -> int:
+    """Run `write` or `check` for the named boards."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=("write", "check"))
+    parser.add_argument("--compiler", required=True, help="first line of the compiler's --version")
+    parser.add_argument("boards", nargs="+")
+    arguments = parser.parse_args()
+    if arguments.action == "write":
+        write(arguments.boards, arguments.compiler)
+        return 0
+    differences = check(arguments.boards, arguments.compiler)
+    print("\n".join(differences) if differences else "The prebuilt images are what these sources build.")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (ManifestError, subprocess.CalledProcessError) as error:
+        sys.exit(f"manifest.py: {error}")

@@ -1,0 +1,124 @@
+#include "net/backward.h"
+
+#include <string.h>
+
+#include "kernels/bp_update_s8.h"
+#include "kernels/conv2d_s8_input_error.h"
+#include "kernels/conv2d_s8_weight_gradient.h"
+#include "kernels/fully_connected_s8_input_error.h"
+#include "kernels/fully_connected_s8_weight_gradient.h"
+#include "kernels/max_pool_s8_backward.h"
+#include "kernels/relu_s8_backward.h"
+#include "kernels/requantize_s8.h"
+#include "kernels/scale_gradient_s32.h"
+#include "kernels/softmax_error_s8.h"
+
+/* The error of a layer's output, on its way towards the input. */
+typedef struct {
+    int8_t *values;
+    int32_t exponent;
+} error_t;
+
+static int32_t *gradient_of(const model_t *model, uint8_t i) {
+    return model_s32(model, model->plan.layer[i].grad);
+}
+
+void backward_begin(model_t *model) {
+    model->gradient_begun = false;
+    for (uint8_t i = model->first_bp; i < model->network.layers; i++) {
+        const layer_t *layer = &model->network.layer[i];
+        if (layer_is_trained(layer)) {
+            memset(gradient_of(model, i), 0, layer->weights * sizeof(int32_t));
+        }
+    }
+}
+
+/* Bring the gradient to an exponent that has room for a sample with exponent `x`; returns by how much that sample is to be
+   shifted. */
+static int32_t align_gradient(model_t *model, uint8_t i, int32_t x) {
+    int32_t *exponent = &model->gradient_exponent[i];
+    if (!model->gradient_begun) {
+        *exponent = x;
+    }
+    if (x > *exponent) {
+        scale_gradient_s32(gradient_of(model, i), model->network.layer[i].weights, x - *exponent);
+        *exponent = x;
+    }
+    return *exponent - x;
+}
+
+static void add_weight_gradient(model_t *model, uint8_t i, const int8_t *in, const error_t *error) {
+    const layer_t *layer = &model->network.layer[i];
+    const layer_shape_t *shape = &layer->shape;
+    const int32_t shift = align_gradient(model, i, error->exponent + model_input_exponent(model, i));
+    if (layer->op == OP_CONV2D) {
+        int8_t *scratch = model_s8(model, model->plan.layer[i].bscratch);
+        conv2d_s8_weight_gradient(in, error->values, shape, shift, scratch, gradient_of(model, i));
+    } else {
+        fully_connected_s8_weight_gradient(in, error->values, shape_inputs(shape), shape_outputs(shape), shift,
+                                           gradient_of(model, i));
+    }
+}
+
+/* The error of the input of conv2d and fully_connected, in the buffer of the layer before. */
+static void propagate_trained(model_t *model, uint8_t i, error_t *error) {
+    const layer_t *layer = &model->network.layer[i];
+    const layer_shape_t *shape = &layer->shape;
+    const int8_t *weights = model_weights(model, layer);
+    int32_t *acc = model_s32(model, model->plan.layer[i].eacc);
+    if (layer->op == OP_CONV2D) {
+        conv2d_s8_input_error(error->values, weights, shape, acc);
+    } else {
+        fully_connected_s8_input_error(error->values, weights, shape_inputs(shape), shape_outputs(shape), acc);
+    }
+    error->values = model_s8(model, model->plan.layer[i - 1].err);
+    error->exponent += layer->weight_exponent + requantize_s8(acc, shape_inputs(shape), error->values);
+}
+
+static void propagate_untrained(model_t *model, uint8_t i, const int8_t *in, error_t *error) {
+    const layer_shape_t *shape = &model->network.layer[i].shape;
+    if (model->network.layer[i].op == OP_RELU) {
+        relu_s8_backward(model_s8(model, model->plan.layer[i].act), error->values, shape_outputs(shape));
+    } else {
+        int8_t *input_error = model_s8(model, model->plan.layer[i - 1].err);
+        max_pool_s8_backward(in, error->values, shape, input_error);
+        error->values = input_error;
+    }
+}
+
+/* Turn the error of a layer's output into that of its input. */
+static void propagate(model_t *model, uint8_t i, const int8_t *in, error_t *error) {
+    if (layer_is_trained(&model->network.layer[i])) {
+        propagate_trained(model, i, error);
+    } else {
+        propagate_untrained(model, i, in, error);
+    }
+}
+
+void backward(model_t *model, const int8_t *sample, uint8_t label) {
+    const uint8_t last = (uint8_t)(model->network.layers - 1);
+    error_t error = {.values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT};
+    softmax_error_s8(model_logits(model), model->network.classes, model_logits_exponent(model), label, error.values);
+    observe(model->observer, error.values, model->network.classes, error.exponent);
+    for (int layer = last; layer >= model->first_bp; layer--) {
+        const uint8_t i = (uint8_t)layer;
+        const int8_t *in = model_input(model, i, sample);
+        if (layer_is_trained(&model->network.layer[i])) {
+            add_weight_gradient(model, i, in, &error);
+        }
+        if (i > model->first_bp) {
+            propagate(model, i, in, &error);
+            observe(model->observer, error.values, shape_inputs(&model->network.layer[i].shape), error.exponent);
+        }
+    }
+    model->gradient_begun = true;
+}
+
+void backward_update(model_t *model, int32_t b_bp) {
+    for (uint8_t i = model->first_bp; i < model->network.layers; i++) {
+        const layer_t *layer = &model->network.layer[i];
+        if (layer_is_trained(layer)) {
+            bp_update_s8(model_weights(model, layer), gradient_of(model, i), layer->weights, b_bp);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+#include "net/engine.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "arith/xxh32.h"
+#include "kernels/argmax_s8.h"
+#include "methods/elasticzo_int8.h"
+#include "net/forward.h"
+#include "net/trace.h"
+
+#define PAINT 0xA5C3965Au
+
+/* No pixel becomes this value: it marks, at the first input of a sample, a slot that is empty. */
+#define EMPTY_SLOT INT8_MIN
+
+void engine_init(engine_t *engine, uint8_t *arena, uint32_t arena_size, uint32_t (*cycles)(void)) {
+    *engine = (engine_t){
+        .cycles = cycles,
+        .arena_size = arena_size < ENGINE_MAX_ARENA ? arena_size : ENGINE_MAX_ARENA,
+        .model = {.arena = arena},
+    };
+}
+
+void engine_reset(engine_t *engine) {
+    engine_init(engine, engine->model.arena, engine->arena_size, engine->cycles);
+}
+
+failure_t engine_load_begin(engine_t *engine, uint32_t total) {
+    engine_reset(engine);
+    if (total > engine->arena_size) {
+        return refusal(FAILURE_DOES_NOT_FIT, total, engine->arena_size);
+    }
+    engine->total = total;
+    return no_failure();
+}
+
+failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *data, uint32_t n) {
+    if (engine->total == 0 || engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (offset != engine->received) {
+        return refusal(FAILURE_OUT_OF_ORDER, offset, engine->received);
+    }
+    if (n > engine->total - engine->received) {
+        return refusal(FAILURE_BAD_LENGTH, n, engine->total - engine->received);
+    }
+    memcpy(engine->model.arena + offset, data, n);
+    engine->received += n;
+    return no_failure();
+}
+
+failure_t engine_load_end(engine_t *engine) {
+    if (engine->total == 0 || engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (engine->received < engine->total) {
+        return refusal(FAILURE_NETWORK_TRUNCATED, engine->received, engine->total);
+    }
+    const failure_t failure = network_parse(&engine->model.network, engine->model.arena, engine->received);
+    engine->loaded = failure.code == 0;
+    return failure;
+}
+
+/* Index of the first field of the request `configure` that is out of range, and its value. */
+static bool find_bad_setting(const settings_t *settings, const network_t *network, failure_t *failure) {
+    const struct {
+        uint32_t value, least, most;
+    } fields[] = {
+        {settings->partition, 0, network->tensors},
+        {settings->b_zo, 1, 7},
+        {settings->b_bp, 1, 7},
+        {settings->p_zero, 0, 255},
+        {settings->r_max, 1, 127},
+        {settings->loss, 0, 0},    /* float */
+        {settings->scope, 0, 0},   /* sample */
+        {settings->perturb, 0, 0}, /* clamped */
+        {settings->batch, 1, UINT16_MAX},
+    };
+    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
+            *failure = refusal(FAILURE_BAD_SETTING, i, fields[i].value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int8_t *slot_mark(const engine_t *engine, uint16_t slot) {
+    return (int8_t *)model_sample(&engine->model, slot);
+}
+
+static void empty_slots(engine_t *engine) {
+    for (uint16_t slot = 0; slot < engine->settings.batch; slot++) {
+        *slot_mark(engine, slot) = EMPTY_SLOT;
+    }
+}
+
+/* Paint whole words behind the blob, for engine_arena_peak(). */
+static void paint_arena(engine_t *engine) {
+    const uint32_t word = PAINT;
+    const uint32_t from = (engine->model.network.size + 3) / 4 * 4;
+    for (uint32_t at = from; at + sizeof word <= engine->arena_size; at += (uint32_t)sizeof word) {
+        memcpy(engine->model.arena + at, &word, sizeof word);
+    }
+}
+
+failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_t *planned) {
+    model_t *model = &engine->model;
+    failure_t failure;
+    if (!engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (find_bad_setting(settings, &model->network, &failure)) {
+        return failure;
+    }
+    engine->configured = false; /* until there is a plan that fits */
+    model->first_bp = network_first_bp(&model->network, settings->partition);
+    *planned = plan_make(&model->plan, &model->network, model->first_bp, settings->batch, engine->arena_size);
+    if (*planned > engine->arena_size) {
+        return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
+    }
+    engine->settings = *settings;
+    engine->next_step = 0;
+    engine->configured = true;
+    paint_arena(engine);
+    empty_slots(engine);
+    return no_failure();
+}
+
+static failure_t check_configured(const engine_t *engine) {
+    if (!engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    return engine->configured ? no_failure() : refusal(FAILURE_NOT_CONFIGURED, 0, 0);
+}
+
+failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
+    const failure_t failure = check_configured(engine);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint32_t expected = shape_inputs(&engine->model.network.layer[0].shape);
+    if (n != expected) {
+        return refusal(FAILURE_BAD_LENGTH, n, expected);
+    }
+    if (slot >= engine->settings.batch || label >= engine->model.network.classes) {
+        return refusal(FAILURE_BAD_SLOT, slot, engine->settings.batch);
+    }
+    int8_t *sample = slot_mark(engine, slot);
+    for (uint32_t i = 0; i < n; i++) {
+        sample[i] = (int8_t)(pixels[i] >> 1);
+    }
+    model_labels(&engine->model)[slot] = label;
+    return no_failure();
+}
+
+/* Whether slots 0..count-1 hold samples. */
+static failure_t check_slots(const engine_t *engine, uint16_t count) {
+    uint32_t filled = 0;
+    if (count == 0 || count > engine->settings.batch) {
+        return refusal(FAILURE_BAD_SLOT, count, engine->settings.batch);
+    }
+    for (uint16_t slot = 0; slot < count; slot++) {
+        filled += *slot_mark(engine, slot) != EMPTY_SLOT;
+    }
+    return filled == count ? no_failure() : refusal(FAILURE_SLOTS_EMPTY, filled, count);
+}
+
+failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result) {
+    failure_t failure = check_configured(engine);
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (step != engine->next_step) {
+        return refusal(FAILURE_OUT_OF_ORDER, step, engine->next_step);
+    }
+    failure = check_slots(engine, count);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint32_t start = engine->cycles();
+    elasticzo_int8_step(&engine->model, &engine->settings, step, count, engine->cycles, result);
+    const uint32_t trained = engine->cycles();
+    failure = engine_digests(engine, result->digests);
+    const uint32_t end = engine->cycles();
+    result->cycles_digest = end - trained;
+    result->cycles_total = end - start;
+    engine->next_step = step + 1;
+    empty_slots(engine);
+    return failure;
+}
+
+/* Section 10 of docs/arithmetic.md: the logits, then their exponent as int16. */
+static void digest_logits(const model_t *model, xxh32_t *digest) {
+    const int16_t exponent = (int16_t)model_logits_exponent(model);
+    xxh32_update(digest, model_logits(model), model->network.classes);
+    xxh32_update(digest, &exponent, sizeof exponent);
+}
+
+failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
+    model_t *model = &engine->model;
+    failure_t failure = check_configured(engine);
+    if (failure.code == 0) {
+        failure = check_slots(engine, count);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    xxh32_t digest;
+    xxh32_begin(&digest, 0);
+    result->correct = 0;
+    for (uint16_t slot = 0; slot < count; slot++) {
+        forward(model, model_sample(model, slot));
+        digest_logits(model, &digest);
+        const uint32_t predicted = argmax_s8(model_logits(model), model->network.classes);
+        result->predictions[slot] = (uint8_t)predicted;
+        result->correct = (uint16_t)(result->correct + (predicted == model_labels(model)[slot]));
+    }
+    result->logits_digest = xxh32_end(&digest);
+    empty_slots(engine);
+    return no_failure();
+}
+
+failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length) {
+    failure_t failure = check_configured(engine);
+    if (failure.code == 0 && slot >= engine->settings.batch) {
+        failure = refusal(FAILURE_BAD_SLOT, slot, engine->settings.batch);
+    }
+    if (failure.code == 0 && *slot_mark(engine, slot) == EMPTY_SLOT) {
+        failure = refusal(FAILURE_SLOTS_EMPTY, 0, slot);
+    }
+    if (failure.code == 0) {
+        *length = trace(&engine->model, slot, stage, offset, out, *length);
+    }
+    return failure;
+}
+
+uint8_t engine_tensors(const engine_t *engine) {
+    return engine->loaded ? engine->model.network.tensors : 0;
+}
+
+uint8_t engine_layers(const engine_t *engine) {
+    return engine->loaded ? engine->model.network.layers : 0;
+}
+
+uint32_t engine_network_digest(const engine_t *engine) {
+    return engine->loaded ? engine->model.network.digest : 0;
+}
+
+static const layer_t *layer_of_tensor(const engine_t *engine, uint8_t tensor) {
+    const network_t *network = &engine->model.network;
+    return &network->layer[network->tensor_layer[tensor]];
+}
+
+failure_t engine_digests(const engine_t *engine, uint32_t *digests) {
+    if (!engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    for (uint8_t tensor = 0; tensor < engine->model.network.tensors; tensor++) {
+        const layer_t *layer = layer_of_tensor(engine, tensor);
+        digests[tensor] = xxh32(model_weights(&engine->model, layer), layer->weights, 0);
+    }
+    return no_failure();
+}
+
+failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
+    if (!engine->loaded) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (tensor >= engine->model.network.tensors) {
+        return refusal(FAILURE_BAD_TENSOR, tensor, offset);
+    }
+    const layer_t *layer = layer_of_tensor(engine, tensor);
+    if (offset > layer->weights || length > layer->weights - offset) {
+        return refusal(FAILURE_BAD_TENSOR, tensor, offset);
+    }
+    memcpy(out, model_weights(&engine->model, layer) + offset, length);
+    return no_failure();
+}
+
+uint32_t engine_arena_peak(const engine_t *engine) {
+    const uint32_t pattern = PAINT;
+    const uint8_t *paint = (const uint8_t *)&pattern;
+    if (!engine->configured) {
+        return engine->received;
+    }
+    const uint32_t blob = (engine->model.network.size + 3) / 4 * 4;
+    uint32_t end = engine->arena_size / 4 * 4;
+    while (end > blob && engine->model.arena[end - 1] == paint[(end - 1) % 4]) {
+        end--;
+    }
+    return end > blob ? end : engine->model.network.size;
+}

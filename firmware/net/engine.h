@@ -1,0 +1,64 @@
+/* The training engine: a network in an arena, trained step by step. It does not allocate, does not block and does no input or
+   output. The caller owns the engine_t, the arena and the cycle counter. */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/failure.h"
+#include "net/model.h"
+#include "net/training.h"
+
+/* Bytes of a larger arena are left alone; with this bound no sum of sizes in the memory plan can leave 32 bits. */
+#define ENGINE_MAX_ARENA (16u << 20)
+
+typedef struct {
+    uint32_t (*cycles)(void);
+    uint32_t arena_size; /* bytes */
+    uint32_t total, received; /* bytes of the network file; total is 0 when none was begun */
+    bool loaded, configured;
+    model_t model;
+    settings_t settings;
+    uint32_t next_step;
+} engine_t;
+
+/* `arena` is aligned to 8 bytes; `cycles` returns a free-running counter. */
+void engine_init(engine_t *engine, uint8_t *arena, uint32_t arena_size, uint32_t (*cycles)(void));
+
+/* Forget network and settings. */
+void engine_reset(engine_t *engine);
+
+/* Load a network file (docs/network.md): its pieces in order of offset, then the checks. */
+failure_t engine_load_begin(engine_t *engine, uint32_t total);
+failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *data, uint32_t n);
+failure_t engine_load_end(engine_t *engine);
+
+/* Place the buffers and begin at step 0; the weights stay as they are. `planned`: bytes of the memory plan (docs/memory.md). */
+failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_t *planned);
+
+/* Fill a slot of the batch with a label and `n` pixels, 0..255 in the order height, width, channel. */
+failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n);
+
+/* Train with, or evaluate, the samples in slots 0..count-1; afterwards all slots count as empty. */
+failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result);
+failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result);
+
+/* Trace the sample in a slot (net/trace.h); the slot stays filled. `length`: room of `out`, then the bytes written. */
+failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length);
+
+/* Of the loaded network; 0 when there is none. The digest is the one written in the file. */
+uint8_t engine_tensors(const engine_t *engine);
+uint8_t engine_layers(const engine_t *engine);
+uint32_t engine_network_digest(const engine_t *engine);
+
+/* XXH32 of every trained tensor as it is now. */
+failure_t engine_digests(const engine_t *engine, uint32_t *digests);
+
+/* Copy `length` weights of a trained tensor, from index `offset` of the flattened tensor. */
+failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out);
+
+/* The arena from its start to the highest byte that was written since the last configure, in bytes. */
+uint32_t engine_arena_peak(const engine_t *engine);
+
+#endif

@@ -1,0 +1,61 @@
+/* A network placed in its arena, with the exponents that a sample leaves behind. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/network.h"
+#include "net/observe.h"
+#include "net/plan.h"
+
+typedef struct {
+    uint8_t *arena;
+    network_t network;
+    plan_t plan;
+    uint8_t first_bp;                             /* first layer trained by back-propagation */
+    int32_t act_exponent[ENGINE_MAX_LAYERS];      /* of each layer's output, for the last sample */
+    int32_t gradient_exponent[ENGINE_MAX_LAYERS]; /* E of docs/arithmetic.md, section 7 */
+    const observer_t *observer;                   /* of every activation and error; NULL in training */
+    bool gradient_begun;                          /* a sample has been summed into the gradients of this step */
+} model_t;
+
+static inline int8_t *model_s8(const model_t *model, uint32_t offset) {
+    return (int8_t *)(model->arena + offset);
+}
+
+/* Offsets of int32 buffers are multiples of 8, and so is the address of the arena. */
+static inline int32_t *model_s32(const model_t *model, uint32_t offset) {
+    return (int32_t *)(void *)(model->arena + offset);
+}
+
+static inline int8_t *model_weights(const model_t *model, const layer_t *layer) {
+    return model_s8(model, layer->weights_offset);
+}
+
+static inline const int8_t *model_sample(const model_t *model, uint16_t slot) {
+    return model_s8(model, model->plan.samples) + slot * shape_inputs(&model->network.layer[0].shape);
+}
+
+static inline uint8_t *model_labels(const model_t *model) {
+    return model->arena + model->plan.labels;
+}
+
+/* What a layer reads in the forward pass: the output of the layer before, or the sample. */
+static inline const int8_t *model_input(const model_t *model, uint8_t layer, const int8_t *sample) {
+    return layer == 0 ? sample : model_s8(model, model->plan.layer[layer - 1].act);
+}
+
+static inline int32_t model_input_exponent(const model_t *model, uint8_t layer) {
+    return layer == 0 ? model->network.input_exponent : model->act_exponent[layer - 1];
+}
+
+static inline const int8_t *model_logits(const model_t *model) {
+    return model_s8(model, model->plan.layer[model->network.layers - 1].act);
+}
+
+static inline int32_t model_logits_exponent(const model_t *model) {
+    return model->act_exponent[model->network.layers - 1];
+}
+
+#endif

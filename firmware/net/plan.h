@@ -1,0 +1,35 @@
+/* The memory plan of docs/memory.md. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/network.h"
+
+/* blob, labels, samples, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
+#define PLAN_MAX_BUFFERS (3 + 7 * ENGINE_MAX_LAYERS)
+
+typedef struct {
+    uint32_t size, offset; /* bytes, multiples of 8 */
+    uint32_t *to;          /* where the offset is also written, for those who use the buffer; may be NULL */
+    uint8_t first, last;   /* time slots */
+    bool placed;
+} buffer_t;
+
+/* Offsets in the arena. A buffer that the plan does not have is at offset 0, where the blob is. */
+typedef struct {
+    uint32_t labels, samples;
+    struct {
+        uint32_t act, acc, scratch, err, eacc, bscratch, grad;
+    } layer[ENGINE_MAX_LAYERS];
+    uint32_t size; /* bytes of arena that the plan needs */
+    uint16_t buffers;
+    buffer_t buffer[PLAN_MAX_BUFFERS]; /* in the order of docs/memory.md */
+} plan_t;
+
+/* Place all buffers for a batch of `batch` samples. `first_bp` is the first layer that back-propagation trains. Returns the bytes
+   that are needed, also in plan->size; more than `limit` (at most ENGINE_MAX_ARENA) means that the plan is not to be used. */
+uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch, uint32_t limit);
+
+#endif

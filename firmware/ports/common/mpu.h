@@ -1,0 +1,26 @@
+/* Memory protection unit of Armv7-M (ARM DDI 0403E.e, B3.5). */
+#ifndef MPU_H
+#define MPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Region attributes, as fields of MPU_RASR [B3.5.9]. */
+#define MPU_NEVER_EXECUTE (1u << 28)
+#define MPU_READ_WRITE (3u << 24)
+#define MPU_READ_ONLY (6u << 24)
+#define MPU_DEVICE (1u << 18 | 1u << 16)
+#define MPU_UNCACHED (1u << 19)
+#define MPU_WRITE_THROUGH (1u << 17)
+#define MPU_WRITE_BACK (1u << 19 | 1u << 17 | 1u << 16)
+
+typedef struct {
+    uint32_t base; /* a multiple of the size */
+    uint32_t log2_size;
+    uint32_t attributes;
+} mpu_region_t;
+
+/* Protect: an access outside the regions (other than to the core's own registers) becomes a MemManage fault. */
+void mpu_start(const mpu_region_t *regions, size_t n);
+
+#endif

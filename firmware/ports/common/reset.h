@@ -1,0 +1,13 @@
+/* The first instructions after reset, the same on every board. */
+#ifndef RESET_H
+#define RESET_H
+
+#include <stdint.h>
+
+/* Initial stack pointer, from sections.ld. */
+extern uint32_t __stack_top[];
+
+/* Floating point on, stack painted, .data and .bss made, then main(). */
+void reset_handler(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* Interrupt-driven serial line: two rings between the agent and a UART. Implements port_uart_read(), port_uart_write(),
+   port_uart_write_polled(), port_rx_window() and port_wait(). */
+#ifndef SERIAL_H
+#define SERIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the board implements. */
+
+/* Move queued bytes to the transmitter while it takes them, and let it interrupt while more are queued. Interrupts are masked. */
+void uart_pump(void);
+
+/* Wait until the transmitter takes a byte, and give it that byte. */
+void uart_put_polled(uint8_t byte);
+
+/* Just before and after the core sleeps in port_wait(). */
+void serial_before_sleep(void);
+void serial_after_sleep(void);
+
+/* What the UART driver calls, with interrupts masked or in its handler. */
+
+/* Store a received byte; a byte that finds the ring full is dropped, and the link's CRC will tell. */
+void serial_received(uint8_t byte);
+
+/* Take the next byte to send; false when none is queued. */
+bool serial_next(uint8_t *byte);
+
+/* Whether bytes are queued to be sent. */
+bool serial_pending(void);
+
+#endif

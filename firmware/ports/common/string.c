@@ -1,0 +1,61 @@
+/* Compiled with -fno-tree-loop-distribute-patterns: the compiler must not turn these loops into calls of themselves. */
+#include <string.h>
+
+#include <stdint.h>
+
+enum { WORD = sizeof(uint32_t) };
+
+/* Accesses of words at any address: Armv7-M does them in hardware on normal memory. */
+typedef struct __attribute__((packed, may_alias)) {
+    uint32_t value;
+} word_t;
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n) {
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    for (; n >= WORD; n -= WORD, out += WORD, in += WORD) {
+        *(word_t *)out = *(const word_t *)in;
+    }
+    while (n-- > 0) {
+        *out++ = *in++;
+    }
+    return to;
+}
+
+void *memmove(void *to, const void *from, size_t n) {
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    if ((uintptr_t)out <= (uintptr_t)in) {
+        for (size_t i = 0; i < n; i++) {
+            out[i] = in[i];
+        }
+    } else {
+        while (n-- > 0) {
+            out[n] = in[n];
+        }
+    }
+    return to;
+}
+
+void *memset(void *to, int value, size_t n) {
+    uint8_t *out = to;
+    const uint32_t word = (uint8_t)value * 0x01010101u;
+    for (; n >= WORD; n -= WORD, out += WORD) {
+        ((word_t *)out)->value = word;
+    }
+    while (n-- > 0) {
+        *out++ = (uint8_t)value;
+    }
+    return to;
+}
+
+int memcmp(const void *a, const void *b, size_t n) {
+    const uint8_t *left = a;
+    const uint8_t *right = b;
+    for (size_t i = 0; i < n; i++) {
+        if (left[i] != right[i]) {
+            return left[i] < right[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* A 32-bit cycle counter made of the 24-bit SysTick and its interrupt. QEMU has no DWT counter. */
+#ifndef TICKS_H
+#define TICKS_H
+
+#include <stdint.h>
+
+void ticks_start(void);
+
+/* Cycles since the start, modulo 2^32, without those that were slept through. */
+uint32_t ticks_read(void);
+
+void ticks_handler(void);
+
+#endif

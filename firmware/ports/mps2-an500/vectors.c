@@ -1,0 +1,26 @@
+#include "agent/fault.h"
+#include "an500.h"
+#include "reset.h"
+#include "ticks.h"
+#include "uart.h"
+
+/* Places in the table behind the stack pointer; the image has 32 interrupts (AN500, interrupts). */
+enum { RESET = 0, SYSTICK = 14, UART0_RX = 15 + UART0_RX_IRQ, UART0_TX = 15 + UART0_TX_IRQ, LAST = 15 + 31 };
+
+typedef struct {
+    uint32_t *stack;
+    vector_t handlers[LAST + 1];
+} vector_table_t;
+
+/* A handler that is not named below is not expected and reports itself as a fault. */
+__attribute__((section(".vectors"), used)) static const vector_table_t vectors = {
+    .stack = __stack_top,
+    .handlers = {
+        [RESET] = reset_handler,
+        [RESET + 1 ... SYSTICK - 1] = fault_handler,
+        [SYSTICK] = ticks_handler,
+        [UART0_RX] = uart_receive_handler,
+        [UART0_TX] = uart_transmit_handler,
+        [UART0_TX + 1 ... LAST] = fault_handler,
+    },
+};

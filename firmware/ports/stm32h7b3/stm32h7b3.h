@@ -1,0 +1,114 @@
+/* Registers of STM32H7B3 that the port uses, from RM0455 (the reference manual of STM32H7A3/7B3 and STM32H7B0), by chapter
+   and register. */
+#ifndef STM32H7B3_H
+#define STM32H7B3_H
+
+#include <stdint.h>
+
+#include "cortex_m.h"
+
+/* Embedded flash memory, FLASH registers */
+#define FLASH_ACR REGISTER(0x52002000u)
+#define FLASH_ACR_LATENCY_MASK (0xFu << 0)
+#define FLASH_ACR_WRHIGHFREQ_MASK (3u << 4)
+
+/* Power control, PWR registers */
+#define PWR_CSR1 REGISTER(0x58024804u)
+#define PWR_CSR1_ACTVOSRDY (1u << 13)
+#define PWR_CR3 REGISTER(0x5802480Cu)
+#define PWR_CR3_BYPASS (1u << 0)
+#define PWR_CR3_LDOEN (1u << 1)
+#define PWR_CR3_SMPSEN (1u << 2)
+#define PWR_SRDCR REGISTER(0x58024818u)
+#define PWR_SRDCR_VOSRDY (1u << 13)
+#define PWR_SRDCR_VOS_MASK (3u << 14)
+#define PWR_SRDCR_VOS1 (2u << 14)
+#define PWR_SRDCR_VOS0 (3u << 14)
+
+/* Reset and clock control, RCC registers */
+#define RCC_CR REGISTER(0x58024400u)
+#define RCC_CR_PLL1ON (1u << 24)
+#define RCC_CR_PLL1RDY (1u << 25)
+#define RCC_CFGR REGISTER(0x58024410u)
+#define RCC_CFGR_SW_MASK (7u << 0)
+#define RCC_CFGR_SW_PLL1 (3u << 0)
+#define RCC_CFGR_SWS_MASK (7u << 3)
+#define RCC_CFGR_SWS_PLL1 (3u << 3)
+#define RCC_CDCFGR1 REGISTER(0x58024418u)
+#define RCC_CDCFGR1_HPRE_MASK (0xFu << 0)
+#define RCC_CDCFGR1_CDPPRE_MASK (7u << 4)
+#define RCC_CDCFGR1_CDPPRE_2 (4u << 4)
+#define RCC_CDCFGR1_CDCPRE_MASK (0xFu << 8)
+#define RCC_CDCFGR2 REGISTER(0x5802441Cu)
+#define RCC_CDCFGR2_CDPPRE1_MASK (7u << 4)
+#define RCC_CDCFGR2_CDPPRE1_2 (4u << 4)
+#define RCC_CDCFGR2_CDPPRE2_MASK (7u << 8)
+#define RCC_CDCFGR2_CDPPRE2_2 (4u << 8)
+#define RCC_SRDCFGR REGISTER(0x58024420u)
+#define RCC_SRDCFGR_SRDPPRE_MASK (7u << 4)
+#define RCC_SRDCFGR_SRDPPRE_2 (4u << 4)
+#define RCC_PLLCKSELR REGISTER(0x58024428u)
+#define RCC_PLLCKSELR_PLLSRC_MASK (3u << 0)
+#define RCC_PLLCKSELR_PLLSRC_HSI (0u << 0)
+#define RCC_PLLCKSELR_DIVM1_MASK (0x3Fu << 4)
+#define RCC_PLLCKSELR_DIVM1(m) ((m) << 4)
+#define RCC_PLLCFGR REGISTER(0x5802442Cu)
+#define RCC_PLLCFGR_PLL1FRACEN (1u << 0)
+#define RCC_PLLCFGR_PLL1VCOSEL (1u << 1)
+#define RCC_PLLCFGR_PLL1RGE_MASK (3u << 2)
+#define RCC_PLLCFGR_PLL1RGE_8_16_MHZ (3u << 2)
+#define RCC_PLLCFGR_DIVP1EN (1u << 16)
+#define RCC_PLL1DIVR REGISTER(0x58024430u)
+#define RCC_PLL1DIVR_N1_MASK (0x1FFu << 0)
+#define RCC_PLL1DIVR_N1(n) (((n) - 1u) << 0)
+#define RCC_PLL1DIVR_P1_MASK (0x7Fu << 9)
+#define RCC_PLL1DIVR_P1(p) (((p) - 1u) << 9)
+#define RCC_AHB4ENR REGISTER(0x58024540u)
+#define RCC_AHB4ENR_GPIO(index) (1u << (index))
+#define RCC_APB2ENR REGISTER(0x58024550u)
+#define RCC_APB2ENR_USART1EN (1u << 4)
+
+/* General-purpose I/Os, GPIO registers; port A is index 0 */
+enum { GPIOA = 0, GPIOF = 5, GPIOG = 6 };
+#define GPIO_REGISTER(port, offset) REGISTER(0x58020000u + 0x400u * (port) + (offset))
+#define GPIO_MODER(port) GPIO_REGISTER(port, 0x00u)
+#define GPIO_PUPDR(port) GPIO_REGISTER(port, 0x0Cu)
+#define GPIO_BSRR(port) GPIO_REGISTER(port, 0x18u)
+#define GPIO_AFRH(port) GPIO_REGISTER(port, 0x24u)
+enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
+
+/* Universal synchronous/asynchronous receiver transmitter, USART registers; interrupt 37 (NVIC, vector table) */
+#define USART1_IRQ 37u
+#define USART1_CR1 REGISTER(0x40011000u)
+#define USART_CR1_UE (1u << 0)
+#define USART_CR1_RE (1u << 2)
+#define USART_CR1_TE (1u << 3)
+#define USART_CR1_RTOIE (1u << 26)
+#define USART_CR1_FIFOEN (1u << 29)
+#define USART1_CR2 REGISTER(0x40011004u)
+#define USART_CR2_RTOEN (1u << 23)
+#define USART1_CR3 REGISTER(0x40011008u)
+#define USART_CR3_TXFTIE (1u << 23)
+#define USART_CR3_RXFTCFG_MASK (7u << 25)
+#define USART_CR3_RXFTCFG_3_4 (3u << 25)
+#define USART_CR3_RXFTIE (1u << 28)
+#define USART_CR3_TXFTCFG_MASK (7u << 29)
+#define USART_CR3_TXFTCFG_7_8 (4u << 29)
+#define USART1_BRR REGISTER(0x4001100Cu)
+#define USART1_RTOR REGISTER(0x40011014u)
+#define USART_RTOR_RTO_MASK 0xFFFFFFu
+#define USART1_ISR REGISTER(0x4001101Cu)
+#define USART_ISR_RXFNE (1u << 5)
+#define USART_ISR_TXFNF (1u << 7)
+#define USART_ISR_RXFT (1u << 26)
+#define USART_ISR_EVENTS (1u << 11 | 0xFu << 0) /* RTOF, ORE, NE, FE, PE; ICR clears each by the same bit */
+#define USART1_ICR REGISTER(0x40011020u)
+#define USART1_RDR REGISTER(0x40011024u)
+#define USART1_TDR REGISTER(0x40011028u)
+
+/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
+static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
+    *reg = (*reg & ~mask) | value;
+}
+
+#endif

@@ -1,0 +1,41 @@
+"""What a run was made with: commit, versions and host, and nothing that names a person or a place."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from typing import Any
+
+from hil import __version__
+
+PACKAGES = ("numpy", "pandas", "pyocd", "pyserial", "pyvisa", "unicorn", "numba", "pytest")
+
+
+def origin() -> dict[str, Any]:
+    """Return `commit` (None outside a checkout), `versions` and `host`."""
+    return {
+        "commit": _commit(),
+        "versions": {"trainrig": __version__, "python": platform.python_version()} | _versions(),
+        "host": {"system": platform.system(), "machine": platform.machine(), "cpus": os.cpu_count()},
+    }
+
+
+def _commit() -> str | None:
+    """Return the commit of the working folder; None outside a checkout or without git."""
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

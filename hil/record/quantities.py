@@ -1,0 +1,61 @@
+"""The figures of a trial record as quantities: the one place that gives each its unit and its provenance."""
+
+from __future__ import annotations
+
+import math
+
+from hil.quantity import Provenance, Quantity
+from hil.record.trial_record import TrialRecord
+
+
+def quantities(trial: TrialRecord) -> dict[str, Quantity]:
+    """Return every figure that the trial found, by its path in results.json (`sram.total`, `cycles.forward`, ...).
+
+    Figures that are null in the record are left out. Units: B (bytes), cycle (a step), s, and 1 for fractions and counts.
+    """
+    return _accuracy(trial) | _sram(trial) | _time(trial) | _counts(trial)
+
+
+def _accuracy(trial: TrialRecord) -> dict[str, Quantity]:
+    """Right answers are counted; the uncertainty is the binomial standard error over the n images."""
+    n = int(trial.accuracy["n"] or 0)
+    found = {}
+    for name in ("before", "after", "reference_after"):
+        p = trial.accuracy[name]
+        if p is not None and n:
+            found[f"accuracy.{name}"] = Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
+    return found
+
+
+def _sram(trial: TrialRecord) -> dict[str, Quantity]:
+    found = {
+        f"sram.{name}": Quantity(value, "B", Provenance(trial.sram_provenance[name]))
+        for name, value in trial.sram.items()
+        if value is not None
+    }
+    for name, value in (trial.sram_probe or {}).items():
+        found[f"sram_probe.{name}"] = Quantity(value, "B", Provenance.COUNTED, note="read through the probe")
+    return found
+
+
+def _time(trial: TrialRecord) -> dict[str, Quantity]:
+    """A step's time is its cycles over the clock: from silicon's cycles it keeps their word, else it is modelled."""
+    provenance = Provenance(trial.cycles_provenance)
+    found = {f"cycles.{phase}": Quantity(count, "cycle", provenance) for phase, count in trial.cycles.items()}
+    if trial.step_time_s is not None:
+        kept = provenance if provenance is Provenance.MEASURED else Provenance.MODELLED
+        found["step_time_s"] = Quantity(trial.step_time_s, "s", kept, note="cycles over the clock")
+    return found
+
+
+def _counts(trial: TrialRecord) -> dict[str, Quantity]:
+    found = {
+        "steps_compared": Quantity(trial.steps_compared, "1", Provenance.COUNTED),
+        "probe_checks": Quantity(trial.probe_checks, "1", Provenance.COUNTED),
+        "probe_agreed": Quantity(trial.probe_agreed, "1", Provenance.COUNTED),
+        "wall_s": Quantity(trial.wall_s, "s", Provenance.MEASURED, note="by the host's clock"),
+    }
+    for name, value in trial.link.items():
+        unit = "B" if name.startswith("bytes") else "1"
+        found[f"link.{name}"] = Quantity(value, unit, Provenance.COUNTED, note="on the host")
+    return found

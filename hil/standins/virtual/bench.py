@@ -1,0 +1,131 @@
+"""The bench of one board put together: chip, debug probe, serial port and meter, each with its thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from pyocd.core.session import Session
+from pyocd.probe.tcp_probe_server import DebugProbeServer
+
+from hil.errors import RigError, close_matches
+from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
+from hil.standins.virtual.inject import Injection, schedule
+from hil.standins.virtual.meter.instrument import SourceMeter
+from hil.standins.virtual.meter.server import MeterServer
+from hil.standins.virtual.meter.supply import Activity, Supply
+from hil.standins.virtual.probe import VirtualProbe
+from hil.standins.virtual.runner import Runner
+from hil.standins.virtual.serial_line import SerialLine
+from hil.standins.virtual.symbols import Symbols
+from hil.standins.virtual.uart import SerialPort
+
+BOARDS = {"stm32h7b3": "stm32h7b3xx"}  # board -> pyOCD target
+
+
+class Bench:
+    """Args:
+        board: name of the board; raises RigError for one that has no model.
+        symbols: names for addresses in messages.
+        seed: of everything that is left to chance.
+        flash: file that keeps the flash contents between runs, or None.
+        injections: faults for the project's own tests.
+        log: receives one line about each noteworthy event; from any thread.
+        report: receives the record of a fault of the chip, once per fault.
+    """
+
+    def __init__(
+        self, board: str, symbols: Symbols, seed: int, flash: Path | None, injections: list[Injection],
+        log: Callable[[str], None], report: Callable[[dict[str, object]], None],
+    ) -> None:  # fmt: skip
+        if board not in BOARDS:
+            raise RigError(f"there is no virtual bench for board {board}; {close_matches(board, BOARDS)}")
+        self._board = board
+        self._symbols, self._report, self._log = symbols, report, log
+        self._flash_file = flash
+        self._reported: object = None
+        self.edges: list[tuple[str, int, int, int]] = []
+        self._port = SerialPort(lambda: self._runner.notify(), log)
+        self._line = SerialLine(self._port, injections, lambda: threading.Thread(target=self._port.close).start())
+        self._chip = Stm32H7B3(np.random.default_rng(seed), self._line.take, self._note_edge, log)
+        self._line.connect(self._chip.usart1, self._chip.clock)
+        self._chip.sources.insert(0, self._line)
+        schedule(self._chip, injections, log)
+        self._load_flash()
+        self._runner = Runner(self._chip, after_slice=self._after_slice)
+        self._meter = MeterServer(SourceMeter(Supply(self._activity), seed))
+        self._probe = VirtualProbe(self._runner, f"virtual-{board}")
+        session = Session(None, no_config=True)
+        self._probe_server = DebugProbeServer(session, self._probe, port=0, serve_local_only=True)
+
+    def start(self) -> dict[str, object]:
+        """Start every thread and return the endpoints, as the server announces them."""
+        self._runner.start()
+        self._port.start()
+        self._meter.start()
+        self._probe_server.start()
+        while not self._probe_server.is_running or self._probe_server.port == 0:
+            threading.Event().wait(0.005)
+        return {
+            "board": self._board, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
+            "probe_uid": self._probe.unique_id, "target": BOARDS[self._board], "serial": self._port.path,
+            "meter": self._meter.resource,
+        }  # fmt: skip
+
+    @property
+    def failed(self) -> BaseException | None:
+        """What ended the chip's thread, if anything did."""
+        return self._runner.error
+
+    def close(self) -> None:
+        """End the threads and keep the flash."""
+        self._runner.close()
+        self._probe_server.stop()
+        self._meter.close()
+        self._port.close()
+        if self._flash_file is not None:
+            self._flash_file.write_bytes(self._chip.flash.array.tobytes())
+
+    def _load_flash(self) -> None:
+        if self._flash_file is None or not self._flash_file.exists():
+            return
+        data = np.fromfile(self._flash_file, np.uint8)
+        if data.size != self._chip.flash.array.size:
+            raise RigError(f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.flash.array.size}; delete the file")
+        self._chip.flash.array[:] = data
+        self._chip.core.code_changed()
+        self._chip.reset()
+
+    def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
+        self.edges.append((port, pin, level, time_ps))
+        self._log(f"P{port}{pin} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
+
+    def _activity(self) -> Activity:
+        with self._runner.paused() as machine:
+            clock = machine.clock
+            asleep = clock.asleep_ps / PS_PER_S
+            return Activity(clock.now / PS_PER_S - asleep, asleep, clock.hz, machine.asleep, machine.stopped)
+
+    def _after_slice(self) -> None:
+        self._line.flush()
+        fault = self._chip.fault
+        if fault is not None and fault is not self._reported:
+            self._report(fault_record(self._chip, self._symbols))
+        self._reported = fault
+
+
+def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
+    """Return what is known about a machine's fault: message, pc, symbol, address and access."""
+    fault = machine.fault
+    assert fault is not None
+    pc = machine.read_core_register(15)
+    symbol = symbols.name(pc)
+    where = f"at pc 0x{pc:08X}" + (f" ({symbol})" if symbol else "")
+    return {
+        "message": f"{where}: {fault}", "pc": f"0x{pc:08X}", "symbol": symbol,
+        "address": None if fault.address is None else f"0x{fault.address:08X}", "access": fault.access,
+    }  # fmt: skip

@@ -1,0 +1,82 @@
+"""The line between the bench's serial port and the chip's USART: pacing towards the chip, and injected faults both ways."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.usart import Usart
+from hil.standins.virtual.inject import Injection, LineFaults
+from hil.standins.virtual.uart import SerialPort
+
+_ENOUGH = 8192  # bytes on their way to the chip before the terminal is left to hold the rest
+
+
+class SerialLine:
+    """A source of virtual time (machine.Source), attached before the USART it feeds.
+
+    Args:
+        port: the host's end.
+        injections: faults of either direction, and `close_serial_after`.
+        hang_up: ends the port.
+    """
+
+    def __init__(self, port: SerialPort, injections: list[Injection], hang_up: Callable[[], None]) -> None:
+        self._port = port
+        self._hang_up = hang_up
+        self._to_chip = LineFaults(injections, "uart_rx")
+        self._to_host = LineFaults(injections, "uart_tx")
+        self._limit = next((int(i.arguments[0]) for i in injections if i.kind == "close_serial_after"), None)
+        self._inbound: deque[bytes | float] = deque()
+        self._outbound: deque[bytes | float] = deque()
+        self._free_in = self._free_out = 0  # virtual times before which a late byte holds its direction up
+        self._sent = 0
+        self._collected = bytearray()
+        self._usart: Usart | None = None
+        self._clock: Clock | None = None
+
+    def connect(self, usart: Usart, clock: Clock) -> None:
+        self._usart, self._clock = usart, clock
+
+    def take(self, byte: int) -> None:
+        """The chip has sent a byte."""
+        self._collected.append(byte)
+
+    def update(self, now: int) -> None:
+        """Let what is due go on in both directions."""
+        assert self._usart is not None
+        while self._port.received and self._usart.backlog < _ENOUGH:
+            self._inbound.extend(self._to_chip.apply(self._port.received.popleft()))
+        while self._inbound and now >= self._free_in:
+            item = self._inbound.popleft()
+            if isinstance(item, bytes):
+                self._usart.feed(item)
+            else:
+                self._free_in = now + int(item * PS_PER_S)
+        while self._outbound and now >= self._free_out:
+            item = self._outbound.popleft()
+            if isinstance(item, bytes):
+                self._port.send(item)
+            else:
+                self._free_out = now + int(item * PS_PER_S)
+        self._port.accept_more(self._usart.backlog < _ENOUGH)
+
+    def next_event(self) -> int | None:
+        times = [self._free_in] if self._inbound else []
+        return min(times + ([self._free_out] if self._outbound else []), default=None)
+
+    def flush(self) -> None:
+        """Pass on what the chip has sent during a slice."""
+        if not self._collected or self._clock is None:
+            return
+        data = bytes(self._collected)
+        self._collected.clear()
+        if self._limit is not None and self._sent + len(data) >= self._limit:
+            self._port.send(data[: self._limit - self._sent])
+            self._limit = None
+            self._hang_up()
+            return
+        self._sent += len(data)
+        self._outbound.extend(self._to_host.apply(data))
+        self.update(self._clock.now)

@@ -1,0 +1,77 @@
+"""The virtual bench as a process: prints its endpoints, runs until it is told to end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from hil.errors import RigError
+from hil.standins.virtual.inject import FORMS, parse_injection
+
+_CHECK_S = 0.2
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a virtual bench. One line of JSON on standard output names its endpoints, later ones report faults of the chip."""
+    parser = argparse.ArgumentParser(prog="hil bench-server", description="A virtual bench: an emulated board with a debug "
+                                     "probe, a serial port and a meter.")  # fmt: skip
+    parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
+    parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
+    parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
+    parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
+    parser.add_argument("--parent-pid", type=int, help="end when this process is gone")
+    parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
+                        help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
+    options = parser.parse_args(argv)
+    try:
+        return _serve(options)
+    except RigError as error:
+        print(f"bench-server: {error}", file=sys.stderr)
+        return 2
+
+
+def _serve(options: argparse.Namespace) -> int:
+    injections = [parse_injection(text) for text in options.inject]
+    end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end.set())
+    # Unicorn, numba and pyOCD take a second to load: not for a wrong option, and after the signals are handled.
+    from hil.standins.virtual.bench import Bench
+    from hil.standins.virtual.symbols import Symbols
+
+    # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
+    sys.setswitchinterval(0.0005)
+    bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
+                  lambda record: _print({"fault": record}))  # fmt: skip
+    _print(bench.start() | {"pid": os.getpid()})
+    while not end.wait(_CHECK_S):
+        if bench.failed is not None:
+            print(f"bench-server: the chip's thread has ended: {bench.failed!r}", file=sys.stderr)
+            os._exit(3)  # its lock may be held: nothing can be closed in good order
+        if options.parent_pid is not None and not _alive(options.parent_pid):
+            break
+    bench.close()
+    return 0
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _print(record: dict[str, object]) -> None:
+    print(json.dumps(record), flush=True)
+
+
+def _log(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
