@@ -93,10 +93,18 @@ def source_digest(paths: list[str], root: Path = HERE) -> str:
     return digest.hexdigest()
 
 
+def make(folder: Path, *arguments: str) -> str:
+    """Run make in a folder, free of the options and variables of a make that called this script; return its output."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    }
+    command = [environment.get("MAKE", "make"), *arguments]
+    return subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True).stdout
+
+
 def inputs(board: str) -> list[str]:
     """Return the files that a board's image is built from, as the Makefile lists them."""
-    command = [os.environ.get("MAKE", "make"), "--silent", "--no-print-directory", "-C", str(HERE), f"inputs-{board}"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return make(HERE, "--silent", f"inputs-{board}").split()
 
 
 def describe(path: Path, compiler: str, sources: str) -> Entry:
@@ -149,7 +157,7 @@ def check(boards: list[str], compiler: str) -> list[str]:
             target = Path(folder) / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(HERE / path, target)
-        subprocess.run([os.environ.get("MAKE", "make"), "-C", folder, "all"], check=True, stdout=subprocess.DEVNULL)
+        make(Path(folder), f"-j{os.cpu_count() or 1}", "all")
         for board in boards:
             built, installed = Path(folder) / "build" / f"{board}.elf", PREBUILT / f"{board}.elf"
             if not installed.exists():

@@ -1,6 +1,6 @@
 """Make the committed subset of Fashion-MNIST: the first 100 training and 50 test images of every class, in the order of the original files.
 
-    python tools/make_fashion_subset.py FOLDER     # with the four original *-ubyte.gz files, for example Debian's /usr/share/datasets/fashion-mnist
+python tools/make_fashion_subset.py FOLDER     # with the four original *-ubyte.gz files, for example Debian's /usr/share/datasets/fashion-mnist
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@
 void engine_init(engine_t *engine, uint8_t *arena, uint32_t arena_size, uint32_t (*cycles)(void)) {
     *engine = (engine_t){
         .cycles = cycles,
-        .arena_size = arena_size < ENGINE_MAX_ARENA ? arena_size : ENGINE_MAX_ARENA,
+        .arena_size = arena_size,
         .model = {.arena = arena},
     };
 }
@@ -116,7 +116,7 @@ failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_
     }
     engine->configured = false; /* until there is a plan that fits */
     model->first_bp = network_first_bp(&model->network, settings->partition);
-    *planned = plan_make(&model->plan, &model->network, model->first_bp, settings->batch, engine->arena_size);
+    *planned = plan_make(&model->plan, &model->network, model->first_bp, settings->batch);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
     }

@@ -10,9 +10,6 @@
 #include "net/model.h"
 #include "net/training.h"
 
-/* Bytes of a larger arena are left alone; with this bound no sum of sizes in the memory plan can leave 32 bits. */
-#define ENGINE_MAX_ARENA (16u << 20)
-
 typedef struct {
     uint32_t (*cycles)(void);
     uint32_t arena_size; /* bytes */

@@ -57,12 +57,11 @@ static uint64_t outputs(const schedule_t *schedule, uint8_t layer) {
     return (uint64_t)shape->out_h * shape->out_w * shape->out_c;
 }
 
-/* Note a buffer, to be placed. A size beyond every arena is kept as the largest that is a multiple of 8. */
+/* Note a buffer, to be placed. */
 static void add(plan_t *plan, uint32_t *to, uint64_t size, uint8_t first, uint8_t last) {
     const uint64_t rounded = (size + 7) / 8 * 8;
-    const uint32_t most = UINT32_MAX - 7;
-    buffer_t *buffer = &plan->buffer[plan->buffers++];
-    *buffer = (buffer_t){.size = rounded > most ? most : (uint32_t)rounded, .to = to, .first = first, .last = last};
+    plan->sum = rounded < UINT32_MAX - plan->sum ? plan->sum + (uint32_t)rounded : UINT32_MAX;
+    plan->buffer[plan->buffers++] = (buffer_t){.size = (uint32_t)rounded, .to = to, .first = first, .last = last};
 }
 
 static void add_forward(plan_t *plan, const schedule_t *schedule) {
@@ -169,7 +168,7 @@ static void share_with_relus(plan_t *plan, const schedule_t *schedule) {
     }
 }
 
-uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch, uint32_t limit) {
+uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch) {
     const schedule_t schedule = {.network = network, .n = network->layers, .first_bp = first_bp};
     const uint8_t end = (uint8_t)(2 * schedule.n);
     *plan = (plan_t){.size = 0};
@@ -178,9 +177,8 @@ uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uin
     add(plan, &plan->samples, batch * inputs(&schedule, 0), 0, end);
     add_forward(plan, &schedule);
     add_backward(plan, &schedule);
-    const uint32_t largest = next_to_place(plan)->size;
-    if (largest > limit) {
-        plan->size = largest; /* no use in placing them, and the sums might not fit 32 bits */
+    if (plan->sum == UINT32_MAX) {
+        plan->size = UINT32_MAX;
         return plan->size;
     }
     place(plan, &plan->buffer[0]); /* it was there before the plan */

@@ -24,12 +24,13 @@ typedef struct {
         uint32_t act, acc, scratch, err, eacc, bscratch, grad;
     } layer[ENGINE_MAX_LAYERS];
     uint32_t size; /* bytes of arena that the plan needs */
+    uint32_t sum;  /* bytes of all buffers side by side; UINT32_MAX: more than that */
     uint16_t buffers;
     buffer_t buffer[PLAN_MAX_BUFFERS]; /* in the order of docs/memory.md */
 } plan_t;
 
 /* Place all buffers for a batch of `batch` samples. `first_bp` is the first layer that back-propagation trains. Returns the bytes
-   that are needed, also in plan->size; more than `limit` (at most ENGINE_MAX_ARENA) means that the plan is not to be used. */
-uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch, uint32_t limit);
+   that are needed, also in plan->size; UINT32_MAX, with no buffer placed, if sizes are beyond 32 bits. */
+uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch);
 
 #endif

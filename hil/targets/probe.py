@@ -80,7 +80,7 @@ class Probe:
             self._target.reset_and_halt()
             programmed = not self._holds(image)
             if programmed:
-                loader = FlashLoader(self._session)
+                loader = FlashLoader(self._session, progress=_quiet)
                 for address, data in image.segments:
                     loader.add_data(address, data)
                 loader.commit()
@@ -114,3 +114,7 @@ class Probe:
         """Let go of the probe; the board keeps running."""
         with contextlib.suppress(PyocdError, OSError):
             self._session.close()
+
+
+def _quiet(progress: float) -> None:
+    """Take pyOCD's progress and draw no bar: the terminal is pytest's."""

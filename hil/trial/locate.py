@@ -1,13 +1,15 @@
 """After a difference: which layer went wrong first, and where in it.
 
-If the loss terms agree, every forward pass was right, and the tensors speak for themselves: back-propagation runs
-from the output to the input, so the deepest wrong tensor is the first, and
-zeroth-order tensors stand alone. If a loss term differs, some layer's output did. Then the board gets the weights
-that the reference had in that pass, and one sample is traced layer by layer on both sides.
+One sample after the other is traced on both sides, layer by layer, forward and backward, with the weights that the
+reference had in each pass. A stage that differs is the culprit. If none does, every pass is right for the weights it
+was given, and the weights tell: where the loss terms agree, the passes had the right weights too, so an update went
+wrong, and of back-propagated tensors the deepest is the first; where a loss term differs, the perturbation did, and of
+the tensors that it touches the first one is named.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,82 +25,76 @@ if TYPE_CHECKING:
     from hil.trial.run import Prepared
 
 
-def locate(
-    device: Device,
-    reference: Method,
-    prepared: Prepared,
-    before: list[np.ndarray],
-    images: np.ndarray,
-    labels: np.ndarray,
-    step: int,
-    reply: dict[str, Any],
-    outcome: StepLike,
-) -> Difference:
+@dataclass(frozen=True)
+class WrongStep:
+    """A step on which board and reference disagree.
+
+    Attributes:
+        step: its index.
+        before: the reference's weights before it.
+        images, labels: its batch.
+        reply, outcome: what board and reference said.
+    """
+
+    step: int
+    before: list[np.ndarray]
+    images: np.ndarray
+    labels: np.ndarray
+    reply: dict[str, Any]
+    outcome: StepLike
+
+
+def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference:
     """Return the first difference of a step, as far back towards its cause as the board lets itself be asked.
 
     Args:
         device: the board, after the wrong step.
         reference: the reference, after its right step.
         prepared: the trial.
-        before: the reference's weights before the step.
-        images, labels: the batch of the step.
-        step: its index.
-        reply, outcome: what board and reference said.
+        wrong: the step.
     """
-    trained = prepared.network.trained
-    wrong = differing_tensors(reply["digests"], outcome.digests)
-    terms = differing_terms(reply, outcome)
-    if terms or any(index >= prepared.settings.partition for index in wrong):
-        weight = _weight(device, reference, prepared, wrong, step) if wrong else None
-        try:
-            traced = _trace(device, reference, prepared, before, images, labels, step)
-        except Blocked:
-            raise
-        except RigError:
-            traced = None
-        if traced is not None:
-            return traced
-        if weight is not None:
-            return weight
-        name, ours, theirs = terms[0]
-        return Difference(step, "loss", None, ours, theirs, name)
-    found = _weight(device, reference, prepared, wrong, step)
-    return (
-        found
-        if found is not None
-        else Difference(step, trained[wrong[0]].name, None, "another digest", "its digest", "weight")
-    )
+    terms = differing_terms(wrong.reply, wrong.outcome)
+    weight = _weight(device, reference, prepared, wrong, losses_agree=not terms)  # before the trace loads other weights
+    try:
+        traced = _trace(device, reference, prepared, wrong)
+    except Blocked:
+        raise
+    except RigError:
+        traced = None  # a board that cannot be traced any more still has its weights told
+    if traced is not None:
+        return traced
+    if weight is not None:
+        return weight
+    name, ours, theirs = terms[0]
+    return Difference(wrong.step, "loss", None, ours, theirs, name)
 
 
-def _weight(device: Device, reference: Method, prepared: Prepared, wrong: list[int], step: int) -> Difference | None:
-    """Fetch the tensor that went wrong first and name its first wrong element."""
-    if not wrong:
-        return None
-    by_bp = [index for index in wrong if index >= prepared.settings.partition]
-    index = by_bp[-1] if by_bp else wrong[0]
-    layer = prepared.network.trained[index]
-    return first_weight(step, layer.name, device.tensor(index, layer.weights.size), reference.weights[index])
-
-
-def _trace(
-    device: Device,
-    reference: Method,
-    prepared: Prepared,
-    before: list[np.ndarray],
-    images: np.ndarray,
-    labels: np.ndarray,
-    step: int,
+def _weight(
+    device: Device, reference: Method, prepared: Prepared, wrong: WrongStep, losses_agree: bool
 ) -> Difference | None:
+    """Fetch the tensor that went wrong first and name its first wrong element; None when all tensors agree."""
+    tensors = differing_tensors(wrong.reply["digests"], wrong.outcome.digests)
+    if not tensors:
+        return None
+    perturbed = [index for index in tensors if index < prepared.settings.partition]
+    by_bp = [index for index in tensors if index >= prepared.settings.partition]
+    index = by_bp[-1] if by_bp and (losses_agree or not perturbed) else perturbed[0]
+    layer = prepared.network.trained[index]
+    size = reference.weights[index].size
+    return first_weight(wrong.step, layer.name, device.tensor(index, size), reference.weights[index])
+
+
+def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
-    for weights in reference.passes(before, step):
+    for weights in reference.passes(wrong.before, wrong.step):
         device.load(encode(prepared.network.with_weights(weights)))
         device.configure(prepared.settings)
-        device.samples(images, labels)
-        for slot in range(len(images)):
-            stages = reference.trace(weights, images[slot], int(labels[slot]))
+        device.samples(wrong.images, wrong.labels)
+        for slot, (image, label) in enumerate(zip(wrong.images, wrong.labels, strict=True)):
+            stages = reference.trace(weights, image, int(label))
             for index, (stage, digest) in enumerate(zip(stages, device.trace(slot), strict=True)):
                 if xxhash.xxh32_intdigest(stage.data) != digest:
-                    return _element(step, slot, stage, device.stage(slot, index, len(stage.data)))
+                    return _element(wrong.step, slot, stage, device.stage(slot, index, len(stage.data)))
     return None
 
 

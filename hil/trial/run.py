@@ -27,7 +27,7 @@ from hil.reference.methods import method
 from hil.rig import Bench, Taken, take
 from hil.targets import open_target
 from hil.trial.device import Device, fresh_nonce, refused
-from hil.trial.locate import locate
+from hil.trial.locate import WrongStep, locate
 from hil.trial.lockstep import Difference, differing_tensors, differing_terms
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.spec import TrialSpec
@@ -192,9 +192,8 @@ class LockStep:
                 self.outcome.steps.append(row)
                 self.outcome.final_digests = reply["digests"]
                 if differing_tensors(reply["digests"], outcome.digests) or differing_terms(reply, outcome):
-                    self.outcome.difference = locate(
-                        self.device, self.reference, self.p, before, images, labels, step, reply, outcome
-                    )
+                    wrong = WrongStep(step, before, images, labels, reply, outcome)
+                    self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
                     return
                 if self.witness is not None and (step + 1) % self.p.spec.probe_every == 0:
                     self._ask_witness(step, outcome.digests)

@@ -20,6 +20,7 @@ from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Sto
 from hil.standins.virtual.chip.fault import ModelFault
 
 NOWHERE = 0xFFFFFFFE  # `until` of a run: no instruction can be there, the system space is never executable
+_COUNT = int(Slot.COUNT)
 WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
 _READ, _WRITE, _FETCH = "read", "write", "fetch"
 _ACCESS = {
@@ -108,7 +109,10 @@ class Core:
         self.handle = self.uc._uch
         self.memories = memories
         self.bytes = {m.name: np.full(m.size, 0xFF if not m.writable else 0, np.uint8) for m in memories}
-        self.state = np.zeros(STATE_LENGTH, np.int64)
+        self._shared = np.zeros(STATE_LENGTH, np.int64)
+        self.state = memoryview(self._shared)  # an element of this costs a third of an array's
+        self._one = ctypes.c_uint32()
+        self._one_reference = ctypes.byref(self._one)
         self.fault: ModelFault | None = None
         self._read, self._write = read, write
         self._ended: Ended | None = None
@@ -131,10 +135,12 @@ class Core:
         return RegisterSet(self.handle, ids)
 
     def get(self, register: int) -> int:
-        return self.uc.reg_read(register)
+        uclib.uc_reg_read(self.handle, register, self._one_reference)
+        return self._one.value
 
     def set(self, register: int, value: int) -> None:
-        self.uc.reg_write(register, value)
+        self._one.value = value
+        uclib.uc_reg_write(self.handle, register, self._one_reference)
 
     # memory
 
@@ -154,13 +160,17 @@ class Core:
         memory, offset = place
         return self.bytes[memory.name][offset : offset + size].tobytes()
 
-    def poke(self, address: int, data: bytes) -> None:
-        """Write memory as the debugger or the exception logic does; raises ModelFault outside the writable memories."""
+    def store(self, address: int, data: bytes) -> None:
+        """Write memory as the core's own exception logic does; raises ModelFault outside the writable memories."""
         place = self.find(address, len(data))
         if place is None or not place[0].writable:
             raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
         memory, offset = place
         self.bytes[memory.name][offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Write memory from outside the core, which may put code there; raises as `store`."""
+        self.store(address, data)
         self._stale_code = True
 
     def code_changed(self) -> None:
@@ -205,7 +215,7 @@ class Core:
     @property
     def count(self) -> int:
         """Instructions executed since power-on."""
-        return int(self.state[Slot.COUNT])
+        return self.state[_COUNT]
 
     def break_soon(self) -> None:
         """End the run at the next block; may be called from any thread and from register accesses."""
@@ -284,17 +294,17 @@ class Core:
         if not self.get(XPSR) & 1 << 24:
             return Ended.INVALID_STATE
         # After a WFE pc is behind it; a block that begins at pc holds no WFE, so the instruction at pc is the culprit.
-        block = int(self.state[Slot.BLOCK])
+        block = self.state[Slot.BLOCK]
         if (pc - 2 >= block and self.peek(pc - 2, 2) == WFE) or (pc - 4 >= block and self.peek(pc - 4, 4) == WFE_WIDE):
             return Ended.EVENT_SLEEP
         return Ended.UNDEFINED
 
     def _uncount(self, pc: int) -> None:
         """Take back the instructions of the last block at and behind pc: they were counted but not executed."""
-        block, size = int(self.state[Slot.BLOCK]), int(self.state[Slot.BLOCK_SIZE])
+        block, size = self.state[Slot.BLOCK], self.state[Slot.BLOCK_SIZE]
         if block <= pc < block + size:
             executed = instructions_in(np.frombuffer(self.peek(block, pc - block), "<u2"))
-            self.state[Slot.COUNT] -= int(self.state[Slot.BLOCK_COUNT]) - executed
+            self.state[Slot.COUNT] -= self.state[Slot.BLOCK_COUNT] - executed
             self.state[Slot.BLOCK_SIZE] = 0
 
     # hooks
@@ -349,11 +359,11 @@ class Core:
             cached += memory.size // 2 if memory in fixed else 0
             slot = Slot.REGIONS + 1 + 4 * i
             place = self.bytes[memory.name].ctypes.data
-            self.state[slot : slot + 4] = memory.base, memory.base + memory.size, place, offset
+            self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, offset
         handle = ctypes.c_size_t()
         uclib.uc_hook_add(
             self.handle, ctypes.byref(handle), unicorn.UC_HOOK_BLOCK, ctypes.c_void_p(block_hook.address),
-            ctypes.c_void_p(self.state.ctypes.data), ctypes.c_uint64(1), ctypes.c_uint64(0),
+            ctypes.c_void_p(self._shared.ctypes.data), ctypes.c_uint64(1), ctypes.c_uint64(0),
         )
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)

@@ -31,6 +31,8 @@ class Exceptions:
         self._nvic = nvic
         self._frame = core.registers(*c.R[:4], c.R[12], c.LR, c.PC, c.XPSR, c.SP, c.CONTROL)
         self._masks = core.registers(c.PRIMASK, c.BASEPRI, c.FAULTMASK)
+        self._entry = core.registers(c.SP, c.CONTROL, c.XPSR, c.LR, c.PC)
+        self._exit = core.registers(c.XPSR, c.CONTROL, c.SP, *c.R[:4], c.R[12], c.LR, c.PC)
         self._float = core.registers(*c.S[:16], c.FPSCR)
 
     def masks(self) -> list[int]:
@@ -65,7 +67,7 @@ class Exceptions:
         words = [r0, r1, r2, r3, r12, lr, pc & ~1, stacked]
         if extended:
             words += self._float.read() + [0]
-        self._core.poke(frame, struct.pack(f"<{len(words)}I", *words))
+        self._core.store(frame, struct.pack(f"<{len(words)}I", *words))
         handler_mode = bool(self._nvic.active)
         on_psp = not handler_mode and bool(control & SPSEL)
         back = _EXC_RETURN | (0 if handler_mode else 8) | (4 if on_psp else 0) | (0 if extended else 0x10)
@@ -73,12 +75,8 @@ class Exceptions:
         if not target & 1:
             raise ModelFault(f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number)
         self._nvic.enter(number)
-        # The stack pointer of the old mode first: handler mode has MSP in its place.
-        self._core.set(c.SP, frame)
-        self._core.set(c.CONTROL, control & 1)
-        self._core.set(c.XPSR, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number)
-        self._core.set(c.LR, back)
-        self._core.set(c.PC, target)
+        # In this order: the stack pointer of the old mode, then the switch to handler mode, which has MSP in its place.
+        self._entry.write([frame, control & 1, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number, back, target])
 
     def leave(self, target: int) -> None:
         """Return from an exception; `target` is the EXC_RETURN value. Raises ModelFault where B1.5.8 makes it a fault."""
@@ -98,9 +96,9 @@ class Exceptions:
         if not xpsr & THUMB or pc & 1:
             raise ModelFault(f"exception return to 0x{pc:08X} with xPSR 0x{xpsr:08X}: not a Thumb state")
         control = self._core.get(c.CONTROL) & 1
-        self._core.set(c.XPSR, xpsr & ~ALIGNED)
-        self._core.set(c.CONTROL, control | (SPSEL if on_psp else 0) | (0 if basic else FPCA))
+        control |= (SPSEL if on_psp else 0) | (0 if basic else FPCA)
         sp = frame + size + (4 if xpsr & ALIGNED else 0)
         if not basic:
             self._float.write(words[8:25])
-        self._frame.write([r0, r1, r2, r3, r12, lr, pc | 1, xpsr & ~ALIGNED, sp])
+        # Mode first: SP is then the stack pointer of the mode returned to.
+        self._exit.write([xpsr & ~ALIGNED, control, sp, r0, r1, r2, r3, r12, lr, pc | 1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from hil.standins.virtual.chip import core as c
@@ -71,14 +72,15 @@ class Machine:
         self.log = log
         self.bus = Bus()
         self.core = Core(memories, peripherals, self.bus.read, self.bus.write)
-        self.clock = Clock(lambda: self.core.count, spec.reset_hz)
+        count = partial(self.core.state.__getitem__, int(Slot.COUNT))
+        self.clock = Clock(count, spec.reset_hz)
         self.nvic = nvic.Nvic(spec.interrupts, spec.priority_bits)
         self.exceptions = Exceptions(self.core, self.nvic)
         self.scb = SystemControlBlock(self, spec.cpuid, spec.data_cache, spec.instruction_cache, spec.mpu_regions)
         self.systick = SysTick(self.clock, self.nvic)
         self.debug = debug.DebugControl(self, self.bus)
         self.breakpoints = debug.BreakpointUnit(self.core.set_breakpoints)
-        self.trace = debug.Trace(lambda: self.core.count, lambda: bool(self.debug.value["DEMCR"] & debug.TRCENA), self.bus)
+        self.trace = debug.Trace(count, lambda: bool(self.debug.value["DEMCR"] & debug.TRCENA), self.bus)
         self.sources: list[Source] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
@@ -164,7 +166,7 @@ class Machine:
         return Pace.AGAIN
 
     def _wake(self) -> bool:
-        event = self._waits_for_event and bool(self.core.state[Slot.EVENT])
+        event = self._waits_for_event and self.core.state[Slot.EVENT]
         if event or self.exceptions.wakes():
             self.core.state[Slot.EVENT] = 0
             self.asleep = self._waits_for_event = False
@@ -296,9 +298,15 @@ class Machine:
         self.core.set(c.SP, stack & ~3)
         self.core.set(c.LR, 0xFFFFFFFF)
         self.core.set(c.PC, entry)
-        if not entry & 1 or self.core.find(entry & ~1, 2) is None:
-            self.lockup = True
-            self.log(f"lockup: the reset vector is 0x{entry:08X}")
+        self._begin()
+
+    def _begin(self) -> None:
+        """The core starts or resumes: where there is no memory to execute it locks up, as erased flash makes it do."""
+        pc = self.core.get(c.PC)
+        place = self.core.find(pc & ~1, 2)
+        self.lockup = place is None or not place[0].executable
+        if self.lockup:
+            self.log(f"lockup: there is no instruction at 0x{pc & 0xFFFFFFFF:08X}")
 
     def hold_reset(self, asserted: bool) -> None:
         """The reset line: the core starts when it is released."""
@@ -327,8 +335,9 @@ class Machine:
                 self.halt("HALTED")
         elif wanted & debug.C_STEP and self.halted:
             self._step()
-        else:
+        elif self.halted:
             self.halted = False
+            self._begin()
 
     def _step(self) -> None:
         if self.fault is not None or self.lockup:

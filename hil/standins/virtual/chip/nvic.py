@@ -58,6 +58,8 @@ class Nvic:
 
     def waiting(self) -> int:
         """Return the pending bits, lines included, whether enabled or not."""
+        if not self.lines or not self.active:
+            return self.pending | self.lines
         return self.pending | self.lines & ~sum(1 << n for n in self.active)
 
     def group(self, number: int) -> int:
@@ -66,7 +68,7 @@ class Nvic:
 
     def execution_priority(self, primask: int = 0, basepri: int = 0, faultmask: int = 0) -> int:
         """Return the current priority (B1.5.4)."""
-        current = min((self.group(n) for n in self.active), default=IDLE_PRIORITY)
+        current = min([self.group(n) for n in self.active]) if self.active else IDLE_PRIORITY
         if basepri & self.group_mask:
             current = min(current, basepri & self.group_mask)
         if primask:
@@ -80,6 +82,8 @@ class Nvic:
         ready = self.waiting() & self.enabled
         if not ready:
             return None
+        if not ready & ready - 1:
+            return ready.bit_length() - 1
         numbers = [n for n in range(ready.bit_length()) if ready >> n & 1]
         return min(numbers, key=lambda n: (self.group(n), self.priority[n], n))
 

@@ -18,6 +18,7 @@ from hil.standins.virtual.chip.registers import Block
 FIFO = 16
 _EIGHTHS = (2, 4, 8, 12, 14, 16)  # thresholds of RXFTCFG and TXFTCFG in bytes
 _PRESCALER = (1, 2, 4, 6, 8, 10, 12, 16, 32, 64, 128, 256)
+_NEVER = 1 << 63
 _STOP_HALF_BITS = (2, 1, 4, 3)
 
 
@@ -57,6 +58,9 @@ class Usart(Block):
         self._shifting: int | None = None
         self._silence_from: int | None = None  # end of the last received byte, until a time-out or idle line is reported
         self._idle_from: int | None = None
+        self._due = 0
+        self._high = False
+        self._set_thresholds()
 
     def reset(self) -> None:
         super().reset()
@@ -72,6 +76,7 @@ class Usart(Block):
         if not self._incoming:
             self._rx_end = max(self._clock.now, self._rx_end) + self._byte_ps
         self._incoming.extend(data)
+        self._due = self._next_change()
 
     @property
     def backlog(self) -> int:
@@ -80,12 +85,25 @@ class Usart(Block):
 
     def update(self, now: int) -> None:
         """Bring both directions up to `now`."""
+        if now < self._due:
+            return
         if self._incoming and now >= self._rx_end:
             self._receive_until(now)
         self._note_silence(now)
         while self._shifting is not None and now >= self._tx_end:
             self._shift_out()
         self._refresh()
+
+    def _next_change(self) -> int:
+        """Return the virtual time before which neither direction changes anything."""
+        due = self._rx_end if self._incoming else _NEVER
+        if self._shifting is not None and self._tx_end < due:
+            due = self._tx_end
+        if self._idle_from is not None:
+            due = min(due, self._idle_from + self._byte_ps)
+        if self._silence_from is not None and self.value["CR2"] & u.RTOEN:
+            due = min(due, self._timeout_at())
+        return due
 
     def _receive_until(self, now: int) -> None:
         control = self.value["CR1"]
@@ -137,14 +155,15 @@ class Usart(Block):
         control, control3 = self.value["CR1"], self.value["CR3"]
         if self._incoming and control & u.RE:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._byte_ps)
+        start = self._rx_end - self._byte_ps if self._incoming else _NEVER  # a byte before then ends the silence
         if self._silence_from is not None and control & u.RTOIE and self.value["CR2"] & u.RTOEN:
-            times.append(self._timeout_at())
+            times += [self._timeout_at()] if self._timeout_at() <= start else []
         if self._idle_from is not None and control & u.IDLEIE:
-            times.append(self._idle_from + self._byte_ps)
+            times += [self._idle_from + self._byte_ps] if self._idle_from + self._byte_ps <= start else []
         if self._shifting is not None:
             ahead = len(self._queued)
             if control3 & u.TXFTIE:
-                ahead = min(ahead, max(0, len(self._queued) + self._tx_threshold() - FIFO - 1))
+                ahead = min(ahead, max(0, len(self._queued) + self._tx_threshold - FIFO - 1))
             elif control & u.TXEIE:
                 ahead = 0
             times.append(self._tx_end + ahead * self._byte_ps)
@@ -157,34 +176,38 @@ class Usart(Block):
         if control & u.RXNEIE:
             return 1
         if self.value["CR3"] & u.RXFTIE:
-            wanted = min(wanted, max(1, self._rx_threshold() - len(self._received)))
+            wanted = min(wanted, max(1, self._rx_threshold - len(self._received)))
         if self.value["CR3"] & u.EIE or control & u.RXFFIE:
             wanted = min(wanted, max(1, FIFO + 1 - len(self._received)))
         return wanted
 
     # flags and the interrupt
 
-    def _rx_threshold(self) -> int:
-        return _EIGHTHS[min(self.field("CR3", "RXFTCFG"), 5)]
-
-    def _tx_threshold(self) -> int:
-        return _EIGHTHS[min(self.field("CR3", "TXFTCFG"), 5)]
+    def _set_thresholds(self) -> None:
+        self._rx_threshold = _EIGHTHS[min(self.field("CR3", "RXFTCFG"), 5)]
+        self._tx_threshold = _EIGHTHS[min(self.field("CR3", "TXFTCFG"), 5)]
 
     def _status(self) -> int:
+        """Return ISR without BUSY."""
         control = self.value["CR1"]
         flags = self._flags
-        depth = FIFO if control & u.FIFOEN else 1
-        flags |= u.RXNE if self._received else 0
-        flags |= u.TXE if len(self._queued) < depth else 0
+        received, queued = len(self._received), len(self._queued)
+        if received:
+            flags |= u.RXNE
         if control & u.UE:
             flags |= (u.TEACK if control & u.TE else 0) | (u.REACK if control & u.RE else 0)
-        if control & u.FIFOEN:
-            flags |= 0 if self._queued else u.TXFE
-            flags |= u.RXFF if len(self._received) > FIFO else 0
-            flags |= u.RXFT if len(self._received) >= self._rx_threshold() else 0
-            flags |= u.TXFT if FIFO - len(self._queued) >= self._tx_threshold() else 0
-        if self._incoming and self._clock.now >= self._rx_end - self._byte_ps:
-            flags |= u.BUSY
+        if not control & u.FIFOEN:
+            return flags if queued else flags | u.TXE
+        if queued < FIFO:
+            flags |= u.TXE
+        if not queued:
+            flags |= u.TXFE
+        if received > FIFO:
+            flags |= u.RXFF
+        if received >= self._rx_threshold:
+            flags |= u.RXFT
+        if FIFO - queued >= self._tx_threshold:
+            flags |= u.TXFT
         return flags
 
     def _refresh(self) -> None:
@@ -201,7 +224,11 @@ class Usart(Block):
             or (flags & u.TXFT and control3 & u.TXFTIE)
             or (flags & (u.ORE | u.FE | u.NE) and control3 & u.EIE)
         )
-        self._drive(bool(asking) and bool(control & u.UE))
+        high = bool(asking) and bool(control & u.UE)
+        if high != self._high:
+            self._high = high
+            self._drive(high)
+        self._due = self._next_change()
 
     # registers
 
@@ -250,6 +277,7 @@ class Usart(Block):
 
     def write_CR3(self, _old: int, new: int, _acting: int) -> None:
         self.value["CR3"] = new
+        self._set_thresholds()
         self._refresh()
 
     def write_ICR(self, _old: int, _new: int, acting: int) -> None:
@@ -265,13 +293,16 @@ class Usart(Block):
         self._refresh()
 
     def read_ISR(self, _value: int) -> int:
-        self.update(self._clock.now)
-        return self._status()
+        now = self._clock.now
+        self.update(now)
+        busy = self._incoming and now >= self._rx_end - self._byte_ps
+        return self._status() | u.BUSY if busy else self._status()
 
     def read_RDR(self, _value: int) -> int:
         self.update(self._clock.now)
         byte = self._received.popleft() if self._received else 0
-        self._refresh()
+        if self._high:  # taking a byte can only lower the interrupt line
+            self._refresh()
         return byte
 
     def write_TDR(self, _old: int, _new: int, acting: int) -> None:
@@ -285,4 +316,7 @@ class Usart(Block):
             self._tx_end = now + self._byte_ps
         elif len(self._queued) < (FIFO if self.value["CR1"] & u.FIFOEN else 1):
             self._queued.append(acting & 0xFF)
-        self._refresh()
+        if self._high:  # and so can giving one
+            self._refresh()
+        elif self._tx_end < self._due:
+            self._due = self._tx_end

@@ -1,0 +1,159 @@
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+#include "net/plan.h"
+#include "network_file.h"
+
+static network_t parsed(network_file_t *file) {
+    network_t network;
+    const failure_t failure = network_parse(&network, file->bytes, file->size);
+    CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
+    return network;
+}
+
+static bool share_a_slot(const buffer_t *a, const buffer_t *b) {
+    for (uint32_t slot = a->first; slot <= a->last; slot++) {
+        if (slot >= b->first && slot <= b->last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_free(const plan_t *plan, const bool *placed, const buffer_t *buffer, uint32_t offset) {
+    for (uint32_t i = 0; i < plan->buffers; i++) {
+        const buffer_t *other = &plan->buffer[i];
+        const bool apart = offset + buffer->size <= other->offset || other->offset + other->size <= offset;
+        if (placed[i] && share_a_slot(buffer, other) && !apart) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Place everything again by trying every multiple of 8, and compare. */
+static void check_placement(const plan_t *plan) {
+    bool placed[PLAN_MAX_BUFFERS] = {false};
+    uint32_t size = 0;
+    for (uint32_t round = 0; round < plan->buffers; round++) {
+        uint32_t next = 0;
+        for (uint32_t i = 1; i < plan->buffers && round > 0; i++) {
+            if (!placed[i] && (placed[next] || plan->buffer[i].size > plan->buffer[next].size)) {
+                next = i;
+            }
+        }
+        const buffer_t *buffer = &plan->buffer[next];
+        uint32_t offset = 0;
+        while (!is_free(plan, placed, buffer, offset)) {
+            offset += 8;
+        }
+        CHECK(buffer->offset == offset, "buffer %u of %u at %u, not %u", next, plan->buffers, buffer->offset, offset);
+        placed[next] = true;
+        size = offset + buffer->size > size ? offset + buffer->size : size;
+    }
+    CHECK(plan->size == size && plan->buffer[0].offset == 0, "size %u, not %u", plan->size, size);
+}
+
+static void test_placement(void) {
+    for (int round = 0; round < 150; round++) {
+        network_file_t file;
+        file_random_network(&file);
+        const network_t network = parsed(&file);
+        plan_t *plan = take(sizeof *plan);
+        const uint8_t partition = (uint8_t)draw(0, network.tensors);
+        plan_make(plan, &network, network_first_bp(&network, partition), (uint16_t)draw(1, 6));
+        check_placement(plan);
+        free(plan);
+        file_free(&file);
+    }
+}
+
+/* A buffer as the table of docs/memory.md has it. */
+typedef struct {
+    uint32_t size;
+    uint8_t first, last;
+} row_t;
+
+static void check_rows(const plan_t *plan, const row_t *rows, uint32_t n) {
+    CHECK(plan->buffers == n, "%u buffers, not %u", plan->buffers, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const buffer_t *buffer = &plan->buffer[i];
+        CHECK(buffer->size == (rows[i].size + 7) / 8 * 8, "buffer %u: %u bytes, not %u", i, buffer->size, rows[i].size);
+        CHECK(buffer->first == rows[i].first && buffer->last == rows[i].last, "buffer %u: slots %u to %u, not %u to %u", i,
+              buffer->first, buffer->last, rows[i].first, rows[i].last);
+    }
+}
+
+/* The small network, 0 conv 8x8x2->8x8x3, 1 relu, 2 pool ->4x4x3, 3 conv 3x2 ->4x5x5, 4 relu, 5 pool ->2x2x5, 6 fc 20->11, 7 relu,
+   8 fc 11->5, worked out by hand from the text: 9 layers, loss at slot 9, backward pass of layer i at slot 18 - i. */
+static void test_table(void) {
+    network_file_t file;
+    file_small_network(&file);
+    const network_t network = parsed(&file);
+    plan_t *plan = take(sizeof *plan);
+
+    const row_t forward[] = {
+        {file.size, 0, 18}, {4, 0, 18},          {4 * 128, 0, 18},                                            /* always */
+        {192, 0, 2},        {48, 2, 3},          {100, 3, 5}, {20, 5, 6}, {11, 6, 8}, {5, 8, 9},              /* act */
+        {768, 0, 0},        {400, 3, 3},         {44, 6, 6},  {20, 8, 8},                                     /* acc */
+        {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
+    };
+    plan_make(plan, &network, network_first_bp(&network, 4), 4);
+    check_rows(plan, forward, sizeof forward / sizeof forward[0]);
+
+    const row_t all[] = {
+        {file.size, 0, 18}, {4, 0, 18},  {4 * 128, 0, 18},                                                    /* always */
+        {192, 0, 17},       {48, 2, 15}, {100, 3, 14}, {20, 5, 12}, {11, 6, 11}, {5, 8, 9},                   /* act */
+        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},   {20, 8, 8},                                            /* acc */
+        {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
+        {5, 9, 10}, {11, 10, 12}, {20, 12, 13}, {100, 13, 15}, {48, 15, 16}, {192, 16, 18},                   /* err */
+        {44, 10, 10}, {80, 12, 12}, {192, 15, 15},                                                            /* eacc */
+        {6 * 6 * 3 + 64, 15, 15}, {10 * 10 * 2 + 64, 18, 18},                                                 /* bscratch */
+        {220, 0, 18}, {880, 0, 18}, {360, 0, 18}, {216, 0, 18},                                               /* grad */
+    };
+    plan_make(plan, &network, network_first_bp(&network, 0), 4);
+    check_rows(plan, all, sizeof all / sizeof all[0]);
+    CHECK(plan->layer[1].act == plan->layer[0].act && plan->layer[7].err == plan->layer[6].err, "relu in place");
+
+    const row_t last_two[] = {
+        {file.size, 0, 18}, {4, 0, 18}, {4 * 128, 0, 18},                                                     /* always */
+        {192, 0, 2},        {48, 2, 3}, {100, 3, 5},  {20, 5, 12}, {11, 6, 11}, {5, 8, 9},                    /* act */
+        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},  {20, 8, 8},                                             /* acc */
+        {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
+        {5, 9, 10}, {11, 10, 12},                                                                             /* err */
+        {44, 10, 10},                                                                                         /* eacc */
+        {220, 0, 18}, {880, 0, 18},                                                                           /* grad */
+    };
+    plan_make(plan, &network, network_first_bp(&network, 2), 4);
+    check_rows(plan, last_two, sizeof last_two / sizeof last_two[0]);
+    free(plan);
+    file_free(&file);
+}
+
+/* The largest network that a file can describe: every row of the table is there, and no sum wraps. */
+static void test_bounds(void) {
+    network_file_t file;
+    file_begin(&file, 3, 3, 1, 2);
+    for (int i = 0; i < 31; i++) {
+        file_conv2d(&file, 1, 3, 3, 1, -8);
+    }
+    file_fully_connected(&file, 2, -8);
+    file_finish(&file, 127);
+    network_t network = parsed(&file);
+    plan_t *plan = take(sizeof *plan);
+    plan_make(plan, &network, 0, 1);
+    CHECK(plan->buffers == 3 + 32 + 32 + 31 + 32 + 31 + 31 + 32, "%u buffers", plan->buffers);
+    check_placement(plan);
+
+    network.layer[5].shape.out_h = network.layer[5].shape.out_w = network.layer[5].shape.out_c = UINT16_MAX;
+    CHECK(plan_make(plan, &network, 0, 1) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
+    free(plan);
+    file_free(&file);
+}
+
+void test_plan(void) {
+    test_table();
+    test_placement();
+    test_bounds();
+}

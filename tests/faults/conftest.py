@@ -1,0 +1,18 @@
+"""Trials on the virtual bench, with something broken on purpose."""
+
+import pytest
+
+from hil.rig import Bench
+from hil.trial import TrialSpec, run_trial
+
+
+@pytest.fixture
+def broken_trial(tmp_path):
+    """Run a short trial on the virtual STM32H7B3 and return its outcome."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+
+    def run(variant="cls1", steps=4, elf=None, inject=(), **others):
+        spec = TrialSpec("stm32h7b3", variant, steps=steps, evaluate=0, **others)
+        return run_trial(spec, Bench(), "virtual", tmp_path, elf, tuple(inject))
+
+    return run

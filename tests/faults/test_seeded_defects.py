@@ -1,0 +1,72 @@
+"""Ten defects seeded into the firmware's arithmetic, one at a time: each image is built, flashed and caught, and the right layer is named.
+
+Each line is a mistake that somebody could make: rounding, sign, saturation, index, stale buffer.
+"""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A change of one line, the variant that shows it, and where it must be found."""
+
+    kind: str
+    file: str
+    old: str
+    new: str
+    layers: tuple[str, ...]
+    what: str
+    variant: str = "cls1"
+
+
+DEFECTS = [
+    Defect("rounding: half of a negative number towards zero", "arith/round_shift.h", "(x + (x >> 31)) >> (s - 1)", "x >> (s - 1)", ("conv1",), "output"),
+    Defect("index: pooling window one channel off", "kernels/max_pool_s8.c", "x * k * column;", "x * k * column + (x == 3);", ("pool1",), "output"),
+    Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8.c", "values[i] > 0 ?", "values[i] > 0 || i == n - 1 ?", ("relu1", "relu2", "relu3", "relu4"), "output"),
+    Defect("index: padding is stale on one side", "kernels/pad_input_s8.c", "memset(out + side + row, 0, side);", "memset(out + side + row, 1, side);", ("conv1",), "output"),
+    Defect("sign: the perturbation is subtracted", "kernels/perturb_s8.c", "weights[i] + k *", "weights[i] - k *", ("conv1",), "weight"),
+    Defect("saturation: the update may reach -128", "kernels/zo_update_s8.c", "clip127(restored - update->of[z + noise->r_max])", "(restored - update->of[z + noise->r_max])", ("conv1", "conv2", "fc1"), "weight"),
+    Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.c", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
+    Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward.c", "out[i] > 0 ?", "out[i] >= 0 ?", ("relu4",), "error handed on"),
+    Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0,", "if (!model->gradient_begun) memset(gradient_of(model, i), 0,", ("fc3",), "weight"),
+    Defect("index: the weight gradient skips the last input", "kernels/fully_connected_s8_weight_gradient.c", "j < inputs; j++", "j + 1 < inputs; j++", ("fc3",), "weight"),
+    Defect("rounding: the loss forgets a term", "kernels/cross_entropy_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def toolchain():
+    if shutil.which("arm-none-eabi-gcc") is None:
+        assert not os.environ.get("CI"), "CI must have arm-none-eabi-gcc"
+        pytest.skip("seeded defects are compiled: apt install gcc-arm-none-eabi make")
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.kind)
+def test_a_seeded_defect_is_caught_in_the_right_layer(defect, toolchain, broken_trial, tmp_path):
+    outcome = broken_trial(defect.variant, steps=6, elf=_build(defect, tmp_path / "firmware"))
+    assert outcome.verdict == "fail", "the defect went unseen"
+    found = outcome.difference
+    assert found is not None, outcome.reason
+    assert found.layer in defect.layers, found.sentence()
+    assert defect.what in found.what, found.sentence()
+    assert found.board != found.reference
+
+
+def _build(defect, copy):
+    """Build the image of a copy of the firmware that has the defect."""
+    shutil.copytree(FIRMWARE, copy, ignore=shutil.ignore_patterns("build", "prebuilt"))
+    source = copy / defect.file
+    text = source.read_text()
+    assert text.count(defect.old) == 1, f"{defect.file} no longer has the line {defect.old!r} once: bring the defect up to date"
+    source.write_text(text.replace(defect.old, defect.new))
+    done = subprocess.run(["make", "-C", copy, "-j2", "build/stm32h7b3.elf"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return copy / "build" / "stm32h7b3.elf"

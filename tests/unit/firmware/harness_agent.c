@@ -1,0 +1,95 @@
+/* The whole agent with the engine behind it, on a port made of memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/memory.h"
+#include "agent/port.h"
+#include "harness.h"
+
+enum { ARENA_SIZE = 1 << 16 };
+
+static agent_t agent;
+static uint8_t *arena; /* from the heap: an access beyond it is an error that the sanitizer sees */
+static const uint8_t *arrived;
+static size_t waiting;
+static uint32_t cycles;
+
+const char *port_board_name(void) {
+    return "harness";
+}
+
+uint32_t port_clock_hz(void) {
+    return 1000000;
+}
+
+uint32_t port_cpuid(void) {
+    return 0x411FC271u;
+}
+
+uint16_t port_rx_window(void) {
+    return 4096;
+}
+
+uint8_t port_counter(void) {
+    return MSG_COUNTER_NONE;
+}
+
+uint32_t port_cycles(void) {
+    return cycles++;
+}
+
+void port_marker(bool high) {
+    harness_event("marker %d\n", high);
+}
+
+void port_uart_write(const uint8_t *bytes, size_t n) {
+    harness_sent(bytes, n);
+}
+
+size_t port_uart_read(uint8_t *bytes, size_t capacity) {
+    const size_t n = waiting < capacity ? waiting : capacity;
+    memcpy(bytes, arrived, n);
+    arrived += n;
+    waiting -= n;
+    return n;
+}
+
+memory_range_t memory_image(void) {
+    return (memory_range_t){.base = NULL, .size = 0};
+}
+
+uint32_t memory_image_digest(void) {
+    return 0;
+}
+
+memory_range_t memory_static(void) {
+    return (memory_range_t){.base = NULL, .size = 0};
+}
+
+memory_range_t memory_arena(void) {
+    return (memory_range_t){.base = arena, .size = ARENA_SIZE};
+}
+
+memory_range_t memory_stack(void) {
+    return (memory_range_t){.base = NULL, .size = 0};
+}
+
+uint32_t memory_stack_peak(void) {
+    return 0;
+}
+
+void harness_start(void) {
+    arena = malloc(ARENA_SIZE);
+    if (arena == NULL) {
+        abort();
+    }
+    agent_init(&agent);
+}
+
+void harness_receive(const uint8_t *bytes, size_t n) {
+    arrived = bytes;
+    waiting = n;
+    while (agent_poll(&agent) > 0) {
+    }
+}

@@ -1,0 +1,117 @@
+"""The committed mps2-an500 image on QEMU: it starts, says who it is, answers, and reports its memory."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from agent_link_model import IDS, MESSAGES, Frame, decode, hello
+from conftest import FIRMWARE, tool
+
+from hil.link.messages import decode as decode_body
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NONCE = 0x5EED0042
+PREBUILT = FIRMWARE / "prebuilt"
+DEADLINE = 10.0  # seconds of wall time; QEMU answers within milliseconds
+
+
+class Machine:
+    """QEMU with its serial line on standard input and output."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [
+                tool("qemu-system-arm"), "-M", "mps2-an500", "-kernel", str(PREBUILT / "mps2-an500.elf"),
+                "-icount", "shift=5", "-display", "none", "-monitor", "none", "-chardev", "stdio,id=line,signal=off",
+                "-serial", "chardev:line",
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self._seen = b""
+
+    def ask(self, frame: Frame) -> Frame:
+        """Send one frame and return the next one that comes back."""
+        self.send(frame.encoded())
+        return self.answer()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes."""
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def answer(self) -> Frame:
+        """Return the next frame that comes back."""
+        end = time.monotonic() + DEADLINE
+        while b"\0" not in self._seen:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"no answer within {DEADLINE} s"
+            data = os.read(self.process.stdout.fileno(), 4096)
+            assert data, self.process.stderr.read().decode()
+            self._seen += data
+        part, self._seen = self._seen.split(b"\0", 1)
+        return decode(part)
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    """Return a running machine whose session has begun."""
+    running = Machine()
+    yield running
+    running.process.kill()
+    running.process.communicate()
+
+
+def test_hello_reports_the_image_of_the_manifest(machine: Machine) -> None:
+    entry = tomllib.loads((PREBUILT / "MANIFEST.toml").read_text())["mps2-an500"]
+    reply = machine.ask(hello(NONCE))
+    said = decode_body(MESSAGES.requests["hello"].reply, reply.body)
+    assert said["board"].rstrip(b"\0") == b"mps2-an500"
+    assert [said[f"image_{name}"] for name in ("base", "size", "digest")] == [
+        entry[f"image_{name}"] for name in ("base", "size", "digest")
+    ]
+    assert said["counter"] == MESSAGES.enums["counter"]["systick"]
+    assert said["rx_window"] >= 4096
+
+
+def test_a_session_answers_in_order(machine: Machine) -> None:
+    machine.ask(hello(NONCE + 1))
+    session = (NONCE + 1) & 0xFF
+    body = bytes(range(256)) * 4
+    assert machine.ask(Frame(IDS["echo"], session, 1, body)) == Frame(IDS["echo"] | 0x80, session, 1, body)
+    memory = machine.ask(Frame(IDS["memory"], session, 2))
+    figures = decode_body(MESSAGES.requests["memory"].reply, memory.body)
+    assert figures["arena_base"] == 0x2002_0000
+    assert 0 < figures["stack_peak"] < figures["stack_size"]
+    early = machine.ask(Frame(IDS["load_end"], session, 3))
+    assert early.type == IDS["error"]
+    unknown = machine.ask(Frame(0x3F, session, 4))
+    assert unknown.body[0] == 2, "unknown_request"
+    long = machine.ask(Frame(IDS["memory"], session, 5, b"x"))
+    assert long.body[0] == 1, "bad_length"
+
+
+def test_a_full_window_is_taken_in_one_go_and_the_rings_go_round(machine: Machine) -> None:
+    reply = machine.ask(hello(NONCE + 2))
+    window = decode_body(MESSAGES.requests["hello"].reply, reply.body)["rx_window"]
+    session = (NONCE + 2) & 0xFF
+    seq, burst = 1, b""
+    while len(burst + Frame(IDS["samples"], session, seq, bytes(787)).encoded()) <= window:
+        burst += Frame(IDS["samples"], session, seq, bytes(787)).encoded()
+        seq += 1
+    machine.send(burst)
+    answers = [machine.answer() for _ in range(1, seq)]
+    assert [answer.seq for answer in answers] == list(range(1, seq))
+    assert {answer.type for answer in answers} == {IDS["error"]}, "samples without a network are refused, one by one"
+    for number in range(seq, seq + 10):
+        body = bytes([number]) * 1024
+        assert machine.ask(Frame(IDS["echo"], session, number, body)).body == body

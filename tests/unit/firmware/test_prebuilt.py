@@ -1,0 +1,190 @@
+"""The committed images: the manifest tells the truth about them, and they fit the boards they are for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import xxhash
+from conftest import FIRMWARE, tool
+from elftools.elf.elffile import ELFFile
+
+from hil.boards import load
+from hil.link.generate import header
+from hil.link.messages import description
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PREBUILT = FIRMWARE / "prebuilt"
+
+
+@dataclass(frozen=True)
+class Memories:
+    """Where a board's image, its data with the stack, and its arena may lie: first address and size in bytes."""
+
+    image: tuple[int, int]
+    data: tuple[int, int]
+    arena: tuple[int, int]
+
+
+# STM32H7B3: RM0455, memory map. AN500: Arm DAI 0500, memory map.
+BOARDS = {
+    "stm32h7b3": Memories((0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20)),
+    "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
+}
+
+
+@pytest.fixture(scope="module")
+def manifest() -> dict[str, dict[str, object]]:
+    """Return the manifest of the committed images."""
+    return tomllib.loads((PREBUILT / "MANIFEST.toml").read_text())
+
+
+@pytest.fixture(params=BOARDS)
+def image(request: pytest.FixtureRequest) -> str:
+    """Return the name of each image in turn."""
+    return request.param
+
+
+@pytest.fixture
+def elf(image: str) -> Iterator[ELFFile]:
+    """Return the committed image as an ELF file."""
+    with (PREBUILT / f"{image}.elf").open("rb") as file:
+        yield ELFFile(file)
+
+
+def loaded(elf: ELFFile) -> list[tuple[int, bytes]]:
+    """Return load address and bytes of every segment that is programmed, by address."""
+    segments = [s for s in elf.iter_segments() if s["p_type"] == "PT_LOAD" and s["p_filesz"]]
+    return sorted((s["p_paddr"], s.data()) for s in segments)
+
+
+def symbol(elf: ELFFile, name: str) -> int:
+    """Return the value of a symbol that the image must have."""
+    found = elf.get_section_by_name(".symtab").get_symbol_by_name(name)
+    assert found, f"no symbol {name}"
+    return found[0]["st_value"]
+
+
+def inside(start: int, end: int, memory: tuple[int, int]) -> bool:
+    """Tell whether [start, end) lies in a memory."""
+    return memory[0] <= start <= end <= memory[0] + memory[1]
+
+
+def test_manifest_describes_the_committed_files(
+    manifest: dict[str, dict[str, object]], image: str, elf: ELFFile
+) -> None:
+    entry = manifest[image]
+    assert entry["sha256"] == hashlib.sha256((PREBUILT / f"{image}.elf").read_bytes()).hexdigest()
+    data = b"".join(content for _, content in loaded(elf))
+    assert (entry["image_base"], entry["image_size"]) == (loaded(elf)[0][0], len(data))
+    assert entry["image_digest"] == xxhash.xxh32_intdigest(data, seed=0)
+    sizes = {name: elf.get_section_by_name(f".{name}")["sh_size"] for name in ("text", "data", "bss")}
+    assert sizes == {name: entry[name] for name in sizes}
+    assert set(manifest) == set(BOARDS)
+
+
+def test_segments_follow_each_other_without_gaps_inside_the_image_memory(image: str, elf: ELFFile) -> None:
+    memory = BOARDS[image].image
+    end = memory[0]
+    for address, data in loaded(elf):
+        assert address == end
+        assert len(data) % 16 == 0
+        end += len(data)
+    assert inside(memory[0], end, memory)
+    assert symbol(elf, "__image_start") == memory[0]
+    assert symbol(elf, "__image_end") == end
+
+
+def test_data_stack_and_arena_are_in_their_memories_and_apart(image: str, elf: ELFFile) -> None:
+    memories = BOARDS[image]
+    stack = symbol(elf, "__stack_bottom"), symbol(elf, "__stack_top")
+    static = symbol(elf, "__static_start"), symbol(elf, "__static_end")
+    arena = symbol(elf, "__arena_start"), symbol(elf, "__arena_end")
+    assert inside(*stack, memories.data) and inside(*static, memories.data)
+    assert stack[0] == memories.data[0], "an overflow of the stack must run out of its memory"
+    assert stack[1] <= static[0]
+    assert stack[1] % 8 == 0, "AAPCS"
+    assert arena == (memories.arena[0], sum(memories.arena))
+
+
+def test_vector_table_is_sane(image: str, elf: ELFFile) -> None:
+    base, data = loaded(elf)[0]
+    stack, reset = struct.unpack_from("<2I", data)
+    assert stack == symbol(elf, "__stack_top")
+    assert reset == symbol(elf, "reset_handler") == elf["e_entry"]
+    handlers = struct.unpack_from("<15I", data, 4)
+    assert all(handler & 1 for handler in handlers), "Thumb"
+    assert all(inside(handler & ~1, handler + 1, (base, len(data))) for handler in handlers)
+    fault = symbol(elf, "fault_handler")
+    assert handlers[2:6] == (fault,) * 4, "HardFault, MemManage, BusFault and UsageFault report themselves"
+
+
+def test_no_path_and_no_debug_information_is_in_the_images(image: str, elf: ELFFile) -> None:
+    content = (PREBUILT / f"{image}.elf").read_bytes()
+    assert not [section.name for section in elf.iter_sections() if section.name.startswith(".debug")]
+    assert b"/home/" not in content and b"/tmp/" not in content and os.fsencode(FIRMWARE) not in content
+
+
+def test_board_header_and_catalogue_name_the_same_marker_and_baud() -> None:
+    text = (FIRMWARE / "ports/stm32h7b3/board.h").read_text()
+    constants = dict(re.findall(r"#define BOARD_(\w+) (\w+)", text))
+    entry = load("stm32h7b3")
+    assert entry.marker == constants["MARKER_PORT"].replace("GPIO", "P") + constants["MARKER_PIN"].rstrip("u")
+    assert entry.baud == int(constants["BAUD"].rstrip("u"))
+
+
+def test_message_header_is_the_generated_one() -> None:
+    assert (FIRMWARE / "agent/messages.h").read_text() == header(description())
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """Return firmware/manifest.py as a module."""
+    spec = spec_from_file_location("firmware_manifest", FIRMWARE / "manifest.py")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("length", [*range(40), 1000])
+def test_manifest_digest_is_xxh32(script: ModuleType, length: int) -> None:
+    data = bytes(i * 167 % 256 for i in range(length))
+    assert script.xxh32(data) == xxhash.xxh32_intdigest(data, seed=0)
+
+
+def test_sources_build_to_the_committed_images() -> None:
+    tool("arm-none-eabi-gcc")
+    run = subprocess.run(
+        [tool("make"), "-C", str(FIRMWARE), "check", f"PYTHON={sys.executable}"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_check_names_the_image_that_differs(tmp_path: Path) -> None:
+    tool("arm-none-eabi-gcc")
+    copy = tmp_path / "firmware"
+    copy.mkdir()
+    subprocess.run(["cp", "-r", *map(str, FIRMWARE.iterdir()), str(copy)], check=True)
+    source = copy / "ports/mps2-an500/port.c"
+    source.write_text(source.read_text().replace('"mps2-an500"', '"mps2-an501"'))
+    run = subprocess.run(
+        [tool("make"), "-C", str(copy), "check", f"PYTHON={sys.executable}"], capture_output=True, text=True
+    )
+    assert run.returncode != 0
+    assert "prebuilt/mps2-an500.elf is not what these sources build (sections .text)" in run.stdout
+    assert "prebuilt/stm32h7b3" not in run.stdout

@@ -1,0 +1,228 @@
+"""The host's side of a session against an agent that was written from docs/link.md alone."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
+
+from hil.errors import Blocked, DeviceFault
+from hil.link.session import POLL_AFTER_S, REPEAT_AFTER_S, Refused, Session
+
+NONCE = 0x12345678
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("hil.link.session.time", clock)
+    return clock
+
+
+def sample(slot: int, size: int) -> dict[str, object]:
+    return {"slot": slot, "label": slot % 10, "pixels": bytes((slot + i) % 256 for i in range(size))}
+
+
+def sample_body(values: dict[str, object]) -> bytes:
+    return struct.pack("<HB", values["slot"], values["label"]) + values["pixels"]
+
+
+action = st.one_of(
+    st.tuples(st.just("echo"), st.integers(0, 300)),
+    st.tuples(st.just("stream"), st.integers(0, 12)),
+    st.tuples(st.just("step"), st.just(0)),
+)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), trouble=st.sampled_from([0.0, 0.1, 0.35]), actions=st.lists(action, max_size=8))
+def test_every_request_is_executed_once_and_in_order(
+    clock: Clock, seed: int, trouble: float, actions: list[tuple[str, int]]
+) -> None:
+    agent = SimulatedAgent(clock, seed, trouble)
+    session = Session(agent, NONCE)
+    assert session.hello(deadline_s=60.0)["rx_window"] == RX_WINDOW
+    asked: list[tuple[int, bytes]] = []
+    for number, (what, size) in enumerate(actions):
+        if what == "echo":
+            data = bytes([number]) + bytes(size)
+            asked.append((ECHO, data))
+            assert session.request("echo", data=data) == {"data": data}
+        elif what == "step":
+            asked.append((STEP, struct.pack("<IH", number, 8)))
+            reply = session.request("step", step=number, count=8)
+            assert (reply["step"], reply["loss_minus"], reply["sign"]) == (number, 2.0, -1)
+        else:
+            bodies = [sample(slot, 784) for slot in range(size)]
+            asked += [(SAMPLES, sample_body(values)) for values in bodies]
+            session.stream("samples", bodies)
+        assert agent.executed == asked  # a request is over only when the agent has taken it
+    assert agent.hellos == 1
+
+
+@pytest.mark.parametrize("trouble", [0.0, 0.3])
+def test_sequence_numbers_wrap(clock: Clock, trouble: float) -> None:
+    agent = SimulatedAgent(clock, 3, trouble)
+    session = Session(agent, NONCE)
+    session.hello(deadline_s=60.0)
+    agent.start_at(0xFFFA)
+    session._seq = 0xFFFA  # the only way to get here by the front door is 65,529 requests
+    bodies = [sample(slot, 100) for slot in range(9)]
+    session.stream("samples", bodies)
+    assert session.request("echo", data=b"over") == {"data": b"over"}
+    assert agent.executed == [(SAMPLES, sample_body(values)) for values in bodies] + [(ECHO, b"over")]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sizes=st.lists(st.integers(0, 1021), min_size=1, max_size=30))
+def test_what_is_on_its_way_stays_within_the_window(clock: Clock, sizes: list[int]) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    session.stream("samples", [sample(slot, size) for slot, size in enumerate(sizes)])
+    assert agent.most_on_the_way <= RX_WINDOW
+
+
+def test_the_window_is_used(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    session.stream("samples", [sample(slot, 784) for slot in range(20)])
+    assert agent.most_on_the_way > 2 * 784
+    assert session.counters.frames_repeated == 0
+    assert session.counters.frames_sent == 21
+
+
+def test_a_new_session_begins_anew_on_a_running_agent(clock: Clock) -> None:
+    agent = SimulatedAgent(clock, 5, 0.2)
+    for nonce in (1, 2, 3):
+        session = Session(agent, nonce)
+        session.hello(deadline_s=60.0)
+        assert session.request("echo", data=bytes([nonce])) == {"data": bytes([nonce])}
+    assert agent.executed == [(ECHO, b"\x01"), (ECHO, b"\x02"), (ECHO, b"\x03")]
+
+
+def test_a_refused_sample_ends_the_stream(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    agent.bad_slots = {1}
+    session = Session(agent, NONCE)
+    session.hello()
+    with pytest.raises(Refused) as refused:
+        session.stream("samples", [sample(slot, 784) for slot in range(20)])
+    assert (refused.value.request, refused.value.code, refused.value.a) == ("samples", "bad_slot", 1)
+    assert len(agent.executed) < 20
+    assert session.request("echo", data=b"still here") == {"data": b"still here"}
+
+
+def test_a_lost_request_costs_one_repeat(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    agent.inward.trouble, started = 1.0, clock.now
+    agent.inward._harmed = lambda data: b""
+    send = agent.inward.send
+
+    def only_once(data: bytes) -> None:
+        send(data)
+        agent.inward.trouble = 0.0
+
+    agent.inward.send = only_once
+    assert session.request("echo", data=b"x") == {"data": b"x"}
+    assert session.counters.frames_repeated == 1
+    assert REPEAT_AFTER_S <= clock.now - started < 1.5 * REPEAT_AFTER_S
+
+
+def test_a_long_step_is_waited_for(clock: Clock) -> None:
+    agent = SimulatedAgent(clock, step_s=30.0)
+    session = Session(agent, NONCE)
+    session.hello()
+    assert session.request("step", step=7, count=1)["step"] == 7
+    assert session.counters.frames_repeated <= 30.0 / POLL_AFTER_S
+    assert agent.executed == [(STEP, struct.pack("<IH", 7, 1))]
+
+
+def mute(agent: SimulatedAgent) -> None:
+    agent.outward.send = lambda data: None
+
+
+def test_silence_blocks(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    mute(agent)
+    with pytest.raises(Blocked, match="the agent did not answer 'hello'") as blocked:
+        session.hello()
+    assert blocked.value.stage == "link"
+
+
+def test_silence_in_the_middle_blocks(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    mute(agent)
+    started = clock.now
+    with pytest.raises(Blocked, match="in the middle of 'samples'"):
+        session.stream("samples", [sample(0, 10)])
+    with pytest.raises(Blocked, match="did not answer 'echo'"):
+        session.request("echo", data=b"")
+    assert clock.now - started < 30.0
+
+
+def test_noise_is_no_answer(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    agent.outward.send = lambda data, send=agent.outward.send: send(b"\x05nois\0e\0")
+    with pytest.raises(Blocked):
+        session.request("echo", data=b"x")
+    assert session.counters.damaged > 0
+
+
+def test_another_protocol_version_blocks_with_both_numbers(clock: Clock) -> None:
+    session = Session(SimulatedAgent(clock, protocol=9), NONCE)
+    with pytest.raises(Blocked, match=r"the agent speaks protocol 9, this trainrig speaks 1: flash"):
+        session.hello()
+
+
+@pytest.mark.parametrize("when", ["write", "in_waiting", "read"])
+def test_a_port_that_is_gone_blocks(clock: Clock, when: str) -> None:
+    with pytest.raises(Blocked, match="the serial port is gone"):
+        Session(DeadPort(when), NONCE).hello()
+
+
+def test_a_dead_stand_in_speaks_first(clock: Clock) -> None:
+    def dead() -> None:
+        raise Blocked("bench", "the stand-in has ended")
+
+    with pytest.raises(Blocked, match="the stand-in has ended"):
+        Session(DeadPort("read"), NONCE, alive=dead).hello()
+
+
+def test_a_fault_frame_is_the_devices_fault(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    mute(agent)
+    fault = struct.pack("<BIIII", 3, 0x08001234, 0x08000001, 0x8200, 0x2400DEAD)
+    agent.outward.queue.append((0.0, wire(FAULT, 0, 0, fault)))
+    with pytest.raises(DeviceFault, match=r"0x08001234.*0x8?0*8200|0x08001234.*0x2400DEAD"):
+        session.request("echo", data=b"x")
+
+
+def test_the_answer_of_another_session_is_not_ours(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    agent.outward.queue.append((0.0, wire(ECHO | 0x80, (NONCE + 1) & 0xFF, 1, b"not yours")))
+    agent.outward.queue.append((0.0, wire(ECHO | 0x80, NONCE & 0xFF, 7, b"another number")))
+    assert session.request("echo", data=b"mine") == {"data": b"mine"}
+
+
+def test_a_reply_of_the_wrong_size_blocks(clock: Clock) -> None:
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    with pytest.raises(Blocked, match="does not fit the protocol"):
+        session.request("memory")  # the simulated agent echoes the empty body
