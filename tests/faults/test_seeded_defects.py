@@ -33,10 +33,10 @@ DEFECTS = [
     Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8.c", "values[i] > 0 ?", "values[i] > 0 || i == n - 1 ?", ("relu1", "relu2", "relu3", "relu4"), "output"),
     Defect("index: padding is stale on one side", "kernels/pad_input_s8.c", "memset(out + side + row, 0, side);", "memset(out + side + row, 1, side);", ("conv1",), "output"),
     Defect("sign: the perturbation is subtracted", "kernels/perturb_s8.c", "weights[i] + k *", "weights[i] - k *", ("conv1",), "weight"),
-    Defect("saturation: the update may reach -128", "kernels/zo_update_s8.c", "clip127(restored - update->of[z + noise->r_max])", "(restored - update->of[z + noise->r_max])", ("conv1", "conv2", "fc1"), "weight"),
+    Defect("saturation: a perturbed weight wraps around", "kernels/perturb_s8.c", "clip127(weights[i] + k * noise_of(noise, words, i))", "(weights[i] + k * noise_of(noise, words, i))", ("conv1", "conv2", "fc1"), "weight"),
     Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.c", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
     Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward.c", "out[i] > 0 ?", "out[i] >= 0 ?", ("relu4",), "error handed on"),
-    Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0,", "if (!model->gradient_begun) memset(gradient_of(model, i), 0,", ("fc3",), "weight"),
+    Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
     Defect("index: the weight gradient skips the last input", "kernels/fully_connected_s8_weight_gradient.c", "j < inputs; j++", "j + 1 < inputs; j++", ("fc3",), "weight"),
     Defect("rounding: the loss forgets a term", "kernels/cross_entropy_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
 ]  # fmt: skip

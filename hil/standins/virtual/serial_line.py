@@ -10,6 +10,7 @@ from hil.standins.virtual.chip.usart import Usart
 from hil.standins.virtual.inject import Injection, LineFaults
 from hil.standins.virtual.uart import SerialPort
 
+_BATCH = 256
 _ENOUGH = 8192  # bytes on their way to the chip before the terminal is left to hold the rest
 
 
@@ -67,8 +68,10 @@ class SerialLine:
         return min(times + ([self._free_out] if self._outbound else []), default=None)
 
     def flush(self) -> None:
-        """Pass on what the chip has sent during a slice."""
-        if not self._collected or self._clock is None:
+        """Pass on what the chip has sent, in pieces that are worth the host's attention."""
+        if not self._collected or self._clock is None or self._usart is None:
+            return
+        if len(self._collected) < _BATCH and self._usart.transmitting:
             return
         data = bytes(self._collected)
         self._collected.clear()

@@ -319,7 +319,7 @@ class Machine:
     def halt(self, reason: str) -> None:
         """Halt for the debugger; `reason` is a flag of DFSR."""
         self.halted = True
-        self.lockup = False
+        self.lockup = self.asleep = self._waits_for_event = False  # a halt wakes from WFI and WFE (B1.5.19)
         self.scb.flag("DFSR", reason)
         self.core.break_soon()
 

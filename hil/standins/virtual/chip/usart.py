@@ -83,6 +83,11 @@ class Usart(Block):
         """Bytes that are still on their way to the receiver."""
         return len(self._incoming)
 
+    @property
+    def transmitting(self) -> bool:
+        """Whether a byte is leaving: more output is about to come."""
+        return self._shifting is not None
+
     def update(self, now: int) -> None:
         """Bring both directions up to `now`."""
         if now < self._due:

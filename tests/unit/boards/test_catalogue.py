@@ -1,0 +1,106 @@
+"""The catalogue of boards: every entry loads and hangs together."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.errors import RigError
+from hil.network import build
+from hil.network.plan import plan
+from hil.network.settings import VARIANTS, Settings
+
+
+@pytest.fixture(params=boards.names())
+def entry(request: pytest.FixtureRequest) -> boards.Board:
+    return boards.load(request.param)
+
+
+def test_the_catalogue_is_not_empty() -> None:
+    assert "stm32h7b3" in boards.names()
+    assert boards.names() == sorted(boards.names())
+
+
+def test_memories_are_apart(entry: boards.Board) -> None:
+    regions = sorted(entry.memory, key=lambda region: region.start)
+    for lower, upper in pairwise(regions):
+        assert lower.start + lower.size <= upper.start, (lower.name, upper.name)
+    for region in regions:
+        assert region.kind in ("flash", "ram")
+        assert region.start in region
+        assert region.start + region.size - 1 in region
+        assert region.start + region.size not in region
+        assert region.start - 1 not in region
+
+
+def test_every_entry_has_what_its_reality_needs(entry: boards.Board) -> None:
+    assert entry.stand_in in ("virtual", "qemu")
+    assert entry.counter in ("none", "dwt", "systick")
+    assert (entry.qemu_machine is not None) == (entry.stand_in == "qemu")
+    assert (entry.pyocd_target is not None) == (entry.route == "pyocd")
+    assert entry.clock_hz > 1_000_000
+    assert entry.baud >= 9600
+
+
+def test_budgets_are_within_the_ram_and_name_variants(entry: boards.Board) -> None:
+    ram = sum(region.size for region in entry.memory if region.kind == "ram")
+    for variant in VARIANTS:
+        assert 0 < entry.sram_budget(variant) <= ram
+    for key in entry.budget:
+        assert key == "sram_bytes" or key.removeprefix("sram_bytes_") in VARIANTS
+
+
+def test_a_budget_of_the_variant_goes_first() -> None:
+    board = boards.load("stm32h7b3")
+    assert board.sram_budget("cls1") == board.budget["sram_bytes"]
+    assert board.sram_budget("full-bp") == board.budget["sram_bytes_full-bp"] != board.budget["sram_bytes"]
+
+
+def test_the_main_job_fits_the_largest_ram_of_every_board(entry: boards.Board) -> None:
+    largest = max(region.size for region in entry.memory if region.kind == "ram")
+    settings = Settings.of_variant("cls1", 5)
+    assert plan(build("lenet5", 1), settings.batch, settings.partition).total < largest
+
+
+def test_facts_of_the_stm32h7b3() -> None:
+    """RM0455, section 2.3, and DS13139: typed here from the table in the design, not from the catalogue."""
+    board = boards.load("stm32h7b3")
+    places = {region.name: (region.start, region.size) for region in board.memory}
+    assert board.clock_hz == 280_000_000
+    assert places["flash"] == (0x0800_0000, 2 * 2**20)
+    assert places["axi_sram"] == (0x2400_0000, 2**20)
+    assert places["dtcm"] == (0x2000_0000, 128 * 2**10)
+    assert places["ahb_sram"] == (0x3000_0000, 128 * 2**10)
+
+
+def test_an_unknown_board_gets_its_close_match() -> None:
+    with pytest.raises(RigError, match=r"no board 'stm32h7b4'.*did you mean stm32h7b3"):
+        boards.load("stm32h7b4")
+
+
+def test_a_name_like_nothing_gets_the_whole_list() -> None:
+    with pytest.raises(RigError) as refused:
+        boards.load("zzz")
+    assert all(name in str(refused.value) for name in boards.names())
+
+
+@pytest.mark.parametrize("name", ["../boards/stm32h7b3", "stm32h7b3.toml", "", "STM32H7B3 "])
+def test_a_name_is_not_a_path(name: str) -> None:
+    with pytest.raises(RigError):
+        boards.load(name)
+
+
+def test_a_missing_firmware_names_path_and_cure(tmp_path: Path) -> None:
+    with pytest.raises(RigError, match=r"gone\.elf cannot be read .*: give the path of an ELF file"):
+        boards.image_of("stm32h7b3", tmp_path / "gone.elf")
+
+
+@pytest.mark.parametrize("content", [b"", b":020000040800F2\n", b"\x7fELF"])
+def test_firmware_that_is_no_elf_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "firmware.hex"
+    path.write_bytes(content)
+    with pytest.raises(RigError, match=r"firmware\.hex is no ELF file"):
+        boards.image_of("stm32h7b3", path)

@@ -1,0 +1,145 @@
+"""Taking a board: one that rig.toml names is that board or nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import serial.tools.list_ports
+
+from hil import boards
+from hil.endpoints import Endpoints
+from hil.errors import Blocked
+from hil.rig import Bench, take
+from hil.rig.config import BenchBoard
+from hil.targets import open_target
+
+BOARD = boards.load("stm32h7b3")
+IMAGE = boards.Image(Path("no.elf"), "0" * 64)
+GONE = "066FFF303435554157121019"
+
+
+class FakeStandIn:
+    """A stand-in that only remembers what was done to it."""
+
+    def __init__(self, reality: str) -> None:
+        self.endpoints = Endpoints(BOARD.name, reality, serial="/dev/pts/9")
+        self.stopped = False
+
+    def alive(self) -> None: ...
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
+    """The stand-ins that were started; none of them is real."""
+    started: list[FakeStandIn] = []
+
+    def start(reality: str) -> FakeStandIn:
+        started.append(FakeStandIn(reality))
+        return started[-1]
+
+    module = import_module("hil.rig.take")  # the room's name `take` is the function
+    monkeypatch.setattr(module, "start_virtual", lambda *_: start("virtual"))
+    monkeypatch.setattr(module, "start_qemu", lambda *_: start("qemu"))
+    return started
+
+
+def bench(**entry: str) -> Bench:
+    return Bench(board=[BenchBoard(name=BOARD.name, **entry)])
+
+
+def attached(monkeypatch: pytest.MonkeyPatch, *devices: str) -> None:
+    ports = [SimpleNamespace(device=device, serial_number=GONE) for device in devices]
+    ports.append(SimpleNamespace(device="/dev/ttyS0", serial_number=None))
+    monkeypatch.setattr(serial.tools.list_ports, "comports", lambda: ports)
+
+
+@pytest.mark.parametrize("reality", ["auto", "hardware"])
+def test_a_named_board_that_is_gone_blocks(
+    monkeypatch: pytest.MonkeyPatch, started: list[FakeStandIn], tmp_path: Path, reality: str
+) -> None:
+    attached(monkeypatch)
+    with (
+        pytest.raises(Blocked, match=f"{GONE} that rig.toml names for stm32h7b3 is not attached"),
+        take(BOARD, bench(serial=GONE), reality, IMAGE, tmp_path / "log"),
+    ):
+        pytest.fail("there was nothing to take")
+    assert started == []
+
+
+def test_a_named_port_that_is_gone_blocks_when_it_is_opened(started: list[FakeStandIn], tmp_path: Path) -> None:
+    path = str(tmp_path / "ttyACM0")
+    with take(BOARD, bench(serial=path), "auto", IMAGE, tmp_path / "log") as taken:
+        assert (taken.endpoints.reality, taken.endpoints.serial) == ("hardware", path)
+        with pytest.raises(Blocked, match="cannot be opened"):
+            open_target(BOARD, taken.endpoints)
+    assert started == []
+
+
+def test_a_named_board_without_a_port_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
+    with (
+        take(BOARD, bench(probe=GONE), "auto", IMAGE, tmp_path / "log") as taken,
+        pytest.raises(Blocked, match=r"no serial port here: name it in rig\.toml"),
+    ):
+        open_target(BOARD, taken.endpoints)
+    assert started == []
+
+
+def test_a_port_is_found_by_its_serial_number(
+    monkeypatch: pytest.MonkeyPatch, started: list[FakeStandIn], tmp_path: Path
+) -> None:
+    attached(monkeypatch, "/dev/ttyACM7")
+    with take(BOARD, bench(serial=GONE, probe="P", meter="M"), "auto", IMAGE, tmp_path / "log") as taken:
+        assert taken.endpoints == Endpoints(BOARD.name, "hardware", probe="P", serial="/dev/ttyACM7", meter="M")
+        assert taken.chip_fault() is None
+        taken.alive()
+    assert started == []
+
+
+def test_two_ports_of_one_serial_number_block(
+    monkeypatch: pytest.MonkeyPatch, started: list[FakeStandIn], tmp_path: Path
+) -> None:
+    attached(monkeypatch, "/dev/ttyACM8", "/dev/ttyACM7")
+    with (
+        pytest.raises(Blocked, match=r"is found 2 times \(/dev/ttyACM7, /dev/ttyACM8\)"),
+        take(BOARD, bench(serial=GONE), "auto", IMAGE, tmp_path / "log"),
+    ):
+        pytest.fail("nothing is chosen by order")
+    assert started == []
+
+
+def test_hardware_without_an_entry_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
+    with (
+        pytest.raises(Blocked, match=r"--reality=hardware, but rig\.toml names no stm32h7b3"),
+        take(BOARD, Bench(), "hardware", IMAGE, tmp_path / "log"),
+    ):
+        pytest.fail("there was nothing to take")
+    assert started == []
+
+
+def test_a_stand_in_for_a_board_that_nobody_claims_to_have(started: list[FakeStandIn], tmp_path: Path) -> None:
+    other = Bench(board=[BenchBoard(name="mps2-an500", serial="/dev/ttyACM0")])
+    with take(BOARD, other, "auto", IMAGE, tmp_path / "log") as taken:
+        assert taken.endpoints.reality == "virtual"
+        assert not started[0].stopped
+    assert [stand_in.stopped for stand_in in started] == [True]
+
+
+def test_a_stand_in_is_stopped_when_the_trial_fails(started: list[FakeStandIn], tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), take(BOARD, Bench(), "auto", IMAGE, tmp_path / "log"):
+        raise ZeroDivisionError
+    assert started[0].stopped
+
+
+def test_a_stand_in_that_the_board_does_not_have_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
+    with (
+        pytest.raises(Blocked, match="stm32h7b3 has no qemu stand-in: use --reality=virtual"),
+        take(BOARD, Bench(), "qemu", IMAGE, tmp_path / "log"),
+    ):
+        pytest.fail("there was nothing to take")
+    assert started == []
