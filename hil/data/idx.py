@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,8 @@ def read_idx(path: Path) -> np.ndarray:
         ) from error
     except EOFError as error:
         raise RigError(f"the data file {path} is truncated: fetch it again.") from error
+    except zlib.error as error:
+        raise RigError(f"the data file {path} is damaged ({error}): fetch it again.") from error
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] != UINT8:
         raise RigError(
             f"{path} is no IDX file of bytes (it begins with {data[:4].hex(' ')}): give an IDX file of unsigned bytes."

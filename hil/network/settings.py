@@ -49,8 +49,8 @@ class Settings:
         }
         for name, (low, high) in limits.items():
             value = getattr(self, name)
-            if not low <= value <= high:
-                raise RigError(f"setting {name} is {value}: choose a value in {low}..{high}.")
+            if not isinstance(value, int) or not low <= value <= high:
+                raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
         for name, only in (("loss", "float"), ("scope", "sample"), ("perturb", "clamped")):
             if getattr(self, name) != only:
                 raise RigError(f"setting {name} is {getattr(self, name)!r}: this version has {only!r} only.")
@@ -64,6 +64,8 @@ class Settings:
         """
         if variant not in VARIANTS:
             raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
+        if "partition" in others:
+            raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
         unknown = set(others) - set(cls.__dataclass_fields__)
         if unknown:
             name = min(unknown)

@@ -116,6 +116,7 @@ def run_trial(
                 chip_fault = taken.chip_fault()
                 if chip_fault:
                     raise DeviceFault(chip_fault) from None
+                taken.alive()  # a stand-in that died is the better reason
                 raise
     except Blocked as blocked:
         outcome.block(blocked)

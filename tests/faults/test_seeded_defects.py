@@ -34,7 +34,7 @@ DEFECTS = [
     Defect("index: padding is stale on one side", "kernels/pad_input_s8.c", "memset(out + side + row, 0, side);", "memset(out + side + row, 1, side);", ("conv1",), "output"),
     Defect("sign: the perturbation is subtracted", "kernels/perturb_s8.c", "weights[i] + k *", "weights[i] - k *", ("conv1",), "weight"),
     Defect("saturation: a perturbed weight wraps around", "kernels/perturb_s8.c", "clip127(weights[i] + k * noise_of(noise, words, i))", "(weights[i] + k * noise_of(noise, words, i))", ("conv1", "conv2", "fc1"), "weight"),
-    Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.c", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
+    Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
     Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward.c", "out[i] > 0 ?", "out[i] >= 0 ?", ("relu4",), "error handed on"),
     Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
     Defect("index: the weight gradient skips the last input", "kernels/fully_connected_s8_weight_gradient.c", "j < inputs; j++", "j + 1 < inputs; j++", ("fc3",), "weight"),

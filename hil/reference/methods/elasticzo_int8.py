@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import xxhash
 
+from hil.errors import RigError
 from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.reference.arith import INT32_MAX, INT32_MIN, bits, clip127, psto_shift, trunc_shift
@@ -42,9 +43,16 @@ class ElasticZoInt8:
     Args:
         network: the graph and the initial weights, which are copied.
         settings: docs/arithmetic.md, section 9.
+
+    Raises:
+        RigError: a partition of more tensors than the network has.
     """
 
     def __init__(self, network: Network, settings: Settings) -> None:
+        if settings.partition > len(network.trained):
+            raise RigError(
+                f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, choose no more."
+            )
         self.network, self.settings = network, settings
         self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
         self._first_bp = network.first_bp(settings.partition)

@@ -181,7 +181,7 @@ class Machine:
             return
         handlers = {
             Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event, Ended.SVC: self._call_supervisor,
-            Ended.BKPT: self._meet_bkpt, Ended.BREAKPOINT: lambda: self.halt("BKPT"), Ended.NO_FPU: self._refuse_fpu,
+            Ended.BKPT: self._meet_bkpt, Ended.BREAKPOINT: self._meet_bkpt, Ended.NO_FPU: self._refuse_fpu,
             Ended.UNDEFINED: lambda: self._usage_fault("UNDEFINSTR"),
             Ended.INVALID_STATE: lambda: self._usage_fault("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
             Ended.FAULT: self._take_core_fault,
@@ -280,6 +280,7 @@ class Machine:
         self._reset_seen = True
         self.fault = self.core.fault = None
         self.asleep = self._waits_for_event = self.lockup = self.halted = False
+        self.debug.value["DHCSR"] &= ~debug.C_HALT
         self.nvic.reset()
         for block in self.blocks:
             block.reset()
@@ -320,6 +321,7 @@ class Machine:
         """Halt for the debugger; `reason` is a flag of DFSR."""
         self.halted = True
         self.lockup = self.asleep = self._waits_for_event = False  # a halt wakes from WFI and WFE (B1.5.19)
+        self.debug.value["DHCSR"] |= debug.C_HALT
         self.scb.flag("DFSR", reason)
         self.core.break_soon()
 
@@ -351,7 +353,7 @@ class Machine:
                 self._handle(self.core.step())
         except ModelFault as fault:
             self._stop(fault)
-        self.scb.flag("DFSR", "HALTED")
+        self.halt("HALTED")
 
     def read_core_register(self, number: int) -> int:
         """Return a register by its DCRSR number (C1.6.3)."""
