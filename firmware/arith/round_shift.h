@@ -17,10 +17,10 @@ static inline int32_t trunc_shift(int32_t x, int32_t n) {
 }
 
 /* x / 2^s, rounded half away from zero, for s in 1..31 and x > -2^31. With one taken from negative x, a half of either sign is
-   away from zero once the last bit but one is rounded up; unlike x + 2^(s-1) this cannot overflow. */
+   away from zero if the highest dropped bit is added; unlike x + 2^(s-1) this cannot overflow. */
 static inline int32_t round_half_away(int32_t x, int32_t s) {
     const int32_t doubled = (x + (x >> 31)) >> (s - 1);
-    return (doubled + 1) >> 1;
+    return (doubled >> 1) + (doubled & 1);
 }
 
 /* RoundShift(x, s), s in 1..31, x > -2^31. */

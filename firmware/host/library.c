@@ -3,6 +3,7 @@
 
 #include "arith/bits.h"
 #include "arith/clip127.h"
+#include "arith/psto_shift.h"
 #include "arith/random.h"
 #include "arith/round_shift.h"
 #include "net/engine.h"
@@ -35,8 +36,13 @@ uint16_t host_plan_buffers(const engine_t *engine) {
     return engine->model.plan.buffers;
 }
 
-buffer_t host_plan_buffer(const engine_t *engine, uint16_t index) {
-    return engine->model.plan.buffer[index];
+/* Size, offset, first and last slot of a buffer, in the order of docs/memory.md. */
+void host_plan_buffer(const engine_t *engine, uint16_t index, uint32_t fields[4]) {
+    const buffer_t *buffer = &engine->model.plan.buffer[index];
+    fields[0] = buffer->size;
+    fields[1] = buffer->offset;
+    fields[2] = buffer->first;
+    fields[3] = buffer->last;
 }
 
 int32_t host_bits(uint32_t m) {
@@ -57,6 +63,10 @@ int32_t host_trunc_shift(int32_t x, int32_t n) {
 
 int32_t host_round_shift(int32_t x, int32_t s) {
     return round_shift(x, s);
+}
+
+int32_t host_psto_shift(int32_t x, int32_t s) {
+    return psto_shift(x, s);
 }
 
 uint32_t host_mix32(uint32_t h) {

@@ -1,25 +1,30 @@
 #include "kernels/fully_connected_s8_weight_gradient.h"
 
-#include <stdbool.h>
-
 #include "arith/bits.h"
-#include "arith/clip127.h"
 #include "arith/round_shift.h"
 
-/* Whether no input, 127 at most, can make a product that the shift leaves anything of. */
-static inline bool vanishes(int32_t error, int32_t shift) {
-    return trunc_shift((int32_t)magnitude(error) * 127, shift) == 0;
+static inline void add_products(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
+    for (uint32_t j = 0; j < inputs; j++) {
+        gradient[j] += trunc_shift(error * in[j], shift);
+    }
+}
+
+/* The products of one output; nothing to do if the shift leaves nothing of the largest there can be. */
+static void add_row(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
+    if (trunc_shift((int32_t)magnitude(error) * 127, shift) == 0) {
+        return;
+    }
+    if (shift == 0) {
+        add_products(in, error, inputs, 0, gradient); /* without the shift, the compiler sees */
+    } else {
+        add_products(in, error, inputs, shift, gradient);
+    }
 }
 
 void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs, int32_t shift,
                                         int32_t *gradient) {
     for (uint32_t o = 0; o < outputs; o++) {
-        const int32_t e = error[o];
-        if (!vanishes(e, shift)) {
-            for (uint32_t j = 0; j < inputs; j++) {
-                gradient[j] = add_sat32(gradient[j], trunc_shift(e * in[j], shift));
-            }
-        }
+        add_row(in, error[o], inputs, shift, gradient);
         gradient += inputs;
     }
 }

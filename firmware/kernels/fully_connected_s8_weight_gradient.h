@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* gradient = sat32(gradient + trunc(error * in / 2^shift)) for each weight. */
+/* gradient = gradient + trunc(error * in / 2^shift) for each weight. A sample adds 127 * 127 at most: with the 65535 samples that
+   a batch can have, sat32 of the text has nothing to do. */
 void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs, int32_t shift,
                                         int32_t *gradient);
 

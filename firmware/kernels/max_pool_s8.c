@@ -12,8 +12,8 @@ static inline int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t colum
     return maximum;
 }
 
-void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
-    const uint32_t k = shape->kernel_h, column = shape->in_c;
+static inline void pool(const int8_t *in, const layer_shape_t *shape, uint32_t k, int8_t *out) {
+    const uint32_t column = shape->in_c;
     const uint32_t row = shape->in_w * column;
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
@@ -22,5 +22,13 @@ void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
                 *out++ = window_maximum(window + c, k, column, row);
             }
         }
+    }
+}
+
+void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
+    if (shape->kernel_h == 2) {
+        pool(in, shape, 2, out); /* unrolled by the compiler */
+    } else {
+        pool(in, shape, shape->kernel_h, out);
     }
 }

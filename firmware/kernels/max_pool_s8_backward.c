@@ -14,10 +14,9 @@ static inline uint32_t first_maximum(const int8_t *in, uint32_t k, uint32_t colu
     return found;
 }
 
-void max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error) {
-    const uint32_t k = shape->kernel_h, column = shape->in_c;
+static inline void spread(const int8_t *in, const int8_t *error, const layer_shape_t *shape, uint32_t k, int8_t *input_error) {
+    const uint32_t column = shape->in_c;
     const uint32_t row = shape->in_w * column;
-    memset(input_error, 0, shape_inputs(shape));
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
             const uint32_t window = y * k * row + x * k * column;
@@ -26,5 +25,14 @@ void max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_sha
                 input_error[at] = *error++;
             }
         }
+    }
+}
+
+void max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error) {
+    memset(input_error, 0, shape_inputs(shape));
+    if (shape->kernel_h == 2) {
+        spread(in, error, shape, 2, input_error); /* unrolled by the compiler */
+    } else {
+        spread(in, error, shape, shape->kernel_h, input_error);
     }
 }

@@ -7,7 +7,7 @@
 #include "net/model.h"
 #include "net/training.h"
 
-/* One step with the samples in slots 0..count-1. Fills everything in `result` but the digests and the cycles of digest and total. */
+/* One step with the samples in slots 0..count-1. Fills all of `result` but the digests and the cycles of digest and total. */
 void elasticzo_int8_step(model_t *model, const settings_t *settings, uint32_t step, uint16_t count, uint32_t (*cycles)(void),
                          step_result_t *result);
 

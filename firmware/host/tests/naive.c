@@ -1,5 +1,6 @@
 #include "naive.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -63,6 +64,49 @@ int64_t naive_psto_shift(int64_t x, int64_t s) {
     }
     const int64_t sign = x > 0 ? 1 : x < 0 ? -1 : 0;
     return naive_clip127(q + sign * (hi > lo ? 1 : 0));
+}
+
+static float rounded(double x) {
+    volatile float result = (float)x;
+    return result;
+}
+
+static float times(float x, float y) {
+    return rounded((double)x * (double)y);
+}
+
+static float plus(float x, float y) {
+    return rounded((double)x + (double)y);
+}
+
+float naive_exp32(float x) {
+    if (x < -87.0f) {
+        return 0.0f;
+    }
+    const float k = (float)nearbyint((double)times(x, 0x1.715476p+0f));
+    const float r = plus(plus(x, -times(k, 0x1.62e400p-1f)), -times(k, 0x1.7f7d1cp-20f));
+    float p = rounded(1.0 / 5040.0);
+    for (int i = 6; i >= 0; i--) {
+        p = plus(times(p, r), rounded(1.0 / tgamma(i + 1)));
+    }
+    return rounded(ldexp((double)p, (int)k));
+}
+
+float naive_log32(float x) {
+    int exponent;
+    float m = rounded(2.0 * frexp((double)x, &exponent));
+    float k = (float)(exponent - 1);
+    if (m > 0x1.6a09e6p+0f) {
+        m = times(m, 0.5f);
+        k = plus(k, 1.0f);
+    }
+    const float f = rounded((double)plus(m, -1.0f) / (double)plus(m, 1.0f));
+    const float q = times(f, f);
+    float p = rounded(1.0 / 9.0);
+    for (int i = 3; i >= 0; i--) {
+        p = plus(times(p, q), rounded(1.0 / (2 * i + 1)));
+    }
+    return plus(times(k, 0x1.62e400p-1f), plus(times(times(2.0f, f), p), times(k, 0x1.7f7d1cp-20f)));
 }
 
 void naive_conv2d(const layer_shape_t *s, naive_visit_t *visit, void *context) {

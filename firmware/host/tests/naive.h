@@ -16,6 +16,10 @@ int64_t naive_bits(uint64_t m);
 int64_t naive_round_shift(int64_t x, int64_t s);
 int64_t naive_psto_shift(int64_t x, int64_t s);
 
+/* Section 5 in binary64, each result rounded to binary32: for one operation that is what binary32 alone gives. */
+float naive_exp32(float x);
+float naive_log32(float x);
+
 /* A convolution by its definition: calls `visit` for every product of weight, input and output, by their indices. */
 typedef void naive_visit_t(void *context, uint32_t weight, uint32_t input, uint32_t output);
 void naive_conv2d(const layer_shape_t *shape, naive_visit_t *visit, void *context);

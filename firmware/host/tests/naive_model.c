@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arith/xxh32.h"
 #include "check.h"
 #include "kernels/cross_entropy_f32.h"
 
@@ -115,8 +116,9 @@ static void backward_layer(naive_model_t *model, uint32_t i, const int8_t *in, i
         naive_max_pool_backward(in, *error, &layer->shape, input_error);
     } else {
         int64_t *gradient = zeros(layer->weights), *acc = zeros(inputs);
-        visit_products(layer, add_backward,
-                       &(products_t){.weights = model->weights[i], .in = in, .error = *error, .gradient = gradient, .input_error = acc});
+        products_t products = {
+            .weights = model->weights[i], .in = in, .error = *error, .gradient = gradient, .input_error = acc};
+        visit_products(layer, add_backward, &products);
         gather(model, i, gradient, *exponent + in_exponent, first);
         *exponent += layer->weight_exponent + naive_requantize(acc, inputs, input_error);
         free(gradient);
@@ -126,13 +128,33 @@ static void backward_layer(naive_model_t *model, uint32_t i, const int8_t *in, i
     *error = input_error;
 }
 
-static void backward(naive_model_t *model, uint32_t first_bp, const int8_t *sample, uint8_t label, bool first) {
+uint32_t naive_digest(const int8_t *values, uint32_t n, int32_t exponent) {
+    uint8_t *bytes = memcpy(take(n + 2), values, n);
+    put_u16(bytes + n, (uint32_t)exponent & 0xFFFFu);
+    const uint32_t digest = xxh32(bytes, n + 2, 0);
+    free(bytes);
+    return digest;
+}
+
+static void note_error(naive_model_t *model, const int8_t *error, uint32_t n, int32_t exponent) {
+    model->error_digest[model->errors++] = naive_digest(error, n, exponent);
+}
+
+void naive_model_backward(naive_model_t *model, uint8_t partition, const int8_t *sample, uint8_t label, bool first) {
     const uint32_t last = model->network.layers - 1u;
+    const uint32_t first_bp = partition < model->network.tensors ? model->network.tensor_layer[partition] : last + 1;
     int8_t *error = take(model->network.classes);
     int32_t exponent = -7;
     naive_softmax_error(model->out[last], model->network.classes, model->exponent[last], label, error);
+    model->errors = 0;
+    note_error(model, error, model->network.classes, exponent);
     for (uint32_t i = last + 1; i-- > first_bp;) {
-        backward_layer(model, i, i == 0 ? sample : model->out[i - 1], i == 0 ? -7 : model->exponent[i - 1], &error, &exponent, first);
+        const int8_t *in = i == 0 ? sample : model->out[i - 1];
+        const int32_t in_exponent = i == 0 ? -7 : model->exponent[i - 1];
+        backward_layer(model, i, in, in_exponent, &error, &exponent, first);
+        if (i > first_bp) {
+            note_error(model, error, shape_inputs(&model->network.layer[i].shape), exponent);
+        }
     }
     free(error);
 }
@@ -140,13 +162,12 @@ static void backward(naive_model_t *model, uint32_t first_bp, const int8_t *samp
 static float pass(naive_model_t *model, const settings_t *settings, const int8_t *samples, const uint8_t *labels, uint32_t count,
                   bool backwards) {
     const uint32_t inputs = shape_inputs(&model->network.layer[0].shape), last = model->network.layers - 1u;
-    const uint32_t first_bp = settings->partition < model->network.tensors ? model->network.tensor_layer[settings->partition] : last + 1;
     float total = 0.0f;
     for (uint32_t b = 0; b < count; b++) {
         const int8_t *logits = naive_model_forward(model, samples + b * inputs);
         total += cross_entropy_f32(logits, model->network.classes, model->exponent[last], labels[b]);
         if (backwards) {
-            backward(model, first_bp, samples + b * inputs, labels[b], b == 0);
+            naive_model_backward(model, settings->partition, samples + b * inputs, labels[b], b == 0);
         }
     }
     return total;

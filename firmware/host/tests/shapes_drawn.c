@@ -24,7 +24,8 @@ layer_shape_t draw_conv2d(void) {
 
 layer_shape_t draw_max_pool(void) {
     const uint8_t k = (uint8_t)draw(1, 4);
-    layer_shape_t shape = {.in_h = draw_size(k, 11), .in_w = draw_size(k, 11), .in_c = draw_size(1, 5), .kernel_h = k, .kernel_w = k};
+    layer_shape_t shape = {.in_h = draw_size(k, 11), .in_w = draw_size(k, 11), .in_c = draw_size(1, 5)};
+    shape.kernel_h = shape.kernel_w = k;
     shape.out_h = (uint16_t)(shape.in_h / k);
     shape.out_w = (uint16_t)(shape.in_w / k);
     shape.out_c = shape.in_c;

@@ -19,7 +19,7 @@ enum { SAMPLES = 100000 };
 static void test_shifts(void) {
     for (int32_t i = 0; i < SAMPLES; i++) {
         const int32_t x = sample_of(i);
-        for (int32_t s = 0; s <= 31; s += i < 70000 ? 1 : 3) {
+        for (int32_t s = 0; s <= 31; s++) {
             CHECK(psto_shift(x, s) == naive_psto_shift(x, s), "x = %d, s = %d", x, s);
             CHECK(trunc_shift(x, s) == naive_trunc(x, s), "x = %d, s = %d", x, s);
             if (s >= 1 && x > INT32_MIN) {

@@ -24,12 +24,12 @@ static int8_t *draw_error(uint32_t n) {
     return error;
 }
 
-/* Gradients as a step may have gathered them, some of them near the ends of int32. */
-static int32_t *draw_gradient(uint32_t n) {
+/* Gradients as a step may have gathered them, some of them at most 9999 from the ends of -most..most. */
+static int32_t *draw_gradient(uint32_t n, int32_t most) {
     int32_t *gradient = take(n * sizeof *gradient);
     for (uint32_t i = 0; i < n; i++) {
         const int32_t kind = draw(0, 9);
-        gradient[i] = kind == 0 ? INT32_MAX - draw(0, 9999) : kind == 1 ? INT32_MIN + draw(0, 9999) : draw(-1000000, 1000000);
+        gradient[i] = kind == 0 ? most - draw(0, 9999) : kind == 1 ? -most - 1 + draw(0, 9999) : draw(-1000000, 1000000);
     }
     return gradient;
 }
@@ -72,7 +72,7 @@ static void test_conv2d(void) {
         naive_conv2d(&shape, add_products,
                      &(products_t){.in = in, .weights = kernel, .error = error, .gradient = sums, .input_error = spread});
 
-        int32_t *gradient = draw_gradient(weights), *expected = copy_of(gradient, weights);
+        int32_t *gradient = draw_gradient(weights, INT32_MAX), *expected = copy_of(gradient, weights);
         int8_t *scratch = take(conv2d_s8_weight_gradient_scratch(&shape));
         conv2d_s8_weight_gradient(in, error, &shape, shift, scratch, gradient);
         gather_expected(expected, sums, weights, shift);
@@ -99,7 +99,7 @@ static void test_fully_connected(void) {
             sums[i] = error[i / inputs] * in[i % inputs];
             spread[i % inputs] += error[i / inputs] * matrix[i];
         }
-        int32_t *gradient = draw_gradient(weights), *expected = copy_of(gradient, weights);
+        int32_t *gradient = draw_gradient(weights, 65534 * 127 * 127), *expected = copy_of(gradient, weights);
         fully_connected_s8_weight_gradient(in, error, inputs, outputs, shift, gradient);
         gather_expected(expected, sums, weights, shift);
         check_s32(gradient, expected, weights, "fully_connected_s8_weight_gradient");
@@ -138,7 +138,7 @@ static void test_update(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const uint32_t n = (uint32_t)draw(1, 50);
         const int32_t b_bp = draw(1, 7);
-        int32_t *gradient = draw_gradient(n);
+        int32_t *gradient = draw_gradient(n, INT32_MAX);
         scale_gradient_s32(gradient, n, draw(0, 33));
         uint64_t largest = 0;
         for (uint32_t i = 0; i < n; i++) {
@@ -161,7 +161,7 @@ static void test_update(void) {
 
 static void test_scale(void) {
     for (int32_t shift = 0; shift < 34; shift++) {
-        int32_t *gradient = draw_gradient(64), *before = copy_of(gradient, 64);
+        int32_t *gradient = draw_gradient(64, INT32_MAX), *before = copy_of(gradient, 64);
         scale_gradient_s32(gradient, 64, shift);
         for (uint32_t i = 0; i < 64; i++) {
             CHECK(gradient[i] == naive_trunc(before[i], shift), "%d / 2^%d gives %d", before[i], shift, gradient[i]);

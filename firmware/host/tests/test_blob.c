@@ -63,8 +63,10 @@ static void test_honest_truncation(void) {
         const failure_t failure = network_parse(network, cut.bytes, n);
         if (n < records_end) {
             CHECK(failure.code == FAILURE_NETWORK_TRUNCATED && failure.b == records_end, "%u bytes: code %u", n, failure.code);
-        } else if (n < file.size - 3) { /* the last three bytes are padding, or might be */
+        } else if (n < file.size - 1) { /* the last byte is padding behind 55 weights */
             CHECK(failure.code == FAILURE_NETWORK_LAYER && failure.b == 6, "%u bytes: code %u, b %u", n, failure.code, failure.b);
+        } else {
+            CHECK(failure.code == 0, "%u bytes: code %u, b %u", n, failure.code, failure.b);
         }
         free(network);
         free(cut.bytes);
@@ -124,7 +126,8 @@ static void expect_check(uint32_t offset, uint32_t bytes, uint32_t value, uint32
     file_free(&file);
 }
 
-/* Byte `field` of the record of a layer of the small network: 0 conv, 1 relu, 2 pool, 3 conv, 4 relu, 5 pool, 6 fc, 7 relu, 8 fc. */
+/* Byte `field` of the record of a layer of the small network: 0 conv, 1 relu, 2 pool, 3 conv, 4 relu, 5 pool, 6 fc, 7 relu,
+   8 fc. */
 static uint32_t at(uint32_t layer, uint32_t field) {
     return FILE_HEADER + layer * FILE_RECORD + field;
 }
@@ -222,6 +225,20 @@ static void expect_sum(network_file_t *file, bool fits, const char *what) {
     file_free(file);
 }
 
+/* Padding as large as the kernel, with an output shape that agrees. */
+static void test_padding(void) {
+    static const uint8_t kernels[][2] = {{2, 3}, {3, 2}};
+    for (size_t i = 0; i < 2; i++) {
+        network_file_t file;
+        file_begin(&file, 4, 4, 2, 2);
+        file_conv2d(&file, 3, kernels[i][0], kernels[i][1], 2, -8);
+        file_fully_connected(&file, 2, -8);
+        file_finish(&file, 127);
+        expect(&file, FAILURE_NETWORK_LAYER, 0, 4, "padding 2, kernel 2");
+        file_free(&file);
+    }
+}
+
 /* 133144 * 127 * 127 is the last below 2^31. */
 static void test_sum(void) {
     network_file_t file;
@@ -252,5 +269,6 @@ void test_blob(void) {
     test_layer_checks();
     test_number_of_layers();
     test_dimension();
+    test_padding();
     test_sum();
 }

@@ -77,7 +77,7 @@ static void test_loading(void) {
     expect(engine_load_data(engine, 1, bytes, 1), FAILURE_OUT_OF_ORDER, 1, 0, "a gap");
     expect_fine(engine_load_data(engine, 0, bytes, 40), "data");
     expect(engine_load_data(engine, 0, bytes, 40), FAILURE_OUT_OF_ORDER, 0, 40, "a repeat");
-    expect(engine_load_data(engine, 40, bytes + 40, size), FAILURE_BAD_LENGTH, size, size - 40, "too much");
+    expect(engine_load_data(engine, 40, bytes + 40, size - 39), FAILURE_BAD_LENGTH, size - 39, size - 40, "a byte too much");
     expect(engine_load_end(engine), FAILURE_NETWORK_TRUNCATED, 40, size, "too little");
     CHECK(engine_arena_peak(engine) == 40 && engine_tensors(engine) == 0, "half a file");
     expect_fine(engine_load_data(engine, 40, bytes + 40, size - 40), "the rest");
@@ -169,7 +169,7 @@ static void test_slots(void) {
     load(&bench);
     expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS), FAILURE_NOT_CONFIGURED, 0, 0, "put_sample");
     expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
-    expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS, "a pixel is missing");
+    expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS, "a pixel less");
     expect(engine_put_sample(bench.engine, BATCH, 0, pixels, PIXELS), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
     expect(engine_put_sample(bench.engine, 1, 5, pixels, PIXELS), FAILURE_BAD_SLOT, 1, BATCH, "no such class");
     expect(step(&bench, 0, 0), FAILURE_BAD_SLOT, 0, BATCH, "no samples");
@@ -234,6 +234,26 @@ static void test_reading(void) {
     end(&bench);
 }
 
+static failure_t trace_slot(bench_t *bench, uint16_t slot) {
+    uint8_t out[16];
+    uint32_t length = sizeof out;
+    return engine_trace(bench->engine, slot, 0, 0, out, &length);
+}
+
+static void test_tracing(void) {
+    bench_t bench = begin(ARENA);
+    uint32_t planned = 0;
+    load(&bench);
+    expect(trace_slot(&bench, 0), FAILURE_NOT_CONFIGURED, 0, 0, "trace");
+    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    expect(trace_slot(&bench, BATCH), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
+    expect(trace_slot(&bench, 1), FAILURE_SLOTS_EMPTY, 0, 1, "an empty slot");
+    put(&bench, 0);
+    expect_fine(trace_slot(&bench, 0), "trace");
+    expect_fine(step(&bench, 0, 1), "the slot has stayed filled");
+    end(&bench);
+}
+
 /* The peak is the highest byte that anything wrote, and nothing writes beyond the plan. */
 static void test_peak(void) {
     bench_t bench = begin(ARENA);
@@ -261,5 +281,6 @@ void test_engine(void) {
     test_slots();
     test_configure_again();
     test_reading();
+    test_tracing();
     test_peak();
 }

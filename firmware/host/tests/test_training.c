@@ -5,6 +5,7 @@
 #include "check.h"
 #include "naive_model.h"
 #include "net/engine.h"
+#include "net/trace.h"
 
 typedef struct {
     uint8_t *pixels, *labels;
@@ -121,13 +122,49 @@ static void evaluate(engine_t *engine, naive_model_t *model, const settings_t *s
     free_batch(&batch);
 }
 
+/* One sample stage by stage: the digests of all stages, then every stage in pieces of seven bytes. */
+static void trace_a_sample(engine_t *engine, naive_model_t *model, const settings_t *settings) {
+    batch_t batch = draw_batch(&model->network, 1);
+    const uint32_t layers = model->network.layers;
+    const bool backwards = settings->partition < model->network.tensors;
+    uint32_t digests[2 * ENGINE_MAX_LAYERS], length = sizeof digests;
+    put(engine, &batch);
+    CHECK(engine_trace(engine, 0, TRACE_ALL_STAGES, 0, (uint8_t *)digests, &length).code == 0, "trace");
+    naive_model_forward(model, batch.inputs);
+    model->errors = 0;
+    if (backwards) {
+        naive_model_backward(model, settings->partition, batch.inputs, batch.labels[0], true);
+    }
+    CHECK(length == (layers + model->errors) * sizeof digests[0], "%u bytes of digests", length);
+    for (uint32_t i = 0; i < layers; i++) {
+        const uint32_t n = shape_outputs(&model->network.layer[i].shape);
+        CHECK(digests[i] == naive_digest(model->out[i], n, model->exponent[i]), "output of layer %u of %u", i, layers);
+    }
+    for (uint32_t i = 0; i < model->errors; i++) {
+        CHECK(digests[layers + i] == model->error_digest[i], "error %u of %u", i, model->errors);
+    }
+    for (uint32_t stage = 0; stage < layers + model->errors; stage++) {
+        xxh32_t digest;
+        uint8_t piece[7];
+        xxh32_begin(&digest, 0);
+        uint32_t at = 0, n = sizeof piece;
+        for (; n == sizeof piece; at += n) {
+            CHECK(engine_trace(engine, 0, (uint16_t)stage, at, piece, &n).code == 0, "trace");
+            xxh32_update(&digest, piece, n);
+        }
+        CHECK(xxh32_end(&digest) == digests[stage], "stage %u in pieces, %u bytes", stage, at);
+    }
+    free_batch(&batch);
+}
+
 /* Two steps, an evaluation and a third step, in an arena of exactly the planned size: one byte more or less shows. */
 static void train(const network_file_t *file, settings_t settings) {
     naive_model_t model;
     naive_model_begin(&model, file);
     engine_t *engine = take(sizeof *engine);
     plan_t *plan = take(sizeof *plan);
-    const uint32_t planned = plan_make(plan, &model.network, network_first_bp(&model.network, settings.partition), settings.batch);
+    const uint8_t first_bp = network_first_bp(&model.network, settings.partition);
+    const uint32_t planned = plan_make(plan, &model.network, first_bp, settings.batch);
     uint8_t *arena = take(planned);
     uint32_t told = 0;
     engine_init(engine, arena, planned, cycles);
@@ -137,6 +174,7 @@ static void train(const network_file_t *file, settings_t settings) {
     train_one_step(engine, &model, &settings, 0);
     train_one_step(engine, &model, &settings, 1);
     evaluate(engine, &model, &settings);
+    trace_a_sample(engine, &model, &settings);
     train_one_step(engine, &model, &settings, 2);
     CHECK(engine_arena_peak(engine) <= planned, "peak %u, planned %u", engine_arena_peak(engine), planned);
     naive_model_free(&model);

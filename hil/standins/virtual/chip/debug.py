@@ -71,10 +71,10 @@ class DebugControl(Block):
         self._machine = machine
         self._bus = bus
 
-    def read_DHCSR(self, value: int) -> int:
+    def read_dhcsr(self, value: int) -> int:
         return value | self._machine.debug_state()
 
-    def write_DHCSR(self, _old: int, new: int, acting: int) -> None:
+    def write_dhcsr(self, _old: int, new: int, acting: int) -> None:
         # The core itself can neither set C_DEBUGEN nor halt itself without it (C1.6.2); nothing here needs that.
         if acting >> 16 == DBGKEY and self._bus.debugger:
             if not new & C_DEBUGEN:
@@ -82,7 +82,7 @@ class DebugControl(Block):
             self.value["DHCSR"] = new
             self._machine.control(new)
 
-    def write_DCRSR(self, _old: int, _new: int, acting: int) -> None:
+    def write_dcrsr(self, _old: int, _new: int, acting: int) -> None:
         number = acting & 0x7F
         if acting >> 16 & 1:
             self._machine.write_core_register(number, self.value["DCRDR"])
@@ -108,7 +108,7 @@ class BreakpointUnit(Block):
         for i in range(BREAKPOINTS):
             self._writers[f"FP_COMP{i}"] = lambda _old, new, _acting, i=i: self._set(f"FP_COMP{i}", new)
 
-    def write_FP_CTRL(self, _old: int, new: int, acting: int) -> None:
+    def write_fp_ctrl(self, _old: int, new: int, acting: int) -> None:
         if acting:
             self._set("FP_CTRL", new)
 
@@ -170,21 +170,21 @@ class Trace(Block):
             address = self.base + offset
             raise ModelFault(f"{access} of DWT 0x{address:08X}: trace is off; set DEMCR.TRCENA first", address, access)
 
-    def write_LAR(self, _old: int, _new: int, acting: int) -> None:
+    def write_lar(self, _old: int, _new: int, acting: int) -> None:
         self._locked = acting != LAR_KEY
 
-    def read_LSR(self, value: int) -> int:
+    def read_lsr(self, value: int) -> int:
         return value | 0 if self._bus.debugger else value | self._locked << 1
 
-    def read_CYCCNT(self, value: int) -> int:
+    def read_cyccnt(self, value: int) -> int:
         running = self.value["CTRL"] & 1
         return self._cycles() - self._offset & 0xFFFFFFFF if running else value
 
-    def write_CYCCNT(self, _old: int, new: int, _acting: int) -> None:
+    def write_cyccnt(self, _old: int, new: int, _acting: int) -> None:
         self._offset = self._cycles() - new
         self.value["CYCCNT"] = new
 
-    def write_CTRL(self, old: int, new: int, _acting: int) -> None:
+    def write_ctrl(self, old: int, new: int, _acting: int) -> None:
         if (old ^ new) & 1:
             if new & 1:
                 self._offset = self._cycles() - self.value["CYCCNT"]

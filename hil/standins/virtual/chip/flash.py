@@ -109,7 +109,7 @@ class Flash(Block):
         needed = next(i for i, limit in enumerate(limits) if hz <= limit)
         return self.field("ACR", "WRHIGHFREQ") >= PROGRAM_DELAY[needed]
 
-    def write_ACR(self, _old: int, new: int, _acting: int) -> None:
+    def write_acr(self, _old: int, new: int, _acting: int) -> None:
         self.value["ACR"] = new
         self.timing_changed()
 

@@ -55,20 +55,20 @@ class GpioPort(Block):
             return None
         return self.value["AFRH" if pin >= 8 else "AFRL"] >> 4 * (pin % 8) & 0xF
 
-    def read_IDR(self, _value: int) -> int:
+    def read_idr(self, _value: int) -> int:
         pulled = sum(1 << i for i in range(16) if self.value["PUPDR"] >> 2 * i & 3 == 1)
         return self._driven | pulled & ~self._outputs()
 
-    def write_ODR(self, _old: int, new: int, _acting: int) -> None:
+    def write_odr(self, _old: int, new: int, _acting: int) -> None:
         self.value["ODR"] = new
         self._drive()
 
-    def write_BSRR(self, _old: int, _new: int, acting: int) -> None:
+    def write_bsrr(self, _old: int, _new: int, acting: int) -> None:
         # Setting has priority over resetting (RM0455, GPIOx_BSRR).
         self.value["ODR"] = self.value["ODR"] & ~(acting >> 16) | acting & 0xFFFF
         self._drive()
 
-    def write_MODER(self, _old: int, new: int, _acting: int) -> None:
+    def write_moder(self, _old: int, new: int, _acting: int) -> None:
         self.value["MODER"] = new
         self._drive()
 

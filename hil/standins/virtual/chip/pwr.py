@@ -62,7 +62,7 @@ class Pwr(Block):
         """The voltage scale: 0 (fastest) to 3. VOS 0b11 is scale 0."""
         return 3 - self.field("SRDCR", "VOS")
 
-    def write_CR3(self, old: int, new: int, _acting: int) -> None:
+    def write_cr3(self, old: int, new: int, _acting: int) -> None:
         if self.supply_chosen:
             new = new & ~SUPPLY | old & SUPPLY  # written once after power-on, ignored from then on
         else:
@@ -72,14 +72,14 @@ class Pwr(Block):
             self._supply_ready = self._clock.now + SUPPLY_DELAY_PS
         self.value["CR3"] = new
 
-    def read_CSR1(self, value: int) -> int:
+    def read_csr1(self, value: int) -> int:
         ready = self.supply_chosen and self._clock.now >= max(self._supply_ready, self._scale_ready)
         return value | ready << 13 | self.field("SRDCR", "VOS") << 14
 
-    def read_SRDCR(self, value: int) -> int:
+    def read_srdcr(self, value: int) -> int:
         return value | (self._clock.now >= self._scale_ready) << 13
 
-    def write_SRDCR(self, old: int, new: int, _acting: int) -> None:
+    def write_srdcr(self, old: int, new: int, _acting: int) -> None:
         if old == new:
             return
         if not self.supply_chosen or self._clock.now < self._supply_ready:

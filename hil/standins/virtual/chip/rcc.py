@@ -98,11 +98,11 @@ class Rcc(Block):
         at = self._ready_at.get(start)
         return at is not None and self._clock.now >= at
 
-    def read_CR(self, value: int) -> int:
+    def read_cr(self, value: int) -> int:
         ready = sum(1 << flag for start, flag in _READY_BIT.items() if self._is_ready(start))
         return value | ready | 1 << 5 | 3 << 14  # HSIDIVF; CPU and domain clocks are ready
 
-    def write_CR(self, old: int, new: int, _acting: int) -> None:
+    def write_cr(self, old: int, new: int, _acting: int) -> None:
         for start in _START_PS:
             was, wanted = old >> start & 1, new >> start & 1
             if wanted and not was:
@@ -142,10 +142,10 @@ class Rcc(Block):
             return True
         return switch == 3 and start == (0, 7, 16, None)[self.field("PLLCKSELR", "PLLSRC")]
 
-    def read_CFGR(self, value: int) -> int:
+    def read_cfgr(self, value: int) -> int:
         return value | self.field("CFGR", "SW") << 3
 
-    def write_CFGR(self, old: int, new: int, _acting: int) -> None:
+    def write_cfgr(self, old: int, new: int, _acting: int) -> None:
         switch = new & 7
         if switch != old & 7:
             if switch > 3 or not self._is_ready((0, 7, 16, 24)[switch]):
@@ -159,24 +159,24 @@ class Rcc(Block):
         self._clock.set_frequency(self.core_hz())
         self.changed()
 
-    def write_CDCFGR1(self, _old: int, new: int, _acting: int) -> None:
+    def write_cdcfgr1(self, _old: int, new: int, _acting: int) -> None:
         self._apply("CDCFGR1", new)
 
-    def write_CDCFGR2(self, _old: int, new: int, _acting: int) -> None:
+    def write_cdcfgr2(self, _old: int, new: int, _acting: int) -> None:
         self._apply("CDCFGR2", new)
 
-    def write_SRDCFGR(self, _old: int, new: int, _acting: int) -> None:
+    def write_srdcfgr(self, _old: int, new: int, _acting: int) -> None:
         self._apply("SRDCFGR", new)
 
-    def write_CDCCIP2R(self, _old: int, new: int, _acting: int) -> None:
+    def write_cdccip2r(self, _old: int, new: int, _acting: int) -> None:
         self._apply("CDCCIP2R", new)
 
-    def write_PLLCKSELR(self, old: int, new: int, _acting: int) -> None:
+    def write_pllckselr(self, old: int, new: int, _acting: int) -> None:
         if old != new and any(self.value["CR"] >> bit & 1 for bit in (24, 26, 28)):
             raise ModelFault("RCC_PLLCKSELR changes while a PLL is on")
         self.value["PLLCKSELR"] = new
 
-    def write_PLL1DIVR(self, old: int, new: int, _acting: int) -> None:
+    def write_pll1divr(self, old: int, new: int, _acting: int) -> None:
         if old != new and self.value["CR"] >> 24 & 1:
             raise ModelFault("RCC_PLL1DIVR changes while PLL1 is on")
         self.value["PLL1DIVR"] = new

@@ -93,7 +93,7 @@ class Register:
 class Block:
     """A peripheral: registers at a base address, with a clock that may be off.
 
-    A subclass lists `REGISTERS` and may define `read_NAME(self, value) -> value` and `write_NAME(self, old, new, acting)`
+    A subclass lists `REGISTERS` and may define `read_name(self, value) -> value` and `write_name(self, old, new, acting)`
     for registers whose access does something; `new` has the stored fields already replaced, `acting` the write-only ones.
     """
 
@@ -108,14 +108,14 @@ class Block:
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
-        self._readers: dict[str, Callable] = {r.name: getattr(self, f"read_{r.name}", None) for r in self.REGISTERS}
+        self._readers: dict[str, Callable] = {r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS}
         # Words that a program polls: bound readers by offset, without the checks of other accesses.
         self._reader_at = {
             r.offset: (lambda values, name=r.name, reader=self._readers[r.name]: reader(values[name]))
             for r in self.REGISTERS
             if self._readers[r.name] is not None and not r.acting
         }
-        self._writers: dict[str, Callable] = {r.name: getattr(self, f"write_{r.name}", None) for r in self.REGISTERS}
+        self._writers: dict[str, Callable] = {r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS}
 
     def reset(self) -> None:
         """Return every register to its reset value."""

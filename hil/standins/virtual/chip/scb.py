@@ -119,24 +119,24 @@ class SystemControlBlock(Block):
         for name in names:
             self.value[register] |= self.mask(register, name)
 
-    def read_ICSR(self, value: int) -> int:
+    def read_icsr(self, value: int) -> int:
         nvic = self._system.nvic
         waiting = nvic.waiting()
         value |= self._system.active_exception() | (nvic.best() or 0) << 12
         value |= (len(nvic.active) == 1) << 11 | bool(waiting >> 16) << 22
         return value | (waiting >> SYSTICK & 1) << 26 | (waiting >> PEND_SV & 1) << 28 | (waiting >> NMI & 1) << 31
 
-    def write_ICSR(self, _old: int, _new: int, acting: int) -> None:
+    def write_icsr(self, _old: int, _new: int, acting: int) -> None:
         nvic = self._system.nvic
         for bit, action, number in ((25, nvic.unpend, SYSTICK), (26, nvic.pend, SYSTICK), (27, nvic.unpend, PEND_SV),
                                     (28, nvic.pend, PEND_SV), (31, nvic.pend, NMI)):
             if acting >> bit & 1:
                 action(number)
 
-    def read_AIRCR(self, value: int) -> int:
+    def read_aircr(self, value: int) -> int:
         return value | VECTKEY_READ << 16
 
-    def write_AIRCR(self, _old: int, new: int, acting: int) -> None:
+    def write_aircr(self, _old: int, new: int, acting: int) -> None:
         if acting >> 16 != VECTKEY:
             return
         self.value["AIRCR"] = new
@@ -149,53 +149,53 @@ class SystemControlBlock(Block):
         for i in range(4):
             self._system.nvic.priority[first + i] = new >> 8 * i & 0xFF
 
-    def write_SHPR1(self, _old: int, new: int, _acting: int) -> None:
+    def write_shpr1(self, _old: int, new: int, _acting: int) -> None:
         self._set_priorities("SHPR1", 4, new)
 
-    def write_SHPR2(self, _old: int, new: int, _acting: int) -> None:
+    def write_shpr2(self, _old: int, new: int, _acting: int) -> None:
         self._set_priorities("SHPR2", 8, new)
 
-    def write_SHPR3(self, _old: int, new: int, _acting: int) -> None:
+    def write_shpr3(self, _old: int, new: int, _acting: int) -> None:
         self._set_priorities("SHPR3", 12, new)
 
-    def read_SHCSR(self, value: int) -> int:
+    def read_shcsr(self, value: int) -> int:
         nvic = self._system.nvic
         places = ((0, MEM_MANAGE), (1, BUS_FAULT), (3, USAGE_FAULT), (7, SVCALL), (10, PEND_SV), (11, SYSTICK))
         return value | sum(1 << bit for bit, number in places if number in nvic.active)
 
-    def write_SHCSR(self, _old: int, new: int, _acting: int) -> None:
+    def write_shcsr(self, _old: int, new: int, _acting: int) -> None:
         self.value["SHCSR"] = new
         for bit, number in ((16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT)):
             self._system.nvic.enable_fault(number, bool(new >> bit & 1))
 
-    def read_CCSIDR(self, _value: int) -> int:
+    def read_ccsidr(self, _value: int) -> int:
         return self._caches[self.value["CSSELR"] & 1]
 
-    def write_CPACR(self, _old: int, new: int, _acting: int) -> None:
+    def write_cpacr(self, _old: int, new: int, _acting: int) -> None:
         self.value["CPACR"] = new
         self._system.set_fpu(new >> 20 & 0xF in (0x5, 0xF))
 
-    def write_STIR(self, _old: int, _new: int, acting: int) -> None:
+    def write_stir(self, _old: int, _new: int, acting: int) -> None:
         self._system.nvic.pend(16 + acting)
 
-    def write_MPU_RNR(self, _old: int, new: int, _acting: int) -> None:
+    def write_mpu_rnr(self, _old: int, new: int, _acting: int) -> None:
         if new >= len(self._regions):
             raise ModelFault(f"MPU_RNR is set to {new}, the core has {len(self._regions)} regions", 0xE000ED98, "write")
         self.value["MPU_RNR"] = new
 
-    def write_MPU_RBAR(self, _old: int, new: int, acting: int) -> None:
+    def write_mpu_rbar(self, _old: int, new: int, acting: int) -> None:
         if acting:
-            self.write_MPU_RNR(0, new & 0xF, 0)
+            self.write_mpu_rnr(0, new & 0xF, 0)
         region = self.value["MPU_RNR"]
         self._regions[region] = new & ~0x1F, self._regions[region][1]
 
-    def read_MPU_RBAR(self, _value: int) -> int:
+    def read_mpu_rbar(self, _value: int) -> int:
         region = self.value["MPU_RNR"]
         return self._regions[region][0] | region
 
-    def write_MPU_RASR(self, _old: int, new: int, _acting: int) -> None:
+    def write_mpu_rasr(self, _old: int, new: int, _acting: int) -> None:
         region = self.value["MPU_RNR"]
         self._regions[region] = self._regions[region][0], new
 
-    def read_MPU_RASR(self, _value: int) -> int:
+    def read_mpu_rasr(self, _value: int) -> int:
         return self._regions[self.value["MPU_RNR"]][1]

@@ -66,21 +66,21 @@ class SysTick(Block):
         self._zero_at = self._clock.now + self._ticks(self.value["RVR"] + 1) if running else None
         self.on_schedule()
 
-    def read_CSR(self, value: int) -> int:
+    def read_csr(self, value: int) -> int:
         self.update(self._clock.now)
         flag, self._wrapped = self._wrapped, False
         return value | flag << 16
 
-    def write_CSR(self, old: int, new: int, _acting: int) -> None:
+    def write_csr(self, old: int, new: int, _acting: int) -> None:
         self.value["CSR"] = new
         if (old ^ new) & 5:
             self._restart()
 
-    def write_CVR(self, _old: int, _new: int, _acting: int) -> None:
+    def write_cvr(self, _old: int, _new: int, _acting: int) -> None:
         self._wrapped = False
         self._restart()
 
-    def read_CVR(self, _value: int) -> int:
+    def read_cvr(self, _value: int) -> int:
         self.update(self._clock.now)
         if self._zero_at is None:
             return 0

@@ -237,7 +237,7 @@ class Usart(Block):
 
     # registers
 
-    def write_CR1(self, old: int, new: int, _acting: int) -> None:
+    def write_cr1(self, old: int, new: int, _acting: int) -> None:
         if old & u.UE and new & u.UE and (old ^ new) & u.ONLY_WHEN_DISABLED:
             raise ModelFault(f"{self.name}_CR1: FIFOEN, M or OVER8 changes while the USART is enabled")
         self.value["CR1"] = new
@@ -270,47 +270,47 @@ class Usart(Block):
             raise ModelFault(f"{self.name}_{register} changes while the USART is enabled; clear UE first")
         self.value[register] = new
 
-    def write_BRR(self, old: int, new: int, _acting: int) -> None:
+    def write_brr(self, old: int, new: int, _acting: int) -> None:
         self._only_disabled("BRR", old, new, 0xFFFF)
 
-    def write_PRESC(self, old: int, new: int, _acting: int) -> None:
+    def write_presc(self, old: int, new: int, _acting: int) -> None:
         self._only_disabled("PRESC", old, new, 0xF)
 
-    def write_CR2(self, old: int, new: int, _acting: int) -> None:
+    def write_cr2(self, old: int, new: int, _acting: int) -> None:
         self._only_disabled("CR2", old, new, 0x3000)
         self._refresh()
 
-    def write_CR3(self, _old: int, new: int, _acting: int) -> None:
+    def write_cr3(self, _old: int, new: int, _acting: int) -> None:
         self.value["CR3"] = new
         self._set_thresholds()
         self._refresh()
 
-    def write_ICR(self, _old: int, _new: int, acting: int) -> None:
+    def write_icr(self, _old: int, _new: int, acting: int) -> None:
         self.update(self._clock.now)
         self._flags &= ~(acting & (u.PE | u.FE | u.NE | u.ORE | u.IDLE | u.TC | u.RTOF))
         self._refresh()
 
-    def write_RQR(self, _old: int, _new: int, acting: int) -> None:
+    def write_rqr(self, _old: int, _new: int, acting: int) -> None:
         if acting & 8:
             self._received.clear()
         if acting & 16:
             self._queued.clear()
         self._refresh()
 
-    def read_ISR(self, _value: int) -> int:
+    def read_isr(self, _value: int) -> int:
         now = self._clock.now
         self.update(now)
         busy = self._incoming and now >= self._rx_end - self._byte_ps
         return self._status() | u.BUSY if busy else self._status()
 
-    def read_RDR(self, _value: int) -> int:
+    def read_rdr(self, _value: int) -> int:
         self.update(self._clock.now)
         byte = self._received.popleft() if self._received else 0
         if self._high:  # taking a byte can only lower the interrupt line
             self._refresh()
         return byte
 
-    def write_TDR(self, _old: int, _new: int, acting: int) -> None:
+    def write_tdr(self, _old: int, _new: int, acting: int) -> None:
         now = self._clock.now
         self.update(now)
         if self.value["CR1"] & (u.UE | u.TE) != u.UE | u.TE:

@@ -1,0 +1,116 @@
+"""LeNet-5, its settings and the paper's memory figures."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hil.errors import RigError
+from hil.network import build
+from hil.network.analytic import training_bytes
+from hil.network.settings import Settings
+
+CLS1, CLS2 = 3, 4
+
+
+def test_counts_of_the_paper() -> None:
+    network = build("lenet5", 1)
+    sizes = [layer.weights.size for layer in network.trained]
+    assert [layer.name for layer in network.trained] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert sum(sizes) == 107_550
+    assert sum(sizes[:CLS1]) == 96_630
+    assert sum(sizes[:CLS2]) == 106_710
+    assert network.macs == 693_000
+    assert [network.first_bp(c) for c in range(6)] == [0, 3, 6, 8, 10, 11]
+
+
+def test_weights_are_xavier_uniform() -> None:
+    fans = [(25, 150), (150, 400), (784, 120), (120, 84), (84, 10)]
+    for layer, (fan_in, fan_out) in zip(build("lenet5", 1).trained, fans, strict=True):
+        limit = math.sqrt(6 / (fan_in + fan_out))
+        assert layer.weight_exp == math.ceil(math.log2(limit)) - 7
+        assert np.abs(layer.weights.astype(int)).max() == 127  # and never -128
+        deviation = layer.weights.astype(float).std() / 127
+        assert abs(deviation - 1 / math.sqrt(3)) < 4 / math.sqrt(layer.weights.size)
+
+
+def test_the_seed_decides_the_weights() -> None:
+    one, again, other = (np.concatenate([x.weights.ravel() for x in build("lenet5", s).trained]) for s in (1, 1, 2))
+    assert np.array_equal(one, again)
+    assert (one != other).mean() > 0.9
+
+
+@pytest.mark.parametrize(("batch", "kib"), [(1, 200.0), (8, 491.6), (32, 1.5 * 1024), (256, 10.6 * 1024)])
+def test_memory_of_the_paper(batch: int, kib: float) -> None:
+    got = training_bytes(build("lenet5", 1), CLS1, batch) / 1024
+    assert got == pytest.approx(kib, abs=0.05 if kib < 1000 else 0.05 * 1024)
+
+
+def test_full_zo_needs_weights_and_activations_only() -> None:
+    outputs = 28 * 28 * 6 + 14 * 14 * 16 + 120 + 84 + 10  # those with an int32 accumulator beside them
+    pooled = 14 * 14 * 6 + 7 * 7 * 16
+    assert training_bytes(build("lenet5", 1), 5, 8) == 107_550 + 8 * (5 * outputs + pooled)
+
+
+def test_more_back_propagation_needs_more_memory() -> None:
+    network = build("lenet5", 1)
+    by_partition = [training_bytes(network, c, 8) for c in range(6)]
+    assert by_partition == sorted(by_partition, reverse=True)
+    assert len(set(by_partition)) == 6
+
+
+def test_an_unknown_network_gets_its_close_match() -> None:
+    with pytest.raises(RigError, match=r"no network 'lenet'.*did you mean lenet5\?"):
+        build("lenet", 1)
+
+
+@pytest.mark.parametrize(("variant", "partition"), [("full-zo", 5), ("cls2", 4), ("cls1", 3), ("full-bp", 0)])
+def test_variants(variant: str, partition: int) -> None:
+    assert Settings.of_variant(variant, 5).partition == partition
+
+
+def test_an_unknown_variant_or_setting_gets_its_close_match() -> None:
+    with pytest.raises(RigError, match=r"no variant 'cls3': did you mean cls"):
+        Settings.of_variant("cls3", 5)
+    with pytest.raises(RigError, match=r"no setting 'rmax': did you mean r_max"):
+        Settings.of_variant("cls1", 5, rmax=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("partition", -1), ("partition", 256), ("b_zo", 0), ("b_zo", 8), ("b_bp", 0), ("b_bp", 8), ("p_zero", -1),
+        ("p_zero", 256), ("r_max", 0), ("r_max", 128), ("batch", 0), ("batch", 65536), ("seed", -1), ("seed", 2**32),
+    ],
+)  # fmt: skip
+def test_settings_out_of_range(name: str, value: int) -> None:
+    with pytest.raises(RigError, match=rf"setting {name} is {value}: choose a whole number in \d+\.\.\d+\."):
+        Settings(**{"partition": 3, name: value})
+
+
+@pytest.mark.parametrize("value", [1.5, "3", None])
+def test_settings_that_are_no_whole_numbers(value: object) -> None:
+    with pytest.raises(RigError, match="setting r_max is"):
+        Settings(3, r_max=value)
+
+
+def test_a_partition_beside_a_variant() -> None:
+    with pytest.raises(RigError, match="setting partition follows from the variant 'cls1'"):
+        Settings.of_variant("cls1", 5, partition=2)
+
+
+@pytest.mark.parametrize(("name", "value"), [("loss", "integer"), ("scope", "batch"), ("perturb", "exact")])
+def test_settings_of_a_later_version(name: str, value: str) -> None:
+    with pytest.raises(RigError, match=f"setting {name} is '{value}'"):
+        Settings(3, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [("b_zo", (1, 7)), ("b_bp", (1, 7)), ("p_zero", (0, 255)), ("r_max", (1, 127)), ("seed", (0, 2**32 - 1))],
+)
+def test_the_ends_of_the_ranges_are_in(name: str, ends: tuple[int, int]) -> None:
+    for value in ends:
+        assert getattr(Settings(**{"partition": 0, name: value}), name) == value

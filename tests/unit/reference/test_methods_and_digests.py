@@ -1,0 +1,103 @@
+"""Methods by name, digests and evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network.drawn import networks
+
+from hil.data import load
+from hil.errors import RigError
+from hil.network import build
+from hil.network.graph import Network
+from hil.network.settings import Settings
+from hil.reference.methods import method
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.reference.plain import PlainElasticZoInt8
+
+PRIME = 2654435761
+# XXH32 of the first bytes of the sanity buffer of xxHash's own test program, by length and seed.
+PUBLISHED = [
+    (0, 0, 0x02CC5D05), (0, PRIME, 0x36B78AE7), (1, 0, 0xB85CBEE5), (1, PRIME, 0xD5845D64),
+    (14, 0, 0xE5AA0AB4), (14, PRIME, 0x4481951D), (101, 0, 0x1F1AA412), (101, PRIME, 0x498EC8E2),
+]  # fmt: skip
+
+
+def sanity_buffer() -> bytes:
+    word, buffer = PRIME, bytearray()
+    for _ in range(101):
+        buffer.append(word >> 24)
+        word = word * word % 2**32
+    return bytes(buffer)
+
+
+@pytest.mark.parametrize(("length", "seed", "digest"), PUBLISHED)
+def test_xxh32_of_the_published_vectors(length: int, seed: int, digest: int) -> None:
+    assert xxhash.xxh32_intdigest(sanity_buffer()[:length], seed) == digest
+
+
+def test_an_unknown_method_gets_its_close_match() -> None:
+    with pytest.raises(RigError, match=r"no method 'elasticzo': did you mean elasticzo-int8\?"):
+        method("elasticzo")
+    with pytest.raises(RigError, match=r"no method 'zzz': known are: elasticzo-int8\."):
+        method("zzz")
+
+
+def test_a_known_method_is_found() -> None:
+    assert method("elasticzo-int8") is ElasticZoInt8
+
+
+def test_a_partition_of_more_tensors_than_there_are() -> None:
+    with pytest.raises(RigError, match="setting partition is 6: the network has 5 trained tensors"):
+        ElasticZoInt8(build("lenet5", 1), Settings(6))
+
+
+def test_digests_cover_every_weight() -> None:
+    network = build("lenet5", 1)
+    first = ElasticZoInt8(network, Settings(3)).digests()
+    assert first == tuple(xxhash.xxh32_intdigest(layer.weights.tobytes()) for layer in network.trained)
+    for index, layer in enumerate(network.trained):
+        changed = [x.weights.copy() for x in network.trained]
+        changed[index].reshape(-1)[layer.weights.size // 2] ^= 1
+        digests = ElasticZoInt8(network.with_weights(changed), Settings(3)).digests()
+        assert [a != b for a, b in zip(first, digests, strict=True)] == [i == index for i in range(5)]
+
+
+def test_a_step_reports_the_digests_after_it() -> None:
+    data = load("fashion-mnist-1k")
+    trained = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("cls1", 5, r_max=15))
+    before = trained.digests()
+    outcome = trained.step(data.train_images[:8], data.train_labels[:8])
+    assert outcome.digests == trained.digests()
+    assert all(a != b for a, b in zip(before, outcome.digests, strict=True))
+
+
+@settings(max_examples=40, deadline=None)
+@given(network=networks(largest=5), seed=st.integers(0, 2**32), batch=st.integers(1, 5))
+def test_evaluation_is_the_specifications(network: Network, seed: int, batch: int) -> None:
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 256, (batch, *network.in_shape)).astype(np.uint8)
+    labels = rng.integers(0, network.classes, batch)
+    slow = PlainElasticZoInt8(network, Settings(0))
+    data, classes = b"", []
+    for image in images:
+        logits = slow.activations(image)[-1]
+        data += np.array(logits.values, np.int8).tobytes() + logits.exponent.to_bytes(2, "little", signed=True)
+        classes.append(logits.values.index(max(logits.values)))  # the lowest index among the largest
+    predictions, correct, digest = ElasticZoInt8(network, Settings(0)).evaluate_chunk(images, labels)
+    assert predictions.tolist() == classes
+    assert correct == sum(c == y for c, y in zip(classes, labels.tolist(), strict=True))
+    assert digest == xxhash.xxh32_intdigest(data)
+
+
+def test_training_learns() -> None:
+    data, network = load("fashion-mnist-1k"), build("lenet5", 1)
+    trained = ElasticZoInt8(network, Settings.of_variant("full-bp", 5, batch=8))
+    _, before, _ = trained.evaluate_chunk(data.test_images[:200], data.test_labels[:200])
+    for start in range(0, 320, 8):
+        trained.step(data.train_images[start : start + 8], data.train_labels[start : start + 8])
+    _, after, _ = trained.evaluate_chunk(data.test_images[:200], data.test_labels[:200])
+    assert after > before + 20

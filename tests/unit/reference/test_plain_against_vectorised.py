@@ -1,0 +1,113 @@
+"""The vectorised method against the loop-form specification, bit for bit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from network.drawn import networks
+
+from hil.data import load
+from hil.network import build
+from hil.network.graph import Network
+from hil.network.settings import VARIANTS, Settings
+from hil.reference import plain
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.reference.plain import PlainElasticZoInt8
+
+STEPS = 2
+
+
+@st.composite
+def method_settings(draw: st.DrawFn, network: Network) -> Settings:
+    tensors = len(network.trained)
+    return Settings(
+        partition=draw(st.integers(0, tensors)),
+        b_zo=draw(st.integers(1, 7)),
+        b_bp=draw(st.integers(1, 7)),
+        p_zero=draw(st.sampled_from([0, 84, 230, 255])),
+        r_max=draw(st.sampled_from([1, 2, 7, 63, 127])),
+        batch=draw(st.integers(1, 5)),
+        seed=draw(st.integers(0, 2**32 - 1)),
+    )
+
+
+def samples(network: Network, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return images of very different brightness, so that the exponents of the samples differ, and their labels."""
+    rng = np.random.default_rng(seed)
+    images = rng.integers(0, 256, (batch, *network.in_shape)) >> rng.integers(0, 9, (batch, 1, 1, 1))
+    return images.astype(np.uint8), rng.integers(0, network.classes, batch).astype(np.uint8)
+
+
+def check_steps(network: Network, chosen: Settings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    fast, slow = ElasticZoInt8(network, chosen), PlainElasticZoInt8(network, chosen)
+    for step, (images, labels) in enumerate(batches):
+        outcome = fast.step(images, labels)
+        plus, minus, sign = slow.step(images, labels)
+        assert outcome.step == step
+        assert np.float32(outcome.loss_plus).tobytes() == np.float32(plus).tobytes()
+        assert np.float32(outcome.loss_minus).tobytes() == np.float32(minus).tobytes()
+        assert outcome.sign == sign
+        for layer, got, expected in zip(network.trained, fast.weights, slow.weights, strict=True):
+            assert got.dtype == np.int8
+            assert got.shape == layer.weights.shape
+            assert got.ravel().tolist() == list(expected), layer.name
+
+
+@settings(max_examples=120, deadline=None)
+@given(data=st.data(), network=networks(largest=6, exponents=(-14, 2)), seed=st.integers(0, 2**32))
+def test_small_networks(data: st.DataObject, network: Network, seed: int) -> None:
+    chosen = data.draw(method_settings(network))
+    check_steps(network, chosen, [samples(network, chosen.batch, seed + step) for step in range(STEPS)])
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), network=networks(largest=4, exponents=(-32, 8)), seed=st.integers(0, 2**32))
+def test_extreme_exponents(data: st.DataObject, network: Network, seed: int) -> None:
+    chosen = data.draw(method_settings(network))
+    check_steps(network, chosen, [samples(network, chosen.batch, seed)])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_one_step_of_lenet5(variant: str) -> None:
+    data, network = load("fashion-mnist-1k"), build("lenet5", 1)
+    chosen = Settings.of_variant(variant, 5, batch=1, r_max=15, seed=77)
+    check_steps(network, chosen, [(data.train_images[:1], data.train_labels[:1])])
+
+
+def test_the_first_weights_are_left_alone() -> None:
+    network = build("lenet5", 1)
+    before = [layer.weights.copy() for layer in network.trained]
+    method = ElasticZoInt8(network, Settings.of_variant("full-bp", 5, batch=1))
+    data = load("fashion-mnist-1k")
+    method.step(data.train_images[:1], data.train_labels[:1])
+    assert all(np.array_equal(a, layer.weights) for a, layer in zip(before, network.trained, strict=True))
+    assert any(not np.array_equal(a, b) for a, b in zip(before, method.weights, strict=True))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), network=networks(largest=5), seed=st.integers(0, 2**32))
+def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Network, seed: int) -> None:
+    partition = data.draw(st.integers(0, len(network.trained)))
+    method = ElasticZoInt8(network, Settings(partition=partition))
+    images, labels = samples(network, 1, seed)
+    stages = method.trace(method.weights, images[0], int(labels[0]))
+
+    def flat(tensor: plain.Tensor) -> bytes:
+        return np.array(tensor.values, np.int8).tobytes() + tensor.exponent.to_bytes(2, "little", signed=True)
+
+    weights = {layer.name: [int(w) for w in layer.weights.ravel()] for layer in network.trained}
+    values = PlainElasticZoInt8(network, Settings(partition)).activations(images[0])
+    expected = [(layer.name, "output", flat(v)) for layer, v in zip(network.layers, values[1:], strict=True)]
+    first_bp = network.first_bp(partition)
+    if first_bp < len(network.layers):
+        error = plain.logits_error(values[-1], int(labels[0]))
+        expected.append((network.layers[-1].name, "error", flat(error)))
+        for index, (x, y) in reversed(list(enumerate(pairwise(values)))[first_bp + 1 :]):
+            layer = network.layers[index]
+            error = plain.input_error(layer, weights.get(layer.name, []), x, y, error)
+            expected.append((layer.name, "error handed on", flat(error)))
+    assert [(stage.layer, stage.what, stage.data) for stage in stages] == expected
