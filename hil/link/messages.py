@@ -138,5 +138,7 @@ def _pack(kind: str, value: Any) -> bytes:
     if kind == "u32[]":
         return struct.pack(f"<{len(value)}I", *value)
     if kind.startswith("bytes["):
+        if len(value) > _width(kind):
+            raise MessageError(f"{len(value)} bytes do not fit into {kind}")
         return struct.pack(f"{_width(kind)}s", value)
     return struct.pack("<" + FORMATS[kind], value)

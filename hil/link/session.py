@@ -87,7 +87,7 @@ class Session:
             Blocked: no answer, or an agent of another protocol version.
         """
         self._seq = 0
-        self._port.write(b"\0")
+        self._guard(lambda: self._port.write(b"\0"))  # ends whatever noise came before
         try:
             reply = self.request("hello", deadline_s=deadline_s, nonce=self._nonce, protocol=self._messages.protocol)
         except Refused as refusal:

@@ -48,46 +48,46 @@ def read_bench(path: Path) -> Bench:
     """
     if not path.is_file():
         return Bench()
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RigError(f"{path.name}: {error}: mend the TOML syntax there.") from error
     try:
         bench = Bench.model_validate(raw)
     except ValidationError as error:
         raise RigError(_explain(path, text, error)) from error
-    seen: set[str] = set()
-    for entry in bench.board:
+    for table, entry in enumerate(bench.board):
+        place = f"{path.name}, line {_line_of(text, 'name', table)}, key name"
         if entry.name not in boards.names():
-            line = _line_of(text, "name", entry.name)
             raise RigError(
-                f"{path.name}, line {line}, key name: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}"
+                f"{place}: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}"
             )
-        if entry.name in seen:
-            raise RigError(
-                f"{path.name}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables."
-            )
-        seen.add(entry.name)
+        if bench.find(entry.name) is not entry:
+            raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
     return bench
 
 
 def _explain(path: Path, text: str, error: ValidationError) -> str:
     first = error.errors()[0]
     key = str(first["loc"][-1])
-    table = next((part for part in first["loc"] if isinstance(part, int)), 0)
-    line = _line_of(text, key, table=table)
+    table = next((part for part in first["loc"] if isinstance(part, int)), None)
+    line = _line_of(text, key, table)
     if first["type"] == "extra_forbidden":
         known = BenchBoard.model_fields if len(first["loc"]) > 1 else Bench.model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
     return f"{path.name}, line {line}, key {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend the value ({first['input']!r} was found)."
 
 
-def _line_of(text: str, key: str, value: str | None = None, table: int = 0) -> int:
-    """Return the line of a key (with a value, or within the table-th [[board]]); TOML parsers keep no positions."""
+def _line_of(text: str, key: str, table: int | None) -> int:
+    """Return the line of a key of the table-th [[board]], or of the whole file; TOML parsers keep no positions.
+
+    A key that is not there is looked for where its table begins.
+    """
     lines = text.splitlines()
-    tables = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]
-    start = tables[table] if value is None and table < len(tables) else 0
-    pattern = re.compile(rf"\s*(\[+\s*)?{re.escape(key)}\b" + (rf".*{re.escape(value)}" if value else ""))
-    hits = [number for number, line in enumerate(lines, 1) if pattern.match(line)]
-    return next((number for number in hits if number > start), hits[0] if hits else start or 1)
+    starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]
+    inside = table is not None and table < len(starts)
+    first = starts[table] if inside else 1
+    last = starts[table + 1] - 1 if inside and table + 1 < len(starts) else len(lines)
+    pattern = re.compile(rf"\s*[\[\s\"']*{re.escape(key)}\b")
+    return next((number for number in range(first, last + 1) if pattern.match(lines[number - 1])), first)

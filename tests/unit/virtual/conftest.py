@@ -59,17 +59,17 @@ class Board:
 
 
 @pytest.fixture
-def board() -> Board:
+def bare_board() -> Board:
     return Board()
 
 
 @pytest.fixture
-def run(board: Board) -> Callable[..., Board]:
+def run(bare_board: Board) -> Callable[..., Board]:
     def start(program: bytes, handlers: dict[int, int] | None = None, **registers: int) -> Board:
-        board.load(program, handlers)
+        bare_board.load(program, handlers)
         for name, value in registers.items():
-            board.chip.core.set(c.R[int(name[1:])], value)
-        board.run()
-        return board
+            bare_board.chip.core.set(c.R[int(name[1:])], value)
+        bare_board.run()
+        return bare_board
 
     return start

@@ -140,49 +140,50 @@ PROCESS_STACK = bytes.fromhex(
 #     ldr r0, =0xE000ED04
 #     ldr r1, =0x10000000
 #     str r1, [r0]
-#     movs r2, #0
+#     movs r7, #0
 #     wfi
-#     mov r3, r2
+#     mov r3, r7
 #     cpsie i
-#     mov r4, r2
+#     mov r4, r7
 #     wfi
 #     .org 0x40
-#     movs r2, #1
+#     movs r7, #1
 #     bx lr
 MASKED = bytes.fromhex(
-    "72b610484ff080510160002230bf134662b6144630bf00000000000000000000000000000000000000000000000000000000"
-    "00000000000000000000000000000122704704ed00e0"
+    "72b610484ff080510160002730bf3b4662b63c4630bf00000000000000000000000000000000000000000000000000000000"
+    "00000000000000000000000000000127704704ed00e0"
 )
 
-# PendSV (priority 0xF0) pends SysTick (priority 0x10) from its handler: SysTick pre-empts. r2 collects the order.
+# PendSV (priority 0xF0) pends SysTick (priority 0x10) from its handler: SysTick pre-empts. r7 collects the order.
 #     ldr r0, =0xE000ED20
 #     ldr r1, =0x10F00000
 #     str r1, [r0]
 #     ldr r0, =0xE000ED04
-#     movs r2, #0
+#     movs r7, #0
 #     ldr r1, =0x10000000
 #     str r1, [r0]
-#     nop
-#     lsls r2, #4
-#     adds r2, #4
-#     wfi
+#     b 1f
+#     1:  lsls r7, #4
+#     adds r7, #4
+#     3:  wfi
+#     b 3b
 #     .org 0x40
-#     lsls r2, #4
-#     adds r2, #1
+#     lsls r7, #4
+#     adds r7, #1
 #     ldr r1, =0x04000000
 #     str r1, [r0]
 #     b 2f
-#     2:  lsls r2, #4
-#     adds r2, #3
+#     2:  lsls r7, #4
+#     adds r7, #3
 #     bx lr
 #     .org 0x80
-#     lsls r2, #4
-#     adds r2, #2
+#     lsls r7, #4
+#     adds r7, #2
 #     bx lr
 NESTED = bytes.fromhex(
-    "214822490160224800224ff08051016000bf1201043230bf0000000000000000000000000000000000000000000000000000"
-    "0000000000000000000000000000120101324ff080610160ffe7120103327047000000000000000000000000000000000000"
-    "00000000000000000000000000000000000000000000000000000000120102327047000020ed00e00000f01004ed00e0"
+    "214822490160224800274ff080510160ffe73f01043730bffde7000000000000000000000000000000000000000000000000"
+    "00000000000000000000000000003f0101374ff080610160ffe73f0103377047000000000000000000000000000000000000"
+    "000000000000000000000000000000000000000000000000000000003f0102377047000020ed00e00000f01004ed00e0"
 )
 
 # PA9, PA10 to AF7, USART1 with FIFO at 64 MHz / 69 (927536 baud), then every byte back, by polling.

@@ -91,14 +91,14 @@ def test_overlapping_fields_are_an_error() -> None:
         parse_fields("A:0-3 B:3")
 
 
-def test_every_register_of_the_chip_takes_its_reset_value_back(board: Board) -> None:
+def test_every_register_of_the_chip_takes_its_reset_value_back(bare_board: Board) -> None:
     """Read, then write the same: a program that leaves reserved bits alone must never be refused for them."""
-    board.chip.rcc.value["AHB4ENR"] = 0x7FF
-    board.chip.rcc.value["APB2ENR"] = 0x10
-    board.chip.rcc.value["APB4ENR"] = 0x2
-    board.chip._set_gates()
+    bare_board.chip.rcc.value["AHB4ENR"] = 0x7FF
+    bare_board.chip.rcc.value["APB2ENR"] = 0x10
+    bare_board.chip.rcc.value["APB4ENR"] = 0x2
+    bare_board.chip._set_gates()
     refused = []
-    for block in board.chip.blocks:
+    for block in bare_board.chip.blocks:
         for register in block.REGISTERS:
             if register.acting or register.name in ("LCKR", "CR3"):
                 continue

@@ -234,8 +234,9 @@ class Core:
         return self._go(0)
 
     def step(self) -> Ended:
-        """Execute one instruction."""
+        """Execute one instruction; an IT instruction goes together with those that it makes conditional."""
         before = self.count
+        together = self._at_once(self.peek(self.get(PC) & ~1, 2))
         self.state[Slot.LIMIT] = before + 1
         self.state[Slot.WATCH] = 0
         # Unicorn's own count works on blocks that were translated under it only, and slows these down for ever.
@@ -243,8 +244,14 @@ class Core:
         ended = self._go(1)
         self._stale_code, self._stepping = True, False
         executed = ended not in (Ended.BKPT, Ended.BREAKPOINT, Ended.UNDEFINED, Ended.NO_FPU, Ended.FAULT)
-        self.state[Slot.COUNT] = before + int(executed)
+        self.state[Slot.COUNT] = before + (together if executed else 0)
         return ended
+
+    @staticmethod
+    def _at_once(opcode: bytes) -> int:
+        """Return how many instructions a step executes: the mask of IT ends with a 1 behind the last of them (A7.7.38)."""
+        mask = opcode[0] & 0xF
+        return 5 - (mask & -mask).bit_length() + 1 if opcode[1] == 0xBF and mask else 1
 
     def set_breakpoints(self, addresses: set[int]) -> None:
         """Stop before the instructions at these addresses."""

@@ -66,7 +66,7 @@ class Exceptions:
         stacked = xpsr & ~ALIGNED | (ALIGNED if top & 4 else 0)
         words = [r0, r1, r2, r3, r12, lr, pc & ~1, stacked]
         if extended:
-            words += self._float.read() + [0]
+            words += [*self._float.read(), 0]
         self._core.store(frame, struct.pack(f"<{len(words)}I", *words))
         handler_mode = bool(self._nvic.active)
         on_psp = not handler_mode and bool(control & SPSEL)

@@ -1,0 +1,74 @@
+"""What a user of the plugin sees: messages, verdicts, exit codes. Every run here is a pytest of its own."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+
+@pytest.fixture
+def rig(tmp_path):
+    def run(*options, rig_toml=None):
+        if rig_toml is not None:
+            (tmp_path / "rig.toml").write_text(rig_toml)
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=junit.xml", *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
+
+
+NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
+
+
+def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
+    done = rig("--board=stm32h7b3", rig_toml=NAMED)
+    assert done.returncode == 75, done.stdout
+    assert "4 blocked" in done.stdout
+    assert "00112233445566" in done.stdout and "not attached" in done.stdout
+    results = json.loads((tmp_path / "reports/latest/results.json").read_text())
+    assert {(trial["verdict"], trial["stage"], trial["reality"]) for trial in results["trials"]} == {
+        ("blocked", "bench", None)
+    }
+    assert (tmp_path / "reports/latest/index.html").is_file()
+    cases = ET.parse(tmp_path / "junit.xml").getroot().iter("testcase")
+    properties = [{p.get("name"): p.get("value") for p in case.iter("property")} for case in cases]
+    assert [p["verdict"] for p in properties] == ["blocked"] * 4
+
+
+def test_hardware_alone_never_takes_a_stand_in(rig):
+    done = rig("--board=stm32h7b3", "--reality=hardware", rig_toml="")
+    assert done.returncode == 75
+    assert "rig.toml names no stm32h7b3" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "rig_toml", "said"),
+    [
+        (["--board=stm32h7"], None, "did you mean stm32h7b3?"),
+        (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nprob = "1"\n', "rig.toml, line 3, key prob: unknown key: did you mean probe?"),
+        (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nserial = 5\n', "rig.toml, line 3, key serial:"),
+        (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
+        (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
+    ],
+)  # fmt: skip
+def test_a_wrong_request_is_one_sentence_and_starts_nothing(rig, tmp_path, options, rig_toml, said):
+    done = rig(*options, rig_toml=rig_toml)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in done.stderr
+    assert not (tmp_path / "reports").exists()
+
+
+def test_an_image_that_does_not_match_the_manifest_is_refused(tmp_path, monkeypatch):
+    from hil.boards import image_of, images
+    from hil.errors import RigError
+
+    real = images.PACKAGED if images.PACKAGED.is_dir() else images.CHECKOUT
+    (tmp_path / "MANIFEST.toml").write_text((real / "MANIFEST.toml").read_text())
+    elf = bytearray((real / "stm32h7b3.elf").read_bytes())
+    elf[-1] ^= 1
+    (tmp_path / "stm32h7b3.elf").write_bytes(elf)
+    monkeypatch.setattr(images, "PACKAGED", tmp_path)
+    with pytest.raises(RigError, match="does not match MANIFEST.toml"):
+        image_of("stm32h7b3")

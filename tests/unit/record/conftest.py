@@ -1,0 +1,45 @@
+"""A recorded run with a passed, a failed and a blocked trial, made from outcomes as a trial leaves them."""
+
+import numpy as np
+import pytest
+
+from hil.errors import Blocked
+from hil.measure.sram import Watermarks
+from hil.record import RunWriter
+from hil.trial import TrialSpec
+from hil.trial.lockstep import Difference
+from hil.trial.outcome import Outcome, StepRow
+from hil.trial.recording import steps_table, trial_record
+from hil.trial.run import prepare
+
+
+def _trained(variant):
+    outcome = Outcome(TrialSpec("stm32h7b3", variant, steps=30))
+    outcome.begin(prepare(outcome.spec))
+    outcome.reality, outcome.clock_hz = "virtual", 280_000_000
+    cycles = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 80}
+    for step, loss in enumerate(np.linspace(19, 9, 30)):
+        outcome.steps.append(StepRow(step, loss, loss, loss, loss, 1, True, step, cycles))
+    outcome.final_digests = (1, 2, 3, 4, 5)
+    outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
+    outcome.sram = Watermarks(18_704, 138_000, 1_200)
+    return outcome
+
+
+@pytest.fixture
+def outcomes():
+    passed, failed, blocked = _trained("cls1"), _trained("cls2"), Outcome(TrialSpec("stm32h7b3", "full-zo"))
+    failed.difference = Difference(29, "conv2", 113, 12, -12, "weight")
+    blocked.block(Blocked("bench", "the probe <script>alert(1)</script> is not attached: plug it in."))
+    for outcome in (passed, failed, blocked):
+        outcome.judge()
+    return passed, failed, blocked
+
+
+@pytest.fixture
+def recorded(tmp_path, outcomes):
+    run = RunWriter(tmp_path / "reports")
+    for outcome in outcomes:
+        run.write_trial(trial_record(outcome), steps_table(outcome), run.trial_folder(outcome.spec.name))
+    run.finish()
+    return run

@@ -1,0 +1,81 @@
+import copy
+import json
+
+import jsonschema
+import pandas as pd
+import pytest
+
+from hil.errors import RigError
+from hil.record import read_run, schema
+
+
+@pytest.fixture
+def results(recorded):
+    return json.loads((recorded.folder / "results.json").read_text())
+
+
+def test_results_json_fits_its_schema(results):
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(results, schema())
+    assert [trial["verdict"] for trial in results["trials"]] == ["pass", "fail", "blocked"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("verdict",), "passed"),
+        (("reason",), "but why"),
+        (("bit_exact",), False),
+        (("cycles_provenance",), "measured"),
+        (("cycles_provenance",), "guessed"),
+        (("sram_provenance", "total"), "estimated"),
+        (("sram", "total"), "158 KB"),
+        (("image_sha256",), "abc"),
+        (("accuracy", "after"), "66%"),
+    ],
+)
+def test_the_schema_refuses_what_must_not_be_said(results, path, value):
+    wrong = copy.deepcopy(results)
+    place = wrong["trials"][0]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, schema())
+
+
+def test_every_promised_field_is_required():
+    promised = ["board", "core", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "bit_exact", "steps_compared", "first_difference", "final_digest", "accuracy", "sram", "cycles", "cycles_provenance", "clock_hz", "step_time_s", "image_sha256", "network_sha256", "data_sha256", "verdict", "reason"]
+    assert set(promised) <= set(schema()["properties"]["trials"]["items"]["required"])
+
+
+def test_csv_has_a_row_a_trial(recorded):
+    table = pd.read_csv(recorded.folder / "results.csv")
+    assert list(table["verdict"]) == ["pass", "fail", "blocked"]
+    assert table.loc[0, "sram.total"] == 18_704 + 138_000 + 1_200
+
+
+def test_latest_points_to_the_run_and_the_run_reads_back(recorded):
+    latest = recorded.folder.parent / "latest"
+    assert latest.resolve() == recorded.folder.resolve()
+    run = read_run(latest)
+    assert run.trials == recorded.trials
+    assert list(run.steps[0]["step"]) == list(range(30))
+
+
+def test_nothing_of_this_machine_is_recorded(recorded, results):
+    assert set(results["run"]["host"]) == {"system", "machine", "cpus"}
+    assert str(recorded.folder.parent) not in json.dumps(results)
+
+
+def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
+    before = (recorded.folder / "results.json").read_text()
+    recorded.trials[0].warnings.append(object())  # cannot be written as JSON
+    with pytest.raises(TypeError):
+        recorded.finish()
+    assert (recorded.folder / "results.json").read_text() == before
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(RigError, match="holds no results.json"):
+        read_run(tmp_path)

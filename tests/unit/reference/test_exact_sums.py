@@ -1,0 +1,69 @@
+"""Sums of products that outgrow the mantissa of float32, against Python integers: odd ones, so that a lost last bit shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hil.network.graph import Layer, Op
+from hil.reference import layers, plain
+
+MANTISSA = 2**24
+
+
+def extreme(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Return int8 values close to +127, so that sums grow and their low bits vary."""
+    return rng.integers(121, 128, shape).astype(np.int8)
+
+
+def fully_connected(rng: np.random.Generator, inputs: int, outputs: int) -> Layer:
+    weights = extreme(rng, outputs, inputs)
+    return Layer("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=-9)
+
+
+def conv2d(rng: np.random.Generator, side: int, channels: int, outputs: int) -> Layer:
+    weights, shape = extreme(rng, outputs, 3, 3, channels), (side, side, channels)
+    return Layer("conv1", Op.CONV2D, shape, (side, side, outputs), (3, 3), 1, 1, weights=weights, weight_exp=-9)
+
+
+def flat(array: np.ndarray) -> list[int]:
+    return [int(value) for value in array.ravel()]
+
+
+@pytest.mark.parametrize("inputs", [1000, 1041, 3001])
+def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
+    rng = np.random.default_rng(inputs)
+    layer, x = fully_connected(rng, inputs, 3), extreme(rng, 2, 1, 1, inputs)
+    sums: list[np.ndarray] = []
+    monkeypatch.setattr(layers, "requantize", lambda acc, exponents: (sums.append(acc), exponents))
+    layers.forward(layer, layer.weights, x, np.array([-7, -7]))
+    exact = [[sum(a * b for a, b in zip(flat(row), flat(w), strict=True)) for w in layer.weights] for row in x]
+    assert sums[0].reshape(2, 3).tolist() == exact
+    assert inputs < 1041 or max(map(max, exact)) > MANTISSA
+
+
+@pytest.mark.parametrize("kind", ["conv2d", "fully_connected"])
+def test_sums_of_the_input_error(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    layer = conv2d(rng, 3, 2, 150) if kind == "conv2d" else fully_connected(rng, 3, 1301)
+    error = extreme(rng, 1, *layer.out_shape)
+    sums: list[np.ndarray] = []
+    monkeypatch.setattr(layers, "requantize", lambda acc, exponents: (sums.append(acc), exponents))
+    layers.input_error(layer, layer.weights, error, np.array([-7]), error, error)
+    exact, weights, errors = [0] * layer.in_size, flat(layer.weights), flat(error)
+    for o, w, i in plain.taps(layer):
+        exact[i] += weights[w] * errors[o]
+    assert sums[0].ravel().tolist() == exact
+    assert max(exact) > MANTISSA
+
+
+def test_sums_of_the_weight_gradient() -> None:
+    rng = np.random.default_rng(6)
+    layer = conv2d(rng, 37, 1, 2)
+    x, error = extreme(rng, 2, *layer.in_shape), extreme(rng, 2, *layer.out_shape)
+    got = layers.weight_gradients(layer, error, x)
+    for sample in range(2):
+        source, back = plain.Tensor(flat(x[sample]), 0), plain.Tensor(flat(error[sample]), 0)
+        exact = plain.weight_gradient(layer, source, back)
+        assert got[sample].tolist() == exact.values
+        assert max(exact.values) > MANTISSA

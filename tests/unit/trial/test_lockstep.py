@@ -1,0 +1,78 @@
+"""The check can fail: a change of one bit in the reference's rounding is found at its step, layer and index."""
+
+import numpy as np
+import pytest
+
+from hil.data import batches, load
+from hil.network import build
+from hil.network.settings import Settings
+from hil.reference import layers
+from hil.reference.arith import clip127
+from hil.reference.methods import method
+from hil.rig import Bench
+from hil.trial import TrialSpec, run_trial
+from hil.trial.lockstep import bits_of, first_weight
+
+
+def test_floats_are_compared_by_their_bits():
+    assert bits_of(0.0) != bits_of(-0.0)
+    assert bits_of(1.0) == 0x3F800000
+
+
+def test_the_first_weight_that_differs_is_named():
+    reference = np.arange(12, dtype=np.int8).reshape(3, 4)
+    board = bytearray(reference.tobytes())
+    board[7] ^= 0x40
+    found = first_weight(5, "fc1", bytes(board), reference)
+    assert (found.step, found.layer, found.index, found.board, found.reference) == (5, "fc1", 7, 71, 7)
+
+
+@pytest.fixture
+def trial(tmp_path):
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+
+    def run(variant, steps):
+        return run_trial(TrialSpec("stm32h7b3", variant, steps=steps, evaluate=16), Bench(), "virtual", tmp_path)
+
+    return run
+
+
+def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
+    outcome = trial("cls1", 3)
+    assert outcome.verdict == "pass", outcome.reason
+    assert outcome.bit_exact and len(outcome.steps) == 3
+    assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.arena_peak
+
+
+def _half_up(x, s):
+    """RoundShift with one bit of its rule changed: a negative half goes up, not away from zero."""
+    return clip127(x + (1 << (np.asarray(s) - 1)) >> s)
+
+
+def _first_tie(monkeypatch):
+    """Return slot and index of the first conv1 output of step 0 that the changed rule makes different."""
+    data, network = load("fashion-mnist-1k"), build("lenet5", 1)
+    settings = Settings.of_variant("cls1", tensors=5)
+    reference = method("elasticzo-int8")(network, settings)
+    plus = next(reference.passes(reference.weights, 0))
+    for slot, chosen in enumerate(next(batches(data, 8, 1))):
+        honest = reference.trace(plus, data.train_images[chosen], 0)[0].data
+        with monkeypatch.context() as patch:
+            patch.setattr(layers, "round_shift", _half_up)
+            changed = reference.trace(plus, data.train_images[chosen], 0)[0].data
+        different = [i for i, pair in enumerate(zip(honest, changed, strict=True)) if pair[0] != pair[1]]
+        if different:
+            return slot, different[0]
+    raise AssertionError("no tie in the whole batch: the changed rule changes nothing")
+
+
+def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):
+    slot, index = _first_tie(monkeypatch)
+    monkeypatch.setattr(layers, "round_shift", _half_up)
+    monkeypatch.setattr("hil.trial.run.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
+    outcome = trial("cls1", 3)
+    assert outcome.verdict == "fail"
+    found = outcome.difference
+    assert (found.step, found.layer, found.index) == (0, "conv1", index), found.sentence()
+    assert found.what == f"sample {slot} of the batch, output of"
+    assert found.board == found.reference - 1, "away from zero on the board, up in the changed reference"

@@ -1,0 +1,44 @@
+"""Injected faults, as the command line names them and as they act on the line."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.errors import RigError
+from hil.standins.virtual.inject import LineFaults, parse_injection, schedule
+
+from . import programs
+from .conftest import Board
+
+
+@pytest.mark.parametrize(("spec", "expected"), [
+    ("uart_rx_drop:3", [b"\x01", b"\x02", b"\x04"]),
+    ("uart_rx_dup:2", [b"\x01", b"\x02\x02", b"\x03", b"\x04"]),
+    ("uart_rx_flip:1:7", [b"\x81", b"\x02", b"\x03", b"\x04"]),
+    ("uart_rx_delay:4:0.5", [b"\x01", b"\x02", b"\x03", 0.5, b"\x04"]),
+    ("uart_tx_drop:1", [b"\x01\x02\x03\x04"]),
+])  # fmt: skip
+def test_one_byte_is_hit(spec: str, expected: list[bytes | float]) -> None:
+    assert LineFaults([parse_injection(spec)], "uart_rx").apply(b"\x01\x02\x03\x04") == expected
+
+
+def test_bytes_are_counted_over_all_pieces() -> None:
+    faults = LineFaults([parse_injection("uart_tx_drop:3")], "uart_tx")
+    assert [b"".join(faults.apply(piece)) for piece in (b"ab", b"cd")] == [b"ab", b"d"]
+
+
+@pytest.mark.parametrize("spec", ["", "uart_rx_drop", "uart_rx_flip:1", "uart_rx_flip:1:8", "explode:1", "uart_rx_drop:x"])
+def test_a_spec_that_does_not_fit_is_refused(spec: str) -> None:
+    with pytest.raises(RigError, match="--inject"):
+        parse_injection(spec)
+
+
+def test_a_bit_flips_at_its_instruction(bare_board: Board) -> None:
+    machine = bare_board.load(programs.LOOP)
+    machine.core.poke(0x24000010, b"\x40")
+    schedule(machine, [parse_injection("ram_flip:0x24000010:6:14")], bare_board.log.append)
+    machine.advance()
+    assert machine.core.count in range(14, 17) and machine.core.peek(0x24000010, 1) == b"\x40"
+    bare_board.run()
+    assert machine.core.peek(0x24000010, 1) == b"\x00"
+    assert machine.core.count == 33
