@@ -26,10 +26,12 @@ enum check {
     CHECK_EXPONENT = 9,
     CHECK_DIMENSION = 10,
     CHECK_SUM = 11,
+    CHECK_WEIGHT = 12,
 };
 
 /* A layer with the input that the one before it gives, while it is checked. */
 typedef struct {
+    const uint8_t *blob;
     const uint8_t *record;
     const layer_t *layer;
     const layer_t *before; /* NULL for the first */
@@ -163,6 +165,17 @@ static bool sums_fit(const candidate_t *candidate) {
            fits_int32(window * shape->out_c);
 }
 
+/* -128 never appears in a tensor (docs/arithmetic.md, section 1): the bounds on sums rest on it. */
+static bool weights_are_allowed(const candidate_t *candidate) {
+    const uint8_t *weights = candidate->blob + candidate->layer->weights_offset;
+    for (uint32_t i = 0; i < candidate->layer->weights; i++) {
+        if (weights[i] == 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The first check, in the order of their numbers, that the layer does not pass. */
 static enum check check_layer(const candidate_t *candidate, const network_t *network) {
     const uint32_t first_weight = HEADER + network->layers * (uint32_t)RECORD;
@@ -184,7 +197,7 @@ static enum check check_layer(const candidate_t *candidate, const network_t *net
             return check;
         }
     }
-    return CHECK_PASSED;
+    return weights_are_allowed(candidate) ? CHECK_PASSED : CHECK_WEIGHT;
 }
 
 static layer_t read_layer(const uint8_t *record) {
@@ -265,7 +278,7 @@ static failure_t read_header(network_t *network, const uint8_t *blob, uint32_t r
 }
 
 static failure_t read_layers(network_t *network, const uint8_t *blob) {
-    candidate_t candidate = {.in_h = read_u16(blob + 16), .in_w = read_u16(blob + 18), .in_c = read_u16(blob + 20)};
+    candidate_t candidate = {.blob = blob, .in_h = read_u16(blob + 16), .in_w = read_u16(blob + 18), .in_c = read_u16(blob + 20)};
     for (uint8_t i = 0; i < network->layers; i++) {
         layer_t *layer = &network->layer[i];
         candidate.record = blob + HEADER + i * RECORD;

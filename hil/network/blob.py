@@ -122,6 +122,8 @@ def decode(blob: bytes) -> Network:
             raise _refusal(1, index, f"op {record[0]} is unknown")
     names, layers, shape = named([Op(record[0]) for record in records]), [], (height, width, channels)
     for index, (name, record) in enumerate(zip(names, records, strict=True)):
+        if record[0] == Op.RELU and (index == 0 or records[index - 1][0] == Op.RELU):
+            raise _refusal(1, index, "a relu is first or follows a relu, and so has no buffer to work in")
         layers.append(_layer(index, name, record, shape, blob[:total]))
         shape = layers[-1].out_shape
     if layers[-1].op is not Op.FULLY_CONNECTED or shape != (1, 1, classes):
@@ -168,6 +170,8 @@ def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int
     if fan_in * 127 * 127 >= 2**31:
         raise _refusal(11, index, f"{fan_in} products behind one output could leave int32")
     weights = np.frombuffer(blob, np.int8, count, offset).copy()
+    if weights.min() == -128:
+        raise _refusal(12, index, "a weight is -128, which no tensor may hold")
     return replace(
         layer,
         weights=weights.reshape((oc, kh, kw, ic) if op is Op.CONV2D else (oc, fan_in)),

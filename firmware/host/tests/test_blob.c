@@ -172,6 +172,7 @@ static void test_layer_checks(void) {
     expect_check(6, 2, 8, 7, 8, "a last layer that is relu");
     expect_check(at(6, 5), 1, 9, 6, 9, "exponent 9");
     expect_check(at(6, 5), 1, (uint8_t)-33, 6, 9, "exponent -33");
+    expect_check(FILE_HEADER + 9 * FILE_RECORD, 1, 0x80, 0, 12, "a weight of -128");
     expect_check(24, 1, (uint8_t)-6, 0, 9, "an input exponent that is not -7");
 }
 

@@ -16,6 +16,8 @@ WINDOWED, SLOW = (LOAD_DATA, SAMPLES), (STEP, INFER)
 BAD_SLOT, PROTOCOL_ERROR = 14, 3
 RX_WINDOW = 3000
 READ_TIMEOUT_S = 0.02
+USB_LATENCY_S = 0.002
+MOST_READS = 10_000  # far more than any test needs: past it, the two repeat themselves for ever
 
 
 @dataclass
@@ -93,7 +95,7 @@ class SimulatedAgent:
         self.clock, self.protocol, self.step_s = clock, protocol, step_s
         self.inward, self.outward = Line(clock, rng, trouble), Line(clock, rng, trouble)
         self.executed: list[tuple[int, bytes]] = []
-        self.hellos = 0
+        self.hellos = self.reads = 0
         self.bad_slots: set[int] = set()
         self.most_on_the_way = 0
         self._on_the_way: dict[int, int] = {}
@@ -123,11 +125,13 @@ class SimulatedAgent:
 
     def read(self, size: int) -> bytes:
         """Return up to `size` bytes; none when the time-out has passed."""
+        self.reads += 1
+        assert self.reads < MOST_READS, "the host and the agent talk without end"
         self._run()
         if not self._readable:
             self.clock.now += READ_TIMEOUT_S
             self._run()
-        self.clock.now += 1e-4
+        self.clock.now += USB_LATENCY_S
         data, self._readable = self._readable[:size], self._readable[size:]
         return data
 

@@ -63,6 +63,25 @@ def test_every_request_is_executed_once_and_in_order(
     assert agent.hellos == 1
 
 
+def test_a_bad_line_is_bad(clock: Clock) -> None:
+    """The test above would prove nothing if nothing were lost on the line."""
+    repeated = naks = damaged = 0
+    for seed in range(10):
+        agent = SimulatedAgent(clock, seed, trouble=0.35)
+        session = Session(agent, NONCE)
+        session.hello(deadline_s=60.0)
+        bodies = [sample(slot, 784) for slot in range(12)]
+        session.stream("samples", bodies)
+        session.request("step", step=0, count=12)
+        assert agent.executed[:-1] == [(SAMPLES, sample_body(values)) for values in bodies]
+        repeated += session.counters.frames_repeated
+        naks += session.counters.naks
+        damaged += session.counters.damaged
+    assert repeated > 50
+    assert naks > 10
+    assert damaged > 10
+
+
 @pytest.mark.parametrize("trouble", [0.0, 0.3])
 def test_sequence_numbers_wrap(clock: Clock, trouble: float) -> None:
     agent = SimulatedAgent(clock, 3, trouble)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from hil.network.blob import NetworkError, blob_size, decode, encode, placed
 from hil.network.graph import Layer, Network, Op
+from hil.network.lenet5 import lenet5
 from network.drawn import networks
 
 RECORDS, RECORD = 32, 32
@@ -114,6 +115,7 @@ REFUSALS = [
     (5, "weights of a relu", [(in_layer(1, 24), "I", 1)]),
     (6, "misaligned", [(in_layer(0, 20), "I", 194)]),
     (6, "beyond the end", [(in_layer(4, 20), "I", 0x1000)]),
+    (6, "three bytes beyond the end", [(in_layer(4, 20), "I", 312)]),  # 15 weights, 324 bytes
     (6, "sum that wraps", [(in_layer(4, 20), "I", 0xFFFFFFFC)]),
     (7, "end of the header", [(31, "B", 1)]),
     (7, "begin of the header's zeros", [(25, "B", 1)]),
@@ -184,3 +186,12 @@ def test_every_flipped_bit_is_seen() -> None:
         flipped[bit // 8] ^= 1 << bit % 8
         with pytest.raises(NetworkError):
             decode(bytes(flipped))
+
+
+def test_a_weight_of_minus_128_is_refused() -> None:
+    network = lenet5(1)
+    weights = [layer.weights.copy() for layer in network.trained]
+    weights[2][5, 7] = -128
+    with pytest.raises(NetworkError, match="-128") as refused:
+        decode(encode(network.with_weights(weights)))
+    assert refused.value.check == 12

@@ -30,7 +30,7 @@ def flat(array: np.ndarray) -> list[int]:
     return [int(value) for value in array.ravel()]
 
 
-@pytest.mark.parametrize("inputs", [1000, 1041, 3001])
+@pytest.mark.parametrize("inputs", [1000, 1201, 3001])
 def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
     rng = np.random.default_rng(inputs)
     layer, x = fully_connected(rng, inputs, 3), extreme(rng, 2, 1, 1, inputs)
@@ -39,7 +39,7 @@ def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
     layers.forward(layer, layer.weights, x, np.array([-7, -7]))
     exact = [[sum(a * b for a, b in zip(flat(row), flat(w), strict=True)) for w in layer.weights] for row in x]
     assert sums[0].reshape(2, 3).tolist() == exact
-    assert inputs < 1041 or max(map(max, exact)) > MANTISSA
+    assert inputs == 1000 or max(map(max, exact)) > MANTISSA
 
 
 @pytest.mark.parametrize("kind", ["conv2d", "fully_connected"])

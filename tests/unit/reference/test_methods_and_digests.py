@@ -12,7 +12,7 @@ from network.drawn import networks
 from hil.data import load
 from hil.errors import RigError
 from hil.network import build
-from hil.network.graph import Network
+from hil.network.graph import Layer, Network, Op
 from hil.network.settings import Settings
 from hil.reference.methods import method
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
@@ -91,6 +91,15 @@ def test_evaluation_is_the_specifications(network: Network, seed: int, batch: in
     assert predictions.tolist() == classes
     assert correct == sum(c == y for c, y in zip(classes, labels.tolist(), strict=True))
     assert digest == xxhash.xxh32_intdigest(data)
+
+
+def test_a_gradient_of_one_moves_the_weights_by_one() -> None:
+    """By hand: x = 1, s = -5, h = 5 and -1, v = 2^10 and 2^4, P = 2016 and 31, so e = g = -1 and 1, and b = 1 is not 0."""
+    weights = np.array([[120], [-20]], np.int8)
+    layer = Layer("fc1", Op.FULLY_CONNECTED, (1, 1, 1), (1, 1, 2), weights=weights, weight_exp=2)
+    trained = ElasticZoInt8(Network((layer,), 2), Settings(0, batch=1))
+    trained.step(np.array([[[2]]], np.uint8), np.array([0]))
+    assert trained.weights[0].tolist() == [[121], [-21]]
 
 
 def test_training_learns() -> None:
