@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rig",
         type=Path,
-        default=Path("rig.toml"),
+        default=None,
         metavar="FILE",
         help="description of the bench (default: rig.toml)",
     )
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         names = boards.names() if "all" in chosen else [boards.load(name).name for name in chosen]
-        read_bench(config.getoption("rig"))
+        _bench_of(config)
         for name in names:
             boards.image_of(name, config.getoption("elf"))
     except RigError as error:
@@ -75,12 +75,22 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args = [str(SUITE)]
 
 
+def _bench_of(config: pytest.Config) -> Bench:
+    """Read the bench; a file that was asked for by name must be there, rig.toml itself need not."""
+    asked: Path | None = config.getoption("rig")
+    if asked is not None and not asked.is_file():
+        raise RigError(
+            f"--rig={asked}: there is no such file: put the path right, or leave the option out for the empty bench."
+        )
+    return read_bench(asked or Path("rig.toml"))
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say which boards run and what stands for them."""
     lines = []
     for name in config.getoption("board"):
         board = boards.load(name)
-        named = read_bench(config.getoption("rig")).find(name) is not None
+        named = _bench_of(config).find(name) is not None
         reality = config.getoption("reality")
         kind = ("hardware" if named else board.stand_in) if reality == "auto" else reality
         claim = "attached board" if kind == "hardware" else f"{kind} stand-in: no figure below was measured on silicon"
@@ -90,18 +100,18 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
-    if "board" in metafunc.fixturenames:
+    if "hil_board" in metafunc.fixturenames:
         metafunc.parametrize(
-            "board",
+            "hil_board",
             metafunc.config.getoption("board")
             or [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))],
         )
 
 
 @pytest.fixture(scope="session")
-def bench(request: pytest.FixtureRequest) -> Bench:
+def hil_bench(request: pytest.FixtureRequest) -> Bench:
     """The bench that rig.toml describes."""
-    return read_bench(request.config.getoption("rig"))
+    return _bench_of(request.config)
 
 
 @pytest.fixture(scope="session")
@@ -114,14 +124,19 @@ def run_record(request: pytest.FixtureRequest) -> RunWriter:
 
 
 @pytest.fixture
-def trial(
-    request: pytest.FixtureRequest, bench: Bench, run_record: RunWriter, record_property: Callable[[str, object], None]
+def hil_trial(
+    request: pytest.FixtureRequest,
+    hil_bench: Bench,
+    run_record: RunWriter,
+    record_property: Callable[[str, object], None],
 ) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
     def run(spec: TrialSpec) -> Outcome:
         folder = run_record.trial_folder(spec.name)
-        outcome = run_trial(spec, bench, request.config.getoption("reality"), folder, request.config.getoption("elf"))
+        outcome = run_trial(
+            spec, hil_bench, request.config.getoption("reality"), folder, request.config.getoption("elf")
+        )
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder)
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (

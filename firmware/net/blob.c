@@ -278,6 +278,7 @@ static failure_t read_header(network_t *network, const uint8_t *blob, uint32_t r
 }
 
 static failure_t read_layers(network_t *network, const uint8_t *blob) {
+    uint32_t end = 0;
     candidate_t candidate = {.blob = blob, .in_h = read_u16(blob + 16), .in_w = read_u16(blob + 18), .in_c = read_u16(blob + 20)};
     for (uint8_t i = 0; i < network->layers; i++) {
         layer_t *layer = &network->layer[i];
@@ -291,11 +292,16 @@ static failure_t read_layers(network_t *network, const uint8_t *blob) {
         }
         if (layer_is_trained(layer)) {
             network->tensor_layer[network->tensors++] = i;
+            const uint32_t behind = layer->weights_offset + layer->weights;
+            end = behind > end ? behind : end;
         }
         candidate.before = layer;
         candidate.in_h = layer->shape.out_h;
         candidate.in_w = layer->shape.out_w;
         candidate.in_c = layer->shape.out_c;
+    }
+    if ((end + 3u) / 4u * 4u != network->size) { /* the digest does not cover the number of layers; this does */
+        return refuse_layer(network->layers - 1u, CHECK_PLACE);
     }
     return no_failure();
 }

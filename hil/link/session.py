@@ -14,6 +14,7 @@ from hil.link.messages import REPLY_BIT, Description, MessageError, decode, desc
 
 REPEAT_AFTER_S = 0.3  # wall time without an answer after which a frame is sent again
 POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
+NAK_PAUSE_S = 0.02  # lets the rest of a damaged window pass by before it is sent again
 SILENCE_S = 8.0  # wall time without any good frame after which the agent counts as gone
 
 
@@ -123,7 +124,7 @@ class Session:
                     repeat_at, taken = time.monotonic() + POLL_AFTER_S, True
                 elif frame.type == self._controls_id("nak") and not self._expects_after(frame, sent):
                     self.counters.naks += 1
-                    repeat_at = 0.0
+                    repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
             now = time.monotonic()
             if now - started > deadline_s or (not taken and now - self._last_good > SILENCE_S):
                 raise Blocked(
@@ -144,6 +145,7 @@ class Session:
         waiting = iter(bodies)
         flying: deque[_Sent] = deque()
         following = next(waiting, None)
+        refusal: Refused | None = None
         self._last_good = time.monotonic()
         repeat_at = time.monotonic() + REPEAT_AFTER_S
         while flying or following is not None:
@@ -155,13 +157,13 @@ class Session:
                 self._transmit(flying[-1])
                 following = next(waiting, None)
             for frame in self._receive():
+                if refusal is None and frame.type == self._controls_id("error"):
+                    refusal, following = self._refusal(name, frame, flying), None
                 if self._take(frame, flying):
                     repeat_at = time.monotonic() + REPEAT_AFTER_S
                 elif frame.type == self._controls_id("nak"):
                     self.counters.naks += 1
-                    repeat_at = min(
-                        repeat_at, time.monotonic() + 0.02
-                    )  # let the rest of the damaged window pass by first
+                    repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
             now = time.monotonic()
             if now - self._last_good > SILENCE_S:
                 raise Blocked(
@@ -172,11 +174,20 @@ class Session:
                 for sent in flying:
                     self._transmit(sent, again=True)
                 repeat_at = now + REPEAT_AFTER_S
+        if refusal is not None:  # only now: what was on its way had to arrive, or the numbers would be out of step
+            raise refusal
+
+    def _refusal(self, name: str, frame: Frame, flying: deque[_Sent]) -> Refused | None:
+        """Return the refusal of a frame that is on its way, and drop what the agent took up to it."""
+        if all(sent.seq != frame.seq for sent in flying):
+            return None
+        while flying.popleft().seq != frame.seq:
+            pass
+        error = decode(self._controls[frame.type].fields, frame.body)
+        return Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
 
     def _take(self, frame: Frame, flying: deque[_Sent]) -> bool:
         """Drop from `flying` what the frame acknowledges; True when it moved the window on."""
-        if frame.type == self._controls_id("error") and any(sent.seq == frame.seq for sent in flying):
-            self._reply(flying[0].name, frame)
         if frame.type not in (self._controls_id("ack"), self._controls_id("nak")):
             return False
         moved = False

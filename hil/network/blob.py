@@ -128,6 +128,9 @@ def decode(blob: bytes) -> Network:
         shape = layers[-1].out_shape
     if layers[-1].op is not Op.FULLY_CONNECTED or shape != (1, 1, classes):
         raise _refusal(8, count - 1, f"the last layer must be fully connected with {classes} outputs")
+    end = max(layer.weight_offset + weights.size for layer in layers if (weights := layer.weights) is not None)
+    if (end + 3) & ~3 != total:
+        raise _refusal(6, count - 1, f"the weights end at {end}, not where the file of {total} bytes does")
     return Network(tuple(layers), classes, input_exp)
 
 
@@ -147,7 +150,7 @@ def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int
         raise _refusal(10, index, "a dimension is 0")
     if (ih, iw, ic) != shape:
         raise _refusal(2, index, f"input {(ih, iw, ic)} is not the output {shape} before it")
-    _check_kernel(index, op, kh, kw, stride, pad, exponent)
+    _check_kernel(index, op, kh, kw, stride, pad)
     expected = _out_shape(op, (ih, iw, ic), kh, kw, pad, oc)
     if (oh, ow, oc) != expected:
         raise _refusal(3, index, f"output {(oh, ow, oc)} does not follow from the operation, which gives {expected}")
@@ -157,9 +160,12 @@ def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int
     layer = Layer(name, op, (ih, iw, ic), (oh, ow, oc), (kh, kw), stride, pad)
     if not count:
         if offset:
-            raise _refusal(7, index, "a field that must be zero is not")
+            raise _refusal(6, index, f"a layer without weights has them at {offset}")
+        if exponent:
+            raise _refusal(7, index, "a layer without weights has an exponent of weights")
         return layer
-    if offset % 4 or offset < HEADER.size or offset + count > len(blob):
+    (layers,) = struct.unpack_from("<H", blob, 6)
+    if offset % 4 or offset < HEADER.size + RECORD.size * layers or offset + count > len(blob):
         raise _refusal(
             6,
             index,
@@ -180,12 +186,12 @@ def _layer(index: int, name: str, record: tuple[int, ...], shape: tuple[int, int
     )
 
 
-def _check_kernel(index: int, op: Op, kh: int, kw: int, stride: int, pad: int, exponent: int) -> None:
+def _check_kernel(index: int, op: Op, kh: int, kw: int, stride: int, pad: int) -> None:
     right = {
         Op.CONV2D: kh > 0 and kw > 0 and stride == 1 and pad < min(kh, kw),
-        Op.MAX_POOL: kh == kw == stride > 0 and pad == 0 and exponent == 0,
+        Op.MAX_POOL: kh == kw == stride > 0 and pad == 0,
         Op.FULLY_CONNECTED: (kh, kw, stride, pad) == (0, 0, 0, 0),
-        Op.RELU: (kh, kw, stride, pad, exponent) == (0, 0, 0, 0, 0),
+        Op.RELU: (kh, kw, stride, pad) == (0, 0, 0, 0),
     }[op]
     if not right:
         raise _refusal(4, index, f"kernel {kh} x {kw}, stride {stride}, padding {pad} is not a {op.name.lower()}")

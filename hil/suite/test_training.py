@@ -16,7 +16,7 @@ TRIALS = {
 
 
 @pytest.mark.parametrize("variant", TRIALS)
-def test_elasticzo_int8(board, variant, trial):
+def test_elasticzo_int8(hil_board, variant, hil_trial):
     """Train in lock-step; the outcome has decided."""
-    outcome = trial(TrialSpec(board=board, variant=variant, **TRIALS[variant]))
+    outcome = hil_trial(TrialSpec(board=hil_board, variant=variant, **TRIALS[variant]))
     assert outcome.verdict == "pass", outcome.reason

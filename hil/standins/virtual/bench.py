@@ -24,6 +24,7 @@ from hil.standins.virtual.serial_line import SerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 
+CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
 BOARDS = {"stm32h7b3": "stm32h7b3xx"}  # board -> pyOCD target
 
 
@@ -48,10 +49,9 @@ class Bench:
         self._symbols, self._report, self._log = symbols, report, log
         self._flash_file = flash
         self._reported: object = None
-        self.edges: list[tuple[str, int, int, int]] = []
         self._port = SerialPort(lambda: self._runner.notify(), log)
-        self._line = SerialLine(self._port, injections, lambda: threading.Thread(target=self._port.close).start())
-        self._chip = Stm32H7B3(np.random.default_rng(seed), self._line.take, self._note_edge, log)
+        self._line = SerialLine(self._port, injections)
+        self._chip = Stm32H7B3(np.random.default_rng(seed), self._line.take, self._note_edge, log, CRYSTAL_HZ)
         self._line.connect(self._chip.usart1, self._chip.clock)
         self._chip.sources.insert(0, self._line)
         schedule(self._chip, injections, log)
@@ -101,7 +101,6 @@ class Bench:
         self._chip.reset()
 
     def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
-        self.edges.append((port, pin, level, time_ps))
         self._log(f"P{port}{pin} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
 
     def _activity(self) -> Activity:
@@ -122,7 +121,7 @@ def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
     """Return what is known about a machine's fault: message, pc, symbol, address and access."""
     fault = machine.fault
     assert fault is not None
-    pc = machine.read_core_register(15)
+    pc = machine.halting.read_register(15)
     symbol = symbols.name(pc)
     where = f"at pc 0x{pc:08X}" + (f" ({symbol})" if symbol else "")
     return {

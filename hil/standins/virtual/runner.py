@@ -19,16 +19,12 @@ class Runner:
 
     Args:
         machine: the chip; only whoever is inside `paused()` or on the runner's thread may touch it.
-        before_slice: called on the runner's thread before each slice.
-        after_slice: called behind each slice.
+        after_slice: called on the runner's thread behind each slice.
     """
 
-    def __init__(
-        self, machine: Machine, before_slice: Callable[[], None] = lambda: None,
-        after_slice: Callable[[], None] = lambda: None,
-    ) -> None:  # fmt: skip
+    def __init__(self, machine: Machine, after_slice: Callable[[], None] = lambda: None) -> None:
         self._machine = machine
-        self._before, self._after = before_slice, after_slice
+        self._after = after_slice
         self._chip = threading.RLock()
         self._waiting: deque[None] = deque()  # one entry per thread that wants the chip; deque operations are atomic
         self._news = threading.Event()
@@ -71,7 +67,6 @@ class Runner:
                     continue
                 self._news.clear()
                 with self._chip:
-                    self._before()
                     pace = self._machine.advance()
                     self._after()
                 if pace is Pace.WAIT:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.usart import Usart
@@ -20,12 +19,10 @@ class SerialLine:
     Args:
         port: the host's end.
         injections: faults of either direction, and `close_serial_after`.
-        hang_up: ends the port.
     """
 
-    def __init__(self, port: SerialPort, injections: list[Injection], hang_up: Callable[[], None]) -> None:
+    def __init__(self, port: SerialPort, injections: list[Injection]) -> None:
         self._port = port
-        self._hang_up = hang_up
         self._to_chip = LineFaults(injections, "uart_rx")
         self._to_host = LineFaults(injections, "uart_tx")
         self._limit = next((int(i.arguments[0]) for i in injections if i.kind == "close_serial_after"), None)
@@ -78,7 +75,7 @@ class SerialLine:
         if self._limit is not None and self._sent + len(data) >= self._limit:
             self._port.send(data[: self._limit - self._sent])
             self._limit = None
-            self._hang_up()
+            self._port.hang_up()
             return
         self._sent += len(data)
         self._outbound.extend(self._to_host.apply(data))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import termios
 import threading
+import time
 import tty
 from collections import deque
 from collections.abc import Callable
 
 _CHUNK = 4096
+_SETTLE_S, _DRAIN_S, _DRAIN_POLL_S = 0.05, 1.0, 0.005
 _HELD_BYTES = 1 << 20  # what waits for a host that does not read; a real adapter drops far earlier
 
 
@@ -31,7 +35,7 @@ class SerialPort:
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
         self.received: deque[bytes] = deque()
-        self._to_host: deque[bytes] = deque()
+        self._to_host: deque[bytes | None] = deque()  # None: hang up here
         self._held = 0
         self._wake_read, self._wake_write = os.pipe()
         self._room = threading.Event()
@@ -57,22 +61,28 @@ class SerialPort:
             (self._room.set if more else self._room.clear)()
             self._wake()
 
+    def hang_up(self) -> None:
+        """Let the device vanish under its client, once that has read what was sent before; from any thread."""
+        self._to_host.append(None)
+        self._wake()
+
     def close(self) -> None:
-        """Hang up: a client sees its device vanish."""
-        if not self._closing:
-            self._closing = True
-            self._wake()
-            if threading.current_thread() is not self._thread:
-                self._thread.join()
+        """End the port and its thread."""
+        self._closing = True
+        self._wake()
+        self._thread.join()
 
     def _wake(self) -> None:
         os.write(self._wake_write, b"\0")
 
     def _run(self) -> None:
-        pending = b""
+        pending: bytes | None = b""
         while not self._closing:
             if not pending and self._to_host:
                 pending = self._to_host.popleft()
+            if pending is None:
+                self._wait_until_read()
+                break
             wanted = [self._wake_read] + ([self._master] if self._room.is_set() else [])
             readable, writable, _ = select.select(wanted, [self._master] if pending else [], [])
             if self._wake_read in readable:
@@ -85,6 +95,17 @@ class SerialPort:
                 pending = pending[sent:]
         os.close(self._master)
         os.close(self._slave)
+
+    def _wait_until_read(self) -> None:
+        # Closing the terminal throws away what its client has not read, and the kernel takes a moment to show what that is.
+        time.sleep(_SETTLE_S)
+        deadline = time.monotonic() + _DRAIN_S
+        unread = bytearray(4)
+        while time.monotonic() < deadline:
+            fcntl.ioctl(self._slave, termios.FIONREAD, unread)
+            if not any(unread):
+                return
+            time.sleep(_DRAIN_POLL_S)
 
     def _take(self) -> None:
         data = os.read(self._master, _CHUNK)

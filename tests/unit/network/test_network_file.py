@@ -121,7 +121,7 @@ REFUSALS = [
     (7, "begin of the header's zeros", [(25, "B", 1)]),
     (7, "record, offset 6", [(in_layer(2, 6), "H", 256)]),
     (7, "record, offset 28", [(in_layer(3, 28), "I", 1)]),
-    (7, "weight offset of a relu", [(in_layer(1, 20), "I", 192)]),
+    (6, "weight offset of a relu", [(in_layer(1, 20), "I", 192)]),
     (8, "classes", [(22, "H", 4)]),
     (9, "exponent -33", [(in_layer(0, 5), "b", -33)]),
     (9, "exponent 9", [(in_layer(4, 5), "b", 9)]),

@@ -49,6 +49,7 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
         (["--board=stm32h7"], None, "did you mean stm32h7b3?"),
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nprob = "1"\n', "rig.toml, line 3, key prob: unknown key: did you mean probe?"),
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nserial = 5\n', "rig.toml, line 3, key serial:"),
+        (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
         (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
         (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
     ],

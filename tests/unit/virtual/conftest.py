@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Machine, Pace
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 

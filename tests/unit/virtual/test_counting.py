@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.standins.virtual.chip import core as c
-from hil.standins.virtual.chip.core import Core, Ended, Memory
+from hil.standins.virtual.chip import core_registers as c
+from hil.standins.virtual.chip.core import Core, Ended
+from hil.standins.virtual.chip.memories import Memory
 
 from . import programs
 

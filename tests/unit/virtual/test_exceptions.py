@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.nvic import HARD_FAULT, PEND_SV, SVCALL, SYSTICK, Nvic
 
 from . import programs
@@ -110,13 +110,13 @@ def test_a_read_where_the_chip_has_nothing_stops_it_and_names_the_place(run: Run
     board = run(programs.LOAD, r0=0x60000000)
     assert board.chip.fault is not None
     assert board.chip.fault.address == 0x60000000 and board.chip.fault.access == "read"
-    assert board.chip.read_core_register(15) == CODE + 2
+    assert board.chip.halting.read_register(15) == CODE + 2
 
 
 def test_a_reserved_bit_stops_the_chip_at_the_store(run: Run) -> None:
     board = run(programs.STORE, r0=0x58024424, r1=1)
     assert "no register" in str(board.chip.fault)
-    assert board.chip.read_core_register(15) == CODE
+    assert board.chip.halting.read_register(15) == CODE
 
 
 def test_a_memory_whose_clock_is_off_is_not_there(run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
 
 from . import programs

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ctypes
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import unicorn
 from unicorn import arm_const as reg
 from unicorn.unicorn_py3.unicorn import uclib
 
+from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop, block_hook, instructions_in
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.memories import Memory, MemoryMap
 
 NOWHERE = 0xFFFFFFFE  # `until` of a run: no instruction can be there, the system space is never executable
 _COUNT = int(Slot.COUNT)
@@ -30,13 +31,6 @@ _ACCESS = {
 }
 _MMIO_READ = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p)
 _MMIO_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p)
-
-R = tuple(getattr(reg, f"UC_ARM_REG_R{i}") for i in range(13))
-SP, LR, PC, XPSR = reg.UC_ARM_REG_SP, reg.UC_ARM_REG_LR, reg.UC_ARM_REG_PC, reg.UC_ARM_REG_XPSR
-MSP, PSP, CONTROL = reg.UC_ARM_REG_MSP, reg.UC_ARM_REG_PSP, reg.UC_ARM_REG_CONTROL
-PRIMASK, BASEPRI, FAULTMASK = reg.UC_ARM_REG_PRIMASK, reg.UC_ARM_REG_BASEPRI, reg.UC_ARM_REG_FAULTMASK
-FPSCR = reg.UC_ARM_REG_FPSCR
-S = tuple(getattr(reg, f"UC_ARM_REG_S{i}") for i in range(32))
 
 
 class Ended(enum.Enum):
@@ -55,40 +49,7 @@ class Ended(enum.Enum):
     FAULT = enum.auto()  # `fault` says what
 
 
-@dataclass(frozen=True)
-class Memory:
-    """A memory: name, base address, size in bytes, whether the core may write it and execute from it."""
-
-    name: str
-    base: int
-    size: int
-    writable: bool = True
-    executable: bool = True
-
-
-class RegisterSet:
-    """Core registers read and written together in one call."""
-
-    def __init__(self, engine: ctypes.c_void_p, ids: tuple[int, ...]) -> None:
-        self._engine = engine
-        self._n = len(ids)
-        self._ids = (ctypes.c_int * self._n)(*ids)
-        self._values = (ctypes.c_uint64 * self._n)()
-        base = ctypes.addressof(self._values)
-        self._pointers = (ctypes.c_void_p * self._n)(*(base + 8 * i for i in range(self._n)))
-
-    def read(self) -> list[int]:
-        uclib.uc_reg_read_batch(self._engine, self._ids, self._pointers, self._n)
-        return [v & 0xFFFFFFFF for v in self._values]
-
-    def write(self, values: tuple[int, ...] | list[int]) -> None:
-        """Write the first len(values) registers of the set."""
-        for i, value in enumerate(values):
-            self._values[i] = value
-        uclib.uc_reg_write_batch(self._engine, self._ids, self._pointers, len(values))
-
-
-class Core:
+class Core(MemoryMap):
     """Args:
         memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
         peripherals: (base, size) ranges whose accesses go to `read` and `write`.
@@ -107,8 +68,7 @@ class Core:
         self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         self.uc.ctl_set_cpu_model(cpu)
         self.handle = self.uc._uch
-        self.memories = memories
-        self.bytes = {m.name: np.full(m.size, 0xFF if not m.writable else 0, np.uint8) for m in memories}
+        super().__init__(memories)
         self._shared = np.zeros(STATE_LENGTH, np.int64)
         self.state = memoryview(self._shared)  # an element of this costs a third of an array's
         self._one = ctypes.c_uint32()
@@ -132,44 +92,23 @@ class Core:
     # registers
 
     def registers(self, *ids: int) -> RegisterSet:
+        """Return a set of registers by their numbers in `core_registers`."""
         return RegisterSet(self.handle, ids)
 
     def get(self, register: int) -> int:
+        """Return a register, by its number in `core_registers`."""
         uclib.uc_reg_read(self.handle, register, self._one_reference)
         return self._one.value
 
     def set(self, register: int, value: int) -> None:
+        """Set a register, by its number in `core_registers`."""
         self._one.value = value
         uclib.uc_reg_write(self.handle, register, self._one_reference)
 
     # memory
 
-    def find(self, address: int, size: int) -> tuple[Memory, int] | None:
-        """Return the memory that holds all of [address, address + size), and the offset in it."""
-        for memory in self.memories:
-            offset = address - memory.base
-            if offset >= 0 and offset + size <= memory.size:
-                return memory, offset
-        return None
-
-    def peek(self, address: int, size: int) -> bytes:
-        """Read memory without effect; raises ModelFault outside the memories."""
-        place = self.find(address, size)
-        if place is None:
-            raise ModelFault(f"read of 0x{address:08X}: the chip has no memory there", address, "read")
-        memory, offset = place
-        return self.bytes[memory.name][offset : offset + size].tobytes()
-
-    def store(self, address: int, data: bytes) -> None:
-        """Write memory as the core's own exception logic does; raises ModelFault outside the writable memories."""
-        place = self.find(address, len(data))
-        if place is None or not place[0].writable:
-            raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
-        memory, offset = place
-        self.bytes[memory.name][offset : offset + len(data)] = np.frombuffer(data, np.uint8)
-
     def poke(self, address: int, data: bytes) -> None:
-        """Write memory from outside the core, which may put code there; raises as `store`."""
+        """Write memory from outside; it may hold code. Raises ModelFault outside the writable memories."""
         self.store(address, data)
         self._stale_code = True
 

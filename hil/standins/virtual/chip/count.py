@@ -39,6 +39,8 @@ class Slot(enum.IntEnum):
 
 
 class Stop(enum.IntEnum):
+    """Why the hook ended a run."""
+
     NONE = 0
     LIMIT = 1
     FPU = 2

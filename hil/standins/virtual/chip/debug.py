@@ -13,7 +13,7 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 DBGKEY = 0xA05F
 C_DEBUGEN, C_HALT, C_STEP, C_MASKINTS = 1, 2, 4, 8
-TRCENA, VC_CORERESET, VC_HARDERR = 1 << 24, 1, 1 << 10
+TRCENA, VC_CORERESET = 1 << 24, 1
 LAR_KEY = 0xC5ACCE55
 BREAKPOINTS = 8
 _ARM_JEP106 = 0x23B
@@ -44,15 +44,15 @@ class Rom:
 
 
 class Halting(Protocol):
-    """What the debugger asks of the machine."""
+    """What the debugger asks for through these registers (halting.HaltingDebug)."""
 
-    def debug_state(self) -> int: ...
+    def status(self) -> int: ...
 
     def control(self, wanted: int) -> None: ...
 
-    def read_core_register(self, number: int) -> int: ...
+    def read_register(self, number: int) -> int: ...
 
-    def write_core_register(self, number: int, value: int) -> None: ...
+    def write_register(self, number: int, value: int) -> None: ...
 
 
 class DebugControl(Block):
@@ -66,13 +66,13 @@ class DebugControl(Block):
                  "VC_HARDERR:10 MON_EN:16/x MON_PEND:17/x MON_STEP:18/x MON_REQ:19/x TRCENA:24"),
     )  # fmt: skip
 
-    def __init__(self, machine: Halting, bus: Bus) -> None:
+    def __init__(self, halting: Halting, bus: Bus) -> None:
         super().__init__("DEBUG", 0xE000E000)
-        self._machine = machine
+        self._halting = halting
         self._bus = bus
 
     def read_dhcsr(self, value: int) -> int:
-        return value | self._machine.debug_state()
+        return value | self._halting.status()
 
     def write_dhcsr(self, _old: int, new: int, acting: int) -> None:
         # The core itself can neither set C_DEBUGEN nor halt itself without it (C1.6.2); nothing here needs that.
@@ -80,14 +80,14 @@ class DebugControl(Block):
             if not new & C_DEBUGEN:
                 new &= ~(C_HALT | C_STEP | C_MASKINTS)
             self.value["DHCSR"] = new
-            self._machine.control(new)
+            self._halting.control(new)
 
     def write_dcrsr(self, _old: int, _new: int, acting: int) -> None:
         number = acting & 0x7F
         if acting >> 16 & 1:
-            self._machine.write_core_register(number, self.value["DCRDR"])
+            self._halting.write_register(number, self.value["DCRDR"])
         else:
-            self.value["DCRDR"] = self._machine.read_core_register(number)
+            self.value["DCRDR"] = self._halting.read_register(number)
 
 
 class BreakpointUnit(Block):
@@ -174,7 +174,7 @@ class Trace(Block):
         self._locked = acting != LAR_KEY
 
     def read_lsr(self, value: int) -> int:
-        return value | 0 if self._bus.debugger else value | self._locked << 1
+        return value if self._bus.debugger else value | self._locked << 1
 
     def read_cyccnt(self, value: int) -> int:
         running = self.value["CTRL"] & 1

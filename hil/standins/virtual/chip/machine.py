@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from hil.standins.virtual.chip import core as c
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core, Ended, Memory
+from hil.standins.virtual.chip.core import Core, Ended
 from hil.standins.virtual.chip.count import Slot
 from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.halting import HaltingDebug
+from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.scb import SystemControlBlock
 from hil.standins.virtual.chip.systick import SysTick
 
 SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
-_MSP, _PSP, _CFBP, _FPSCR, _S0 = 17, 18, 20, 33, 64
-_CORE_REGISTERS = (*c.R, c.SP, c.LR, c.PC, c.XPSR)
 
 
 class Source(Protocol):
@@ -78,17 +78,17 @@ class Machine:
         self.exceptions = Exceptions(self.core, self.nvic)
         self.scb = SystemControlBlock(self, spec.cpuid, spec.data_cache, spec.instruction_cache, spec.mpu_regions)
         self.systick = SysTick(self.clock, self.nvic)
-        self.debug = debug.DebugControl(self, self.bus)
+        self.halting = HaltingDebug(self)
+        self.debug = debug.DebugControl(self.halting, self.bus)
         self.breakpoints = debug.BreakpointUnit(self.core.set_breakpoints)
         self.trace = debug.Trace(count, lambda: bool(self.debug.value["DEMCR"] & debug.TRCENA), self.bus)
         self.sources: list[Source] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
-        self.halted = self.asleep = self.lockup = False
+        self.asleep = self.lockup = False
         self._waits_for_event = False
         self.fault: ModelFault | None = None
         self.reset_line = False
-        self._reset_seen = True
         self._reset_wanted = False
         self._attach_private_peripherals()
         self.bus.on_write(self._after_write)
@@ -126,17 +126,40 @@ class Machine:
             self._update()
             if self.asleep and not self._wake():
                 return self._sleep()
-            number, masked = self.exceptions.next()
-            if number is not None and not self.debug.value["DHCSR"] & debug.C_MASKINTS:
-                self._enter(number)
+            _, masked = self._take_exception()
             self._handle(self.core.run(self._limit(instructions), masked))
         except ModelFault as fault:
             self._stop(fault)
         return Pace.WAIT if self.stopped else Pace.AGAIN
 
+    def step(self) -> None:
+        """Take one exception, or execute one instruction."""
+        if self.fault is not None or self.lockup:
+            return
+        try:
+            self._update()
+            if not self._take_exception()[0]:
+                self._handle(self.core.step())
+        except ModelFault as fault:
+            self._stop(fault)
+
+    def _take_exception(self) -> tuple[bool, bool]:
+        """Enter the exception that is due; return whether there was one, and whether one is held back by a mask only."""
+        number, masked = self.exceptions.next()
+        if number is None or self.debug.value["DHCSR"] & debug.C_MASKINTS:
+            return False, masked
+        self._enter(number)
+        return True, masked
+
+    def rouse(self) -> None:
+        """End WFI, WFE and lockup, as a halt does (B1.5.19, C1.4)."""
+        self.lockup = self.asleep = self._waits_for_event = False
+        self.core.break_soon()
+
     @property
     def stopped(self) -> bool:
-        return self.halted or self.lockup or self.reset_line or self.fault is not None
+        """Whether the core executes nothing until somebody outside does something."""
+        return self.halting.halted or self.lockup or self.reset_line or self.fault is not None
 
     def _update(self) -> None:
         now = self.clock.now
@@ -237,7 +260,7 @@ class Machine:
 
     def _meet_bkpt(self) -> None:
         if self.debug.value["DHCSR"] & debug.C_DEBUGEN:
-            self.halt("BKPT")
+            self.halting.halt("BKPT")
             return
         self.scb.flag("HFSR", "DEBUGEVT")
         self.log(f"BKPT at 0x{self.core.get(c.PC):08X} without a debugger")
@@ -277,17 +300,16 @@ class Machine:
     def reset(self) -> None:
         """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
         self._reset_wanted = False
-        self._reset_seen = True
         self.fault = self.core.fault = None
-        self.asleep = self._waits_for_event = self.lockup = self.halted = False
-        self.debug.value["DHCSR"] &= ~debug.C_HALT
+        self.asleep = self._waits_for_event = self.lockup = False
+        self.halting.reset()
         self.nvic.reset()
         for block in self.blocks:
             block.reset()
         self.set_fpu(False)
         self._start_core()
         if self.debug.value["DHCSR"] & debug.C_DEBUGEN and self.debug.value["DEMCR"] & debug.VC_CORERESET:
-            self.halt("VCATCH")
+            self.halting.halt("VCATCH")
 
     def _start_core(self) -> None:
         for register in (c.CONTROL, c.PRIMASK, c.BASEPRI, c.FAULTMASK):
@@ -299,9 +321,9 @@ class Machine:
         self.core.set(c.SP, stack & ~3)
         self.core.set(c.LR, 0xFFFFFFFF)
         self.core.set(c.PC, entry)
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """The core starts or resumes: where there is no memory to execute it locks up, as erased flash makes it do."""
         pc = self.core.get(c.PC)
         place = self.core.find(pc & ~1, 2)
@@ -314,71 +336,3 @@ class Machine:
         if self.reset_line and not asserted:
             self.reset()
         self.reset_line = asserted
-
-    # halting debug (debug.Halting)
-
-    def halt(self, reason: str) -> None:
-        """Halt for the debugger; `reason` is a flag of DFSR."""
-        self.halted = True
-        self.lockup = self.asleep = self._waits_for_event = False  # a halt wakes from WFI and WFE (B1.5.19)
-        self.debug.value["DHCSR"] |= debug.C_HALT
-        self.scb.flag("DFSR", reason)
-        self.core.break_soon()
-
-    def debug_state(self) -> int:
-        seen, self._reset_seen = self._reset_seen, False
-        stopped = self.halted or self.fault is not None
-        return 1 << 16 | stopped << 17 | self.asleep << 18 | self.lockup << 19 | (not stopped) << 24 | seen << 25
-
-    def control(self, wanted: int) -> None:
-        """The debugger wrote DHCSR."""
-        if wanted & debug.C_HALT:
-            if not self.halted:
-                self.halt("HALTED")
-        elif wanted & debug.C_STEP and self.halted:
-            self._step()
-        elif self.halted:
-            self.halted = False
-            self._begin()
-
-    def _step(self) -> None:
-        if self.fault is not None or self.lockup:
-            return
-        try:
-            self._update()
-            number, _ = self.exceptions.next()
-            if number is not None and not self.debug.value["DHCSR"] & debug.C_MASKINTS:
-                self._enter(number)
-            else:
-                self._handle(self.core.step())
-        except ModelFault as fault:
-            self._stop(fault)
-        self.halt("HALTED")
-
-    def read_core_register(self, number: int) -> int:
-        """Return a register by its DCRSR number (C1.6.3)."""
-        if number < len(_CORE_REGISTERS):
-            return self.core.get(_CORE_REGISTERS[number]) & 0xFFFFFFFF
-        if number == _CFBP:
-            primask, basepri, faultmask = self.exceptions.masks()
-            return (self.core.get(c.CONTROL) & 7) << 24 | faultmask << 16 | basepri << 8 | primask
-        return self.core.get(self._special(number)) & 0xFFFFFFFF
-
-    def write_core_register(self, number: int, value: int) -> None:
-        """Set a register by its DCRSR number."""
-        if number == _CFBP:
-            for i, register in enumerate((c.PRIMASK, c.BASEPRI, c.FAULTMASK, c.CONTROL)):
-                self.core.set(register, value >> 8 * i & 0xFF)
-        elif number < len(_CORE_REGISTERS):
-            register = _CORE_REGISTERS[number]
-            self.core.set(register, value | (1 if register == c.PC else THUMB if register == c.XPSR else 0))
-            self.asleep = False
-        else:
-            self.core.set(self._special(number), value)
-
-    @staticmethod
-    def _special(number: int) -> int:
-        known = {_MSP: c.MSP, _PSP: c.PSP, _FPSCR: c.FPSCR} | {_S0 + i: s for i, s in enumerate(c.S)}
-        if number not in known:
-            raise ModelFault(f"DCRSR selects register {number}, which the core does not have")
-        return known[number]

@@ -24,6 +24,8 @@ WORD = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Field:
+    """One field of a register: its bits, and how they may be accessed (`rw`, `r`, `w`, `w1c`, ...)."""
+
     name: str
     low: int
     width: int
@@ -93,8 +95,8 @@ class Register:
 class Block:
     """A peripheral: registers at a base address, with a clock that may be off.
 
-    A subclass lists `REGISTERS` and may define `read_name(self, value) -> value` and `write_name(self, old, new, acting)`
-    for registers whose access does something; `new` has the stored fields already replaced, `acting` the write-only ones.
+    A subclass lists `REGISTERS` and may define `read_NAME(self, value) -> value` and `write_NAME(self, old, new, acting)`
+    (NAME in small letters) for registers whose access does something; `new` has the stored fields already replaced, `acting` the write-only ones.
     """
 
     REGISTERS: tuple[Register, ...] = ()

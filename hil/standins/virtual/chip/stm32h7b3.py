@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.standins.virtual.chip.core import Memory
 from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash import Flash
 from hil.standins.virtual.chip.gpio import GpioPort
 from hil.standins.virtual.chip.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.machine import CoreSpec, Machine
+from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.pwr import Pwr
 from hil.standins.virtual.chip.rcc import HSI_HZ, Rcc
 from hil.standins.virtual.chip.usart import Usart
@@ -49,7 +49,7 @@ class Stm32H7B3(Machine):
         send: takes each byte that USART1 has sent.
         on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
         log: receives one line about each noteworthy event.
-        hse_hz: crystal on the board.
+        hse_hz: crystal on the board, 0 for none.
     """
 
     def __init__(

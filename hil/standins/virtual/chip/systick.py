@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.nvic import SYSTICK, Nvic
 from hil.standins.virtual.chip.registers import Block, Register
@@ -16,7 +14,6 @@ class SysTick(Block):
         reference_divider: the external reference clock is the core clock divided by this.
     """
 
-    SIZES = (4,)
     REGISTERS = (
         Register("CSR", 0x10, "ENABLE:0 TICKINT:1 CLKSOURCE:2 COUNTFLAG:16/r"),
         Register("RVR", 0x14, "RELOAD:0-23"),
@@ -31,7 +28,6 @@ class SysTick(Block):
         self._divider = reference_divider
         self._zero_at: int | None = None  # virtual time of the next 1 -> 0
         self._wrapped = False
-        self.on_schedule: Callable[[], None] = lambda: None
 
     def reset(self) -> None:
         super().reset()
@@ -64,7 +60,6 @@ class SysTick(Block):
     def _restart(self) -> None:
         running = self.value["CSR"] & 1 and self.value["RVR"]
         self._zero_at = self._clock.now + self._ticks(self.value["RVR"] + 1) if running else None
-        self.on_schedule()
 
     def read_csr(self, value: int) -> int:
         self.update(self._clock.now)

@@ -52,7 +52,7 @@ class Usart(Block):
         self._flags = u.TC
         self._received: deque[int] = deque()
         self._queued: deque[int] = deque()
-        self._byte_ps = self._bit_ps = 0
+        self._byte_ps = self._bit_ps = self._timeout_ps = 0
         self._rx_end = 0  # when the first incoming byte will have been received
         self._tx_end = 0  # when the byte in the shift register will have left
         self._shifting: int | None = None
@@ -113,15 +113,17 @@ class Usart(Block):
     def _receive_until(self, now: int) -> None:
         control = self.value["CR1"]
         listening = control & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
-        while self._incoming and now >= self._rx_end:
-            start = self._rx_end - self._byte_ps
-            self._note_silence(start)
+        byte_ps = max(self._byte_ps, 1)
+        complete = min(len(self._incoming), (now - self._rx_end) // byte_ps + 1)
+        self._note_silence(self._rx_end - self._byte_ps)  # the others follow the first without a gap
+        for _ in range(complete):
             byte = self._incoming.popleft()
             if listening:
                 self._take(byte)
-                self._silence_from = self._idle_from = self._rx_end
-            self._rx_end += max(self._byte_ps, 1)
-        self._rx_end -= 0 if self._incoming else max(self._byte_ps, 1)
+        last = self._rx_end + (complete - 1) * byte_ps
+        if listening:
+            self._silence_from = self._idle_from = last
+        self._rx_end = last + byte_ps if self._incoming else last
 
     def _take(self, byte: int) -> None:
         # With FIFO: 16 in it and one in RDR (RM0455, USART_ISR.RXFF); the next complete one overruns.
@@ -142,7 +144,7 @@ class Usart(Block):
             self._idle_from = None
 
     def _timeout_at(self) -> int:
-        return (self._silence_from or 0) + self.field("RTOR", "RTO") * self._bit_ps
+        return (self._silence_from or 0) + self._timeout_ps
 
     def _shift_out(self) -> None:
         if self._shifting is not None and self._connected()[0]:
@@ -262,8 +264,17 @@ class Usart(Block):
         data_bits = {0: 8, 1: 9, 2: 7}.get(self.field("CR1", "M1") << 1 | self.field("CR1", "M0"), 8)
         half_bits = 2 * (1 + data_bits) + _STOP_HALF_BITS[self.field("CR2", "STOP")]
         self._byte_ps = half_bits * self._bit_ps // 2
+        self._set_timeout()
         if self._incoming:
             self._rx_end = self._clock.now + self._byte_ps
+
+    def _set_timeout(self) -> None:
+        self._timeout_ps = self.field("RTOR", "RTO") * self._bit_ps
+
+    def write_rtor(self, _old: int, new: int, _acting: int) -> None:
+        self.value["RTOR"] = new
+        self._set_timeout()
+        self._refresh()
 
     def _only_disabled(self, register: str, old: int, new: int, mask: int) -> None:
         if self.value["CR1"] & u.UE and (old ^ new) & mask:

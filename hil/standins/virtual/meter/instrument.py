@@ -89,8 +89,9 @@ class SourceMeter:
         return ";".join(answers) if answers else None
 
     def _find(self, header: str) -> Callable[[str], str | None]:
+        path = header if header[0] in ":*" else f":{header}"
         for pattern, action in self._commands:
-            if pattern.fullmatch(header):
+            if pattern.fullmatch(path):
                 return action
         raise ScpiError(-113)
 
@@ -173,7 +174,7 @@ def _number(argument: str) -> float:
 
 
 def _pattern(header: str) -> re.Pattern[str]:
-    """Turn a header as manuals print it into a pattern of all its spellings; a leading colon may be left out."""
+    """Turn a header as manuals print it into a pattern of all its spellings."""
 
     def token(match: re.Match[str]) -> str:
         text = match[0]
@@ -182,5 +183,4 @@ def _pattern(header: str) -> re.Pattern[str]:
         short = text.rstrip("abcdefghijklmnopqrstuvwxyz")
         return f"{re.escape(short)}(?:{text[len(short):]})?" if short != text else re.escape(text)
 
-    text = re.sub(r"[A-Z]+[a-z]*|.", token, header)
-    return re.compile(text if header.startswith("*") else f"(?::?{text}|{text.replace(':', '', 1)})", re.IGNORECASE)
+    return re.compile(re.sub(r"[A-Z]+[a-z]*|.", token, header), re.IGNORECASE)

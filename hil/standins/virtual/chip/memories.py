@@ -1,0 +1,62 @@
+"""The memories of a chip as NumPy arrays, which the emulated core and the debugger share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.standins.virtual.chip.fault import ModelFault
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory: name, base address, size in bytes, whether the core may write it and execute from it."""
+
+    name: str
+    base: int
+    size: int
+    writable: bool = True
+    executable: bool = True
+
+
+class MemoryMap:
+    """Args:
+        memories: those of the chip.
+
+    Attributes:
+        bytes: uint8 array of each memory by name; 0xFF where the core cannot write, else 0.
+    """
+
+    def __init__(self, memories: tuple[Memory, ...]) -> None:
+        self.memories = memories
+        self.bytes = {m.name: np.full(m.size, 0 if m.writable else 0xFF, np.uint8) for m in memories}
+
+    def find(self, address: int, size: int) -> tuple[Memory, int] | None:
+        """Return the memory that holds all of [address, address + size), and the offset in it."""
+        for memory in self.memories:
+            offset = address - memory.base
+            if offset >= 0 and offset + size <= memory.size:
+                return memory, offset
+        return None
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Read memory without effect; raises ModelFault outside the memories."""
+        place = self.find(address, size)
+        if place is None:
+            raise ModelFault(f"read of 0x{address:08X}: the chip has no memory there", address, "read")
+        memory, offset = place
+        return self.bytes[memory.name][offset : offset + size].tobytes()
+
+    def store(self, address: int, data: bytes) -> None:
+        """Write memory as the core's own exception logic does; raises ModelFault outside the writable memories."""
+        place = self.find(address, len(data))
+        if place is None or not place[0].writable:
+            raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
+        memory, offset = place
+        self.bytes[memory.name][offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Write memory from outside the core, which may put code there; raises as `store`."""
+        self.store(address, data)
+        self._stale_code = True
