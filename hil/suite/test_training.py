@@ -9,9 +9,9 @@ from hil.trial import TrialSpec
 
 TRIALS = {
     "full-zo": {"steps": 200, "evaluate": 0},
-    "cls2": {"steps": 20, "evaluate": 0},
-    "cls1": {"steps": 200, "evaluate": 500},
-    "full-bp": {"steps": 20, "evaluate": 0},
+    "cls2": {"steps": 10, "evaluate": 0},
+    "cls1": {"steps": 200, "evaluate": 400},
+    "full-bp": {"steps": 10, "evaluate": 0},
 }
 
 
