@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
 from hil.data import batches
 from hil.link.session import Session
 from hil.reference.methods import method
@@ -59,7 +61,7 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
     )
 
 
-def _batch(prepared: Prepared, chosen):  # type: ignore[no-untyped-def]
+def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return prepared.data.train_images[chosen], prepared.data.train_labels[chosen]
 
 
@@ -110,10 +112,12 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
     device.configure(prepared.settings)
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
-    cycles, started = 0, time.perf_counter()
+    cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):
         device.samples(*_batch(prepared, next(order)))
+        asked = time.perf_counter()
         cycles += device.step(step, prepared.spec.batch)["cycles_total"]
+        stepping += time.perf_counter() - asked
     wall = time.perf_counter() - started
     yield Row(
         "board steps",
@@ -128,8 +132,8 @@ def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
         "counter of the board; on the virtual board one an instruction (modelled)",
     )
     yield Row(
-        "instructions in steps",
-        cycles / wall,
+        "instructions",
+        cycles / stepping,
         "instructions/s",
-        "with counting on, link included; virtual board: counted",
+        "while the board trains, with counting on; a count on the virtual board only",
     )
