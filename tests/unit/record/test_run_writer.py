@@ -1,0 +1,105 @@
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+
+from hil.record import RunWriter, read_run, schema
+from hil.record.origin import origin
+from hil.trial.lockstep import Difference
+from hil.trial.recording import steps_table, trial_record
+
+
+def _write(run, outcome):
+    folder = run.trial_folder(outcome.spec.name)
+    run.write_trial(trial_record(outcome), steps_table(outcome), folder)
+    return folder
+
+
+def test_the_name_of_a_run_is_its_time_and_four_random_digits(recorded):
+    assert re.fullmatch(r"\d{8}T\d{6}Z-[0-9a-f]{4}", recorded.folder.name)
+
+
+def test_trial_json_is_the_entry_of_results_json_with_its_quantities(recorded):
+    entry = json.loads((recorded.folder / "results.json").read_text())["trials"][0]
+    trial = json.loads((recorded.folder / entry["folder"] / "trial.json").read_text())
+    assert trial.pop("quantities")["sram.total"]["provenance"] == "counted"
+    assert trial == entry
+
+
+def test_a_repeated_trial_gets_a_folder_of_its_own(tmp_path, outcomes):
+    run = RunWriter(tmp_path)
+    folders = [_write(run, outcomes[0]) for _ in range(3)]
+    assert [folder.name[len(folders[0].name) :] for folder in folders] == ["", "-2", "-3"]
+    assert len(read_run(run.folder).steps) == 3
+
+
+def test_a_loss_that_is_no_number_is_still_json(tmp_path, outcomes):
+    outcomes[1].difference = Difference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
+    run = RunWriter(tmp_path)
+    _write(run, outcomes[1])
+    text = (run.folder / "results.json").read_text()
+    results = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    jsonschema.validate(results, schema())
+    difference = results["trials"][0]["first_difference"]
+    assert (difference["board"], difference["reference"]) == ("nan", "-inf")
+
+
+def test_bytes_stay_whole_in_the_csv_beside_trials_that_have_none(recorded):
+    table = pd.read_csv(recorded.folder / "results.csv", dtype=str, keep_default_na=False)
+    assert list(table["sram.total"]) == ["157904", "157904", ""]
+    assert list(table["first_difference.index"]) == ["", "113", ""]
+
+
+def test_a_run_without_a_difference_has_the_same_columns(tmp_path, recorded, outcomes):
+    run = RunWriter(tmp_path / "other")
+    _write(run, outcomes[0])
+    columns = list(pd.read_csv(recorded.folder / "results.csv").columns)
+    assert list(pd.read_csv(run.folder / "results.csv").columns) == columns
+
+
+def test_an_interrupted_write_leaves_the_old_file_and_no_half_one(recorded, monkeypatch):
+    before = (recorded.folder / "results.csv").read_bytes()
+    write_text = Path.write_text
+
+    def interrupted(path, text, **options):
+        write_text(path, text[: len(text) // 2], **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        recorded.finish()
+    monkeypatch.undo()
+    assert json.loads((recorded.folder / "results.json").read_text())
+    assert (recorded.folder / "results.csv").read_bytes() == before
+    assert not list(recorded.folder.parent.rglob("*.part"))
+
+
+def test_without_symbolic_links_latest_is_a_text_file_that_reads(tmp_path, outcomes, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    run = RunWriter(tmp_path)
+    _write(run, outcomes[0])
+    latest = tmp_path / "latest"
+    assert latest.read_text().strip() == run.folder.name and not latest.is_symlink()
+    assert read_run(latest).facts["id"] == run.folder.name
+
+
+def test_latest_moves_to_the_newer_run(tmp_path, outcomes):
+    for _ in range(2):
+        run = RunWriter(tmp_path)
+        _write(run, outcomes[0])
+    assert (tmp_path / "latest").resolve() == run.folder.resolve()
+
+
+@pytest.mark.parametrize("path", ["", None])
+def test_the_commit_is_null_outside_a_checkout_and_without_git(tmp_path, monkeypatch, path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    if path is not None:
+        monkeypatch.setenv("PATH", path)
+    assert origin()["commit"] is None
