@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +21,7 @@ EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, bu
 SUITE = Path(__file__).parent / "suite"
 RUN = pytest.StashKey[RunWriter]()
 VERDICTS = pytest.StashKey[list[str]]()
-VERDICT = "trainrig_verdict"
+JUNIT = "junit.xml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,6 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest's own JUnit writer looks for its path
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options; with --board and no path of the user's own, the bench tests are what runs."""
     chosen = config.getoption("board")
@@ -73,6 +75,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.board = list(dict.fromkeys(names))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(SUITE)]
+    if not config.option.collectonly:
+        config.stash[RUN] = RunWriter(config.getoption("report_dir"))
+        if config.option.xmlpath is None:
+            config.option.xmlpath = str(config.stash[RUN].folder / JUNIT)
 
 
 def _bench_of(config: pytest.Config) -> Bench:
@@ -116,11 +122,8 @@ def hil_bench(request: pytest.FixtureRequest) -> Bench:
 
 @pytest.fixture(scope="session")
 def run_record(request: pytest.FixtureRequest) -> RunWriter:
-    """The folder of this run, made with the first trial."""
-    stash = request.config.stash
-    if RUN not in stash:
-        stash[RUN] = RunWriter(request.config.getoption("report_dir"))
-    return stash[RUN]
+    """The folder of this run."""
+    return request.config.stash[RUN]
 
 
 @pytest.fixture
@@ -145,7 +148,7 @@ def hil_trial(
             ("reason", outcome.reason),
             ("steps_compared", len(outcome.steps)),
         ):
-            record_property(name, value)
+            request.node.user_properties.append((name, value))
         if outcome.verdict == "blocked":
             pytest.fail(f"blocked at stage {outcome.stage!r}: {outcome.reason}", pytrace=False)
         return outcome
@@ -171,6 +174,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     verdicts = session.config.stash.get(VERDICTS, [])
     if verdicts and set(verdicts) == {"blocked"} and session.testsfailed == len(verdicts):
         session.exitstatus = EXIT_BLOCKED
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Keep a copy of the JUnit file with the run when the user had it written elsewhere."""
+    if RUN in config.stash and config.option.xmlpath:
+        asked, kept = Path(config.option.xmlpath), config.stash[RUN].folder / JUNIT
+        if asked.is_file() and not kept.exists():
+            shutil.copyfile(asked, kept)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -32,6 +32,7 @@ def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
         ("blocked", "bench", None)
     }
     assert (tmp_path / "reports/latest/index.html").is_file()
+    assert (tmp_path / "reports/latest/junit.xml").read_bytes() == (tmp_path / "junit.xml").read_bytes()
     cases = ET.parse(tmp_path / "junit.xml").getroot().iter("testcase")
     properties = [{p.get("name"): p.get("value") for p in case.iter("property")} for case in cases]
     assert [p["verdict"] for p in properties] == ["blocked"] * 4
