@@ -131,7 +131,6 @@ def hil_trial(
     request: pytest.FixtureRequest,
     hil_bench: Bench,
     run_record: RunWriter,
-    record_property: Callable[[str, object], None],
 ) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
