@@ -143,7 +143,7 @@ def hil_trial(
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (
             ("verdict", outcome.verdict),
-            ("reality", outcome.reality),
+            ("reality", outcome.reality or "none"),
             ("reason", outcome.reason),
             ("steps_compared", len(outcome.steps)),
         ):
