@@ -11,7 +11,7 @@ import xxhash
 from hil.errors import Blocked
 from hil.link.session import Counters
 from hil.measure.sram import Watermarks
-from hil.trial.lockstep import Difference, StepLike
+from hil.trial.lockstep import Difference, StepLike, differing_tensors, differing_terms
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class StepRow:
     def of(cls, step: int, reply: dict[str, Any], outcome: StepLike) -> StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
         cycles = {name[len("cycles_") :]: value for name, value in reply.items() if name.startswith("cycles_")}
-        same = tuple(reply["digests"]) == tuple(outcome.digests)
+        same = not differing_tensors(reply["digests"], outcome.digests) and not differing_terms(reply, outcome)
         digest = xxhash.xxh32_intdigest(struct.pack(f"<{len(reply['digests'])}I", *reply["digests"]))
         return cls(
             step,
