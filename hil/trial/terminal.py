@@ -32,7 +32,8 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
         "SRAM (counted)",
         "cycles/step",
     ):
-        table.add_column(heading, justify="right" if heading in ("steps", "SRAM (counted)", "cycles/step") else "left")
+        right = heading in ("steps", "SRAM (counted)", "cycles/step")
+        table.add_column(heading, justify="right" if right else "left", min_width=14 if heading == "method" else None)
     for trial in trials:
         table.add_row(
             f"[{STYLES[trial.verdict]}]{trial.verdict}",
@@ -55,4 +56,4 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
 
 def _accuracy(trial: TrialRecord) -> str:
     before, after, n = trial.accuracy["before"], trial.accuracy["after"], trial.accuracy["n"]
-    return "-" if after is None else f"{before:.1%} -> {after:.1%} (n={n})"
+    return "-" if after is None else f"{before:.1%} -> {after:.1%}\nof n = {n}"
