@@ -9,6 +9,8 @@ from rich.table import Table
 
 from hil.record import TrialRecord
 
+HEADINGS = ("verdict", "board", "method", "steps", "accuracy", "SRAM", "cycles a step")
+EXACT = {True: "bit-exact", False: "DIFFERENT", None: "-"}
 STYLES = {"pass": "green", "fail": "red", "blocked": "yellow"}
 
 
@@ -21,30 +23,17 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
         colour: whether to write colour codes.
     """
     table = Table(box=None, pad_edge=False)
-    for heading in (
-        "verdict",
-        "board",
-        "reality",
-        "method",
-        "steps",
-        "bit-exact",
-        "accuracy",
-        "SRAM (counted)",
-        "cycles/step",
-    ):
-        right = heading in ("steps", "SRAM (counted)", "cycles/step")
-        table.add_column(heading, justify="right" if right else "left", min_width=14 if heading == "method" else None)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in ("steps", "SRAM", "cycles a step") else "left")
     for trial in trials:
         table.add_row(
             f"[{STYLES[trial.verdict]}]{trial.verdict}",
-            trial.board,
-            trial.reality or "-",
-            f"{trial.method} {trial.variant}",
-            f"{trial.steps_compared}",
-            {True: "yes", False: "NO", None: "-"}[trial.bit_exact],
+            f"{trial.board}\n{trial.reality or '-'}",
+            f"{trial.method}\n{trial.variant}",
+            f"{trial.steps_compared}\n{EXACT[trial.bit_exact]}",
             _accuracy(trial),
-            "-" if trial.sram["total"] is None else f"{trial.sram['total']:,} B",
-            "-" if not trial.cycles else f"{trial.cycles['total']:,} ({trial.cycles_provenance})",
+            "-" if trial.sram["total"] is None else f"{trial.sram['total']:,} B\n{trial.sram_provenance['total']}",
+            "-" if not trial.cycles else f"{trial.cycles['total']:,}\n{trial.cycles_provenance}",
         )
     out = StringIO()
     Console(file=out, width=max(width, 100), force_terminal=colour, highlight=False).print(table)
