@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from rich.console import Console
 
 from hil import boards
 from hil.errors import RigError
@@ -15,9 +18,11 @@ from hil.report import render
 from hil.rig import REALITIES, Bench, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
+from hil.trial.progress import ProgressLine
 from hil.trial.recording import steps_table, trial_record
 
 EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
+TIERS = ("quick", "nightly")
 SUITE = Path(__file__).parent / "suite"
 RUN = pytest.StashKey[RunWriter]()
 VERDICTS = pytest.StashKey[list[str]]()
@@ -41,6 +46,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="attached board or stand-in (default: auto: what rig.toml names, else the board's stand-in)",
     )
     group.addoption(
+        "--tier",
+        choices=TIERS,
+        default="quick",
+        help="quick: what fits between two commits; nightly: that and the long form (default: quick)",
+    )
+    group.addoption(
         "--rig",
         type=Path,
         default=None,
@@ -62,6 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest's own JUnit writer looks for its path
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options; with --board and no path of the user's own, the bench tests are what runs."""
+    config.addinivalue_line("markers", "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)")
     chosen = config.getoption("board")
     if not chosen:
         return
@@ -104,6 +116,15 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return lines
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the nightly form out of the quick tier."""
+    chosen = TIERS.index(config.getoption("tier"))
+    late = [item for item in items if any(TIERS.index(mark.args[0]) > chosen for mark in item.iter_markers("tier"))]
+    if late:
+        config.hook.pytest_deselected(items=late)
+        items[:] = [item for item in items if item not in late]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
     if "hil_board" in metafunc.fixturenames:
@@ -136,9 +157,9 @@ def hil_trial(
 
     def run(spec: TrialSpec) -> Outcome:
         folder = run_record.trial_folder(spec.name)
-        outcome = run_trial(
-            spec, hil_bench, request.config.getoption("reality"), folder, request.config.getoption("elf")
-        )
+        reality, elf = request.config.getoption("reality"), request.config.getoption("elf")
+        with _progress_line(request.config, spec) as progress:
+            outcome = run_trial(spec, hil_bench, reality, folder, elf, progress=progress)
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder)
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (
@@ -153,6 +174,14 @@ def hil_trial(
         return outcome
 
     return run
+
+
+def _progress_line(config: pytest.Config, spec: TrialSpec) -> ProgressLine:
+    """Return the live line, drawn past pytest's capture; none under -q, where the user asked for quiet."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        console = Console(file=sys.stdout, quiet=config.option.verbose < 0)
+    return ProgressLine(spec, console, capture.global_and_fixture_disabled)
 
 
 def pytest_report_teststatus(

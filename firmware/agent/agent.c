@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/memory.h"
+#include "agent/requests.h"
 #include "agent/port.h"
 
 /* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
@@ -21,14 +22,10 @@ SAME_CODE(BAD_SETTING);
 SAME_CODE(BAD_SLOT);
 SAME_CODE(BAD_TENSOR);
 SAME_CODE(SLOTS_EMPTY);
+SAME_CODE(PARTS_MISSING);
 
 static failure_t bad_length(const link_request_t *request, size_t expected) {
     return refusal(FAILURE_BAD_LENGTH, (uint32_t)request->length, (uint32_t)expected);
-}
-
-static void put_reply(link_reply_t *reply, const void *fields, size_t size) {
-    memcpy(reply->body, fields, size);
-    reply->length = size;
 }
 
 static failure_t load_begin(agent_t *agent, const uint8_t *body) {
@@ -52,71 +49,7 @@ static failure_t load_end(agent_t *agent, link_reply_t *reply) {
             .tensors = engine_tensors(&agent->engine),
             .layers = engine_layers(&agent->engine),
         };
-        put_reply(reply, &fields, sizeof fields);
-    }
-    return outcome;
-}
-
-static failure_t configure(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
-    msg_configure_request_t fields;
-    memcpy(&fields, body, sizeof fields);
-    const settings_t settings = {
-        .partition = fields.partition, .b_zo = fields.b_zo, .b_bp = fields.b_bp, .p_zero = fields.p_zero,
-        .r_max = fields.r_max, .loss = fields.loss, .scope = fields.scope, .perturb = fields.perturb,
-        .batch = fields.batch, .seed = fields.seed,
-    };
-    uint32_t planned = 0;
-    const failure_t outcome = engine_configure(&agent->engine, &settings, &planned);
-    if (outcome.code == 0) {
-        const msg_configure_reply_t answer = {.arena_planned = planned, .arena_size = memory_arena().size};
-        put_reply(reply, &answer, sizeof answer);
-    }
-    return outcome;
-}
-
-static failure_t samples(agent_t *agent, const link_request_t *request) {
-    msg_samples_request_t fields;
-    memcpy(&fields, request->body, sizeof fields);
-    const size_t n = request->length - sizeof fields;
-    return engine_put_sample(&agent->engine, fields.slot, fields.label, request->body + sizeof fields, (uint32_t)n);
-}
-
-static failure_t step(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
-    msg_step_request_t fields;
-    memcpy(&fields, body, sizeof fields);
-    step_result_t result;
-    port_marker(true);
-    const failure_t outcome = engine_step(&agent->engine, fields.step, fields.count, &result);
-    port_marker(false);
-    if (outcome.code == 0) {
-        const msg_step_reply_t answer = {
-            .step = result.step, .loss_plus = result.loss_plus, .loss_minus = result.loss_minus, .sign = result.sign,
-            .cycles_perturb = result.cycles_perturb, .cycles_forward = result.cycles_forward,
-            .cycles_backward = result.cycles_backward, .cycles_update = result.cycles_update,
-            .cycles_digest = result.cycles_digest, .cycles_total = result.cycles_total,
-        };
-        put_reply(reply, &answer, sizeof answer);
-        const size_t size = engine_tensors(&agent->engine) * sizeof result.digests[0];
-        memcpy(reply->body + sizeof answer, result.digests, size);
-        reply->length += size;
-    }
-    return outcome;
-}
-
-static failure_t infer(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
-    msg_infer_request_t fields;
-    memcpy(&fields, body, sizeof fields);
-    msg_infer_reply_t answer;
-    const uint16_t most = MSG_MAX_BODY - sizeof answer;
-    if (fields.count > most) {
-        return refusal(FAILURE_BAD_SLOT, fields.count, most);
-    }
-    infer_result_t result = {.predictions = reply->body + sizeof answer};
-    const failure_t outcome = engine_infer(&agent->engine, fields.count, &result);
-    if (outcome.code == 0) {
-        answer = (msg_infer_reply_t){.correct = result.correct, .logits_digest = result.logits_digest};
-        put_reply(reply, &answer, sizeof answer);
-        reply->length += fields.count;
+        request_put_reply(reply, &fields, sizeof fields);
     }
     return outcome;
 }
@@ -147,7 +80,7 @@ static failure_t memory(agent_t *agent, link_reply_t *reply) {
         .stack_size = stack.size,
         .stack_peak = memory_stack_peak(),
     };
-    put_reply(reply, &answer, sizeof answer);
+    request_put_reply(reply, &answer, sizeof answer);
     return no_failure();
 }
 
@@ -155,7 +88,7 @@ static failure_t digests(agent_t *agent, link_reply_t *reply) {
     uint32_t words[ENGINE_MAX_TENSORS];
     const failure_t outcome = engine_digests(&agent->engine, words);
     if (outcome.code == 0) {
-        put_reply(reply, words, engine_tensors(&agent->engine) * sizeof words[0]);
+        request_put_reply(reply, words, engine_tensors(&agent->engine) * sizeof words[0]);
     }
     return outcome;
 }
@@ -174,7 +107,7 @@ static failure_t trace_sample(agent_t *agent, const uint8_t *body, link_reply_t 
 }
 
 static failure_t echo(const link_request_t *request, link_reply_t *reply) {
-    put_reply(reply, request->body, request->length);
+    request_put_reply(reply, request->body, request->length);
     return no_failure();
 }
 
@@ -187,10 +120,14 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_CONFIGURE: *fixed = sizeof(msg_configure_request_t); return true;
     case MSG_SAMPLES: *fixed = sizeof(msg_samples_request_t); return true;
     case MSG_STEP: *fixed = sizeof(msg_step_request_t); return true;
+    case MSG_PART: *fixed = sizeof(msg_part_request_t); return true;
+    case MSG_RUN: *fixed = sizeof(msg_run_request_t); return true;
     case MSG_INFER: *fixed = sizeof(msg_infer_request_t); return true;
     case MSG_READ_TENSOR: *fixed = sizeof(msg_read_tensor_request_t); return true;
     case MSG_TRACE: *fixed = sizeof(msg_trace_request_t); return true;
     case MSG_LOAD_END:
+    case MSG_LAPS:
+    case MSG_PROFILE:
     case MSG_MEMORY:
     case MSG_DIGESTS:
     case MSG_ECHO: *fixed = 0; return true;
@@ -212,10 +149,14 @@ failure_t agent_execute(void *context, const link_request_t *request, link_reply
     case MSG_LOAD_BEGIN: return load_begin(agent, request->body);
     case MSG_LOAD_DATA: return load_data(agent, request);
     case MSG_LOAD_END: return load_end(agent, reply);
-    case MSG_CONFIGURE: return configure(agent, request->body, reply);
-    case MSG_SAMPLES: return samples(agent, request);
-    case MSG_STEP: return step(agent, request->body, reply);
-    case MSG_INFER: return infer(agent, request->body, reply);
+    case MSG_CONFIGURE: return request_configure(agent, request->body, reply);
+    case MSG_SAMPLES: return request_samples(agent, request);
+    case MSG_STEP: return request_step(agent, request->body, reply);
+    case MSG_PART: return request_part(agent, request->body, reply);
+    case MSG_RUN: return request_run(agent, request->body, reply);
+    case MSG_LAPS: return request_laps(agent, reply);
+    case MSG_PROFILE: return request_profile(agent, reply);
+    case MSG_INFER: return request_infer(agent, request->body, reply);
     case MSG_READ_TENSOR: return read_tensor(agent, request->body, reply);
     case MSG_TRACE: return trace_sample(agent, request->body, reply);
     case MSG_MEMORY: return memory(agent, reply);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 1u
+#define MSG_PROTOCOL 2u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
@@ -61,8 +61,10 @@ typedef struct __attribute__((packed)) {
     uint8_t perturb;
     uint16_t batch;
     uint32_t seed;
+    uint16_t slots;
+    uint32_t first_step;
 } msg_configure_request_t;
-_Static_assert(sizeof(msg_configure_request_t) == 14, "msg_configure_request_t is packed");
+_Static_assert(sizeof(msg_configure_request_t) == 20, "msg_configure_request_t is packed");
 typedef struct __attribute__((packed)) {
     uint32_t arena_planned;
     uint32_t arena_size;
@@ -87,14 +89,14 @@ typedef struct __attribute__((packed)) {
     float loss_plus;
     float loss_minus;
     int8_t sign;
-    uint32_t cycles_perturb;
-    uint32_t cycles_forward;
-    uint32_t cycles_backward;
-    uint32_t cycles_update;
-    uint32_t cycles_digest;
-    uint32_t cycles_total;
+    uint64_t cycles_perturb;
+    uint64_t cycles_forward;
+    uint64_t cycles_backward;
+    uint64_t cycles_update;
+    uint64_t cycles_digest;
+    uint64_t cycles_total;
 } msg_step_reply_t;
-_Static_assert(sizeof(msg_step_reply_t) == 37, "msg_step_reply_t is packed");
+_Static_assert(sizeof(msg_step_reply_t) == 61, "msg_step_reply_t is packed");
 
 #define MSG_INFER 0x08u
 typedef struct __attribute__((packed)) {
@@ -138,6 +140,45 @@ typedef struct __attribute__((packed)) {
     uint32_t offset;
 } msg_trace_request_t;
 _Static_assert(sizeof(msg_trace_request_t) == 8, "msg_trace_request_t is packed");
+
+#define MSG_PART 0x0Eu
+typedef struct __attribute__((packed)) {
+    uint32_t step;
+    uint8_t pass;
+    uint16_t first;
+    uint16_t count;
+} msg_part_request_t;
+_Static_assert(sizeof(msg_part_request_t) == 9, "msg_part_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint16_t done;
+} msg_part_reply_t;
+_Static_assert(sizeof(msg_part_reply_t) == 2, "msg_part_reply_t is packed");
+
+#define MSG_RUN 0x0Fu
+typedef struct __attribute__((packed)) {
+    uint32_t step;
+    uint16_t steps;
+    uint16_t count;
+    uint16_t idle_ms;
+} msg_run_request_t;
+_Static_assert(sizeof(msg_run_request_t) == 10, "msg_run_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t step;
+    float loss_plus;
+    float loss_minus;
+    int8_t sign;
+    uint64_t cycles_perturb;
+    uint64_t cycles_forward;
+    uint64_t cycles_backward;
+    uint64_t cycles_update;
+    uint64_t cycles_digest;
+    uint64_t cycles_total;
+} msg_run_reply_t;
+_Static_assert(sizeof(msg_run_reply_t) == 61, "msg_run_reply_t is packed");
+
+#define MSG_LAPS 0x10u
+
+#define MSG_PROFILE 0x11u
 
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
@@ -186,6 +227,7 @@ enum msg_error_code {
     MSG_ERROR_BAD_SLOT = 14,
     MSG_ERROR_BAD_TENSOR = 15,
     MSG_ERROR_SLOTS_EMPTY = 16,
+    MSG_ERROR_PARTS_MISSING = 17,
 };
 
 enum msg_counter {

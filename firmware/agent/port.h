@@ -39,6 +39,9 @@ void port_uart_write_polled(const uint8_t *bytes, size_t n);
 /* Take up to `capacity` received bytes; returns how many, 0 when there are none. */
 size_t port_uart_read(uint8_t *bytes, size_t capacity);
 
+/* Let at least `ms` milliseconds pass; asleep where a timer of the chip can end the sleep. Received bytes are kept. */
+void port_sleep_ms(uint32_t ms);
+
 /* Sleep until an interrupt, unless received bytes are waiting. */
 void port_wait(void);
 

@@ -1,12 +1,16 @@
-/* clip127 and sat32 of docs/arithmetic.md, section 1. */
+/* clip127, clipW and sat32 of docs/arithmetic.md, section 1. */
 #ifndef CLIP127_H
 #define CLIP127_H
 
 #include <stdint.h>
 
+static inline int32_t clip(int32_t x, int32_t limit) {
+    x = x > limit ? limit : x;
+    return x < -limit ? -limit : x;
+}
+
 static inline int32_t clip127(int32_t x) {
-    x = x > 127 ? 127 : x;
-    return x < -127 ? -127 : x;
+    return clip(x, 127);
 }
 
 /* sat32(a + b). The sum overflowed if it has the sign of neither term. */

@@ -20,22 +20,22 @@ static void fill_updates(update_t *update, int32_t r_max, int32_t sign, int32_t 
     }
 }
 
-static inline void update_group(int8_t *weights, uint32_t n, noise_t *noise, const update_t *update) {
+static inline void update_group(int8_t *weights, uint32_t n, noise_t *noise, const update_t *update, int32_t limit) {
     const noise_words_t words = noise_next(noise);
     for (uint32_t i = 0; i < n; i++) {
         const int32_t z = noise_of(noise, words, i);
-        const int32_t restored = clip127(weights[i] + z);
-        weights[i] = (int8_t)clip127(restored - update->of[z + noise->r_max]);
+        const int32_t restored = clip(weights[i] + z, limit);
+        weights[i] = (int8_t)clip(restored - update->of[z + noise->r_max], limit);
     }
 }
 
-void zo_update_s8(int8_t *weights, uint32_t n, noise_t noise, int32_t sign, int32_t b_zo) {
+void zo_update_s8(int8_t *weights, uint32_t n, noise_t noise, int32_t sign, int32_t b_zo, int32_t limit) {
     update_t update;
     fill_updates(&update, noise.r_max, sign, b_zo);
     for (; n >= 4; n -= 4, weights += 4) {
-        update_group(weights, 4, &noise, &update);
+        update_group(weights, 4, &noise, &update, limit);
     }
     if (n > 0) {
-        update_group(weights, n, &noise, &update);
+        update_group(weights, n, &noise, &update, limit);
     }
 }

@@ -1,115 +1,156 @@
 #include "methods/elasticzo_int8.h"
 
+#include <string.h>
+
+#include "arith/bits.h"
 #include "arith/random.h"
 #include "kernels/cross_entropy_f32.h"
+#include "kernels/integer_loss_s8.h"
+#include "kernels/limit_s8.h"
 #include "kernels/perturb_s8.h"
 #include "kernels/zo_update_s8.h"
 #include "net/backward.h"
 #include "net/forward.h"
 
-enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2 };
+enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2, LARGEST_WEIGHT = 127 };
 
-typedef struct {
-    model_t *model;
-    const settings_t *settings;
-    uint32_t step;
-    uint16_t count;
-    uint32_t (*cycles)(void);
-    uint32_t lap; /* the counter when the running phase began */
-    step_result_t *result;
-} run_t;
-
-/* Book the cycles since the last call to a phase. */
-static void book(run_t *run, uint32_t *phase) {
-    const uint32_t now = run->cycles();
-    *phase += now - run->lap;
-    run->lap = now;
+static const layer_t *layer_of_tensor(const model_t *model, uint8_t tensor) {
+    return &model->network.layer[model->network.tensor_layer[tensor]];
 }
 
-static const layer_t *layer_of_tensor(const run_t *run, uint8_t tensor) {
-    const network_t *network = &run->model->network;
-    return &network->layer[network->tensor_layer[tensor]];
-}
-
-static noise_t noise_of_tensor(const run_t *run, uint8_t tensor) {
+static noise_t noise_of_tensor(const settings_t *settings, uint32_t step, uint8_t tensor) {
     return (noise_t){
-        .p_zero = run->settings->p_zero,
-        .r_max = run->settings->r_max,
-        .state = stream_state(run->settings->seed, run->step, tensor),
-    };
+        .p_zero = settings->p_zero, .r_max = settings->r_max, .state = stream_state(settings->seed, step, tensor)};
 }
 
-static void perturb(run_t *run, int32_t k) {
-    for (uint8_t l = 0; l < run->settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(run, l);
-        perturb_s8(model_weights(run->model, layer), layer->weights, noise_of_tensor(run, l), k);
-    }
-    book(run, &run->result->cycles_perturb);
+/* W, the largest magnitude of a weight at rest. */
+static int32_t limit_of(const settings_t *settings) {
+    return settings->perturb == PERTURB_EXACT ? LARGEST_WEIGHT - settings->r_max : LARGEST_WEIGHT;
 }
 
-static void update_zeroth_order(run_t *run) {
-    for (uint8_t l = 0; l < run->settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(run, l);
-        zo_update_s8(model_weights(run->model, layer), layer->weights, noise_of_tensor(run, l), run->result->sign,
-                     run->settings->b_zo);
-    }
-}
-
-static bool back_propagates(const run_t *run) {
-    return run->settings->partition < run->model->network.tensors;
-}
-
-/* The loss summed over the batch; with `backwards`, the gradients of each sample too. */
-static float pass(run_t *run, bool backwards) {
-    model_t *model = run->model;
-    const uint8_t *labels = model_labels(model);
-    float total = 0.0f;
-    for (uint16_t b = 0; b < run->count; b++) {
-        const int8_t *sample = model_sample(model, b);
-        forward(model, sample);
-        const float loss =
-            cross_entropy_f32(model_logits(model), model->network.classes, model_logits_exponent(model), labels[b]);
-        total = total + loss;
-        book(run, &run->result->cycles_forward);
-        if (backwards) {
-            backward(model, sample, labels[b]);
-            book(run, &run->result->cycles_backward);
+static void perturb(model_t *model, const settings_t *settings, uint32_t step, int32_t k) {
+    for (uint8_t l = 0; l < settings->partition; l++) {
+        const layer_t *layer = layer_of_tensor(model, l);
+        int8_t *weights = model_weights(model, layer);
+        if (k == PLUS && settings->perturb == PERTURB_EXACT) {
+            limit_s8(weights, layer->weights, limit_of(settings));
         }
+        perturb_s8(weights, layer->weights, noise_of_tensor(settings, step, l), k);
     }
-    return total;
+    stopwatch_book(&model->watch, &model->watch.account.perturb);
 }
 
-static int8_t sign_of_difference(float plus, float minus) {
-    return plus > minus ? 1 : plus < minus ? -1 : 0;
+static void update_zeroth_order(model_t *model, const settings_t *settings, uint32_t step, int8_t sign) {
+    for (uint8_t l = 0; l < settings->partition; l++) {
+        const layer_t *layer = layer_of_tensor(model, l);
+        zo_update_s8(model_weights(model, layer), layer->weights, noise_of_tensor(settings, step, l), sign, settings->b_zo,
+                     limit_of(settings));
+    }
 }
 
-static void run_passes(run_t *run) {
-    step_result_t *result = run->result;
-    if (back_propagates(run)) {
-        backward_begin(run->model);
-        book(run, &result->cycles_backward);
-    }
-    if (run->settings->partition == 0) {
-        result->loss_plus = pass(run, true);
-        result->loss_minus = result->loss_plus;
-        return;
-    }
-    perturb(run, PLUS);
-    result->loss_plus = pass(run, false);
-    perturb(run, FROM_PLUS_TO_MINUS);
-    result->loss_minus = pass(run, back_propagates(run));
-    result->sign = sign_of_difference(result->loss_plus, result->loss_minus);
+static bool back_propagates(const model_t *model, const settings_t *settings) {
+    return settings->partition < model->network.tensors;
 }
 
-void elasticzo_int8_step(model_t *model, const settings_t *settings, uint32_t step, uint16_t count, uint32_t (*cycles)(void),
-                         step_result_t *result) {
-    run_t run = {.model = model, .settings = settings, .step = step, .count = count, .cycles = cycles, .result = result};
-    *result = (step_result_t){.step = step};
-    run.lap = cycles();
-    run_passes(&run);
-    update_zeroth_order(&run);
-    if (back_propagates(&run)) {
+uint8_t elasticzo_int8_passes(const settings_t *settings) {
+    return settings->partition > 0 ? 2 : 1;
+}
+
+/* Make the weights those of a pass; its first sample comes next. */
+static void begin_pass(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass) {
+    step->pass = pass;
+    step->through = 0;
+    if (pass == 0 && back_propagates(model, settings)) {
+        backward_begin(model);
+        stopwatch_book(&model->watch, &model->watch.account.backward[model->network.layers - 1]);
+    }
+    if (settings->partition > 0) {
+        perturb(model, settings, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
+    }
+}
+
+/* Keep the logits of the plus pass, until those of the minus pass are there. */
+static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) {
+    const uint32_t classes = model->network.classes;
+    const int16_t exponent = (int16_t)model_logits_exponent(model);
+    memcpy(model_s8(model, model->plan.plus_logits) + sample * classes, model_logits(model, member), classes);
+    memcpy(model->arena + model->plan.plus_exponents + sample * sizeof exponent, &exponent, sizeof exponent);
+}
+
+static void add_integer_losses(const model_t *model, elasticzo_step_t *step, uint16_t sample, uint16_t member, uint8_t label) {
+    const uint32_t classes = model->network.classes;
+    int16_t exponent;
+    memcpy(&exponent, model->arena + model->plan.plus_exponents + sample * sizeof exponent, sizeof exponent);
+    const logits_t plus = {.values = model_s8(model, model->plan.plus_logits) + sample * classes, .exponent = exponent};
+    const logits_t minus = {.values = model_logits(model, member), .exponent = model_logits_exponent(model)};
+    const integer_loss_t loss = integer_loss_s8(plus, minus, classes, label);
+    step->sum[0] = loss.plus;
+    step->sum[1] = loss.minus;
+    step->bits[0] += bits(loss.plus) - 1;
+    step->bits[1] += bits(loss.minus) - 1;
+}
+
+static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member, uint8_t label) {
+    const uint16_t sample = (uint16_t)(step->through + member);
+    if (settings->loss == LOSS_FLOAT) {
+        step->loss[step->pass] = step->loss[step->pass] + cross_entropy_f32(model_logits(model, member), model->network.classes,
+                                                                           model_logits_exponent(model), label);
+    } else if (settings_keep_logits(settings) && step->pass == 0) {
+        keep_logits(model, sample, member);
+    } else if (settings_keep_logits(settings)) {
+        add_integer_losses(model, step, sample, member, label);
+    }
+}
+
+/* One group of samples, from a slot on. */
+static void take_group(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t slot, uint16_t count) {
+    const int8_t *samples = model_sample(model, slot);
+    const uint8_t *labels = model_labels(model) + slot;
+    cycle_account_t *account = &model->watch.account;
+    forward(model, samples, count);
+    for (uint16_t member = 0; member < count; member++) {
+        add_loss(model, settings, step, member, labels[member]);
+    }
+    stopwatch_book(&model->watch, &account->forward[model->network.layers - 1]);
+    if (step->pass + 1 == elasticzo_int8_passes(settings) && back_propagates(model, settings)) {
+        backward(model, samples, labels, count);
+    }
+    step->through = (uint16_t)(step->through + count);
+}
+
+void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass, uint16_t count) {
+    const uint16_t group = settings->scope == SCOPE_BATCH ? count : 1;
+    stopwatch_start(&model->watch);
+    if (step->through == 0 || pass != step->pass) {
+        step->samples = step->through; /* of the pass before */
+        begin_pass(model, settings, step, pass);
+    }
+    for (uint16_t slot = 0; slot < count; slot = (uint16_t)(slot + group)) {
+        take_group(model, settings, step, slot, group);
+    }
+}
+
+/* L_plus and L_minus as they are reported; compares them. */
+static int8_t compare(const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
+    if (settings->loss == LOSS_INTEGER) {
+        const bool one = step->through == 1;
+        const int32_t plus = one ? (int32_t)step->sum[0] : step->bits[0], minus = one ? (int32_t)step->sum[1] : step->bits[1];
+        result->loss_plus = (float)plus;
+        result->loss_minus = (float)minus;
+        return plus > minus ? 1 : plus < minus ? -1 : 0;
+    }
+    result->loss_plus = step->loss[0];
+    result->loss_minus = step->loss[elasticzo_int8_passes(settings) - 1];
+    return result->loss_plus > result->loss_minus ? 1 : result->loss_plus < result->loss_minus ? -1 : 0;
+}
+
+void elasticzo_int8_finish(model_t *model, const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
+    stopwatch_start(&model->watch);
+    result->step = step->step;
+    result->sign = compare(settings, step, result);
+    update_zeroth_order(model, settings, step->step, result->sign);
+    if (back_propagates(model, settings)) {
         backward_update(model, settings->b_bp);
     }
-    book(&run, &result->cycles_update);
+    stopwatch_book(&model->watch, &model->watch.account.update);
 }

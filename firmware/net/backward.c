@@ -13,10 +13,11 @@
 #include "kernels/scale_gradient_s32.h"
 #include "kernels/softmax_error_s8.h"
 
-/* The error of a layer's output, on its way towards the input. */
+/* The errors of a layer's outputs for a group of samples, on their way towards the input. */
 typedef struct {
     int8_t *values;
     int32_t exponent;
+    uint16_t count; /* samples */
 } error_t;
 
 static int32_t *gradient_of(const model_t *model, uint8_t i) {
@@ -47,46 +48,64 @@ static int32_t align_gradient(model_t *model, uint8_t i, int32_t x) {
     return *exponent - x;
 }
 
+static void add_sample_gradient(model_t *model, uint8_t i, const int8_t *in, const int8_t *error, int32_t shift) {
+    const layer_shape_t *shape = &model->network.layer[i].shape;
+    int32_t *gradient = gradient_of(model, i);
+    if (model->network.layer[i].op == OP_CONV2D) {
+        int8_t *scratch = model_s8(model, model->plan.layer[i].bscratch);
+        conv2d_s8_weight_gradient(in, error, shape, shift, scratch, gradient);
+    } else {
+        fully_connected_s8_weight_gradient(in, error, shape_inputs(shape), shape_outputs(shape), shift, gradient);
+    }
+}
+
 static void add_weight_gradient(model_t *model, uint8_t i, const int8_t *in, const error_t *error) {
+    const layer_shape_t *shape = &model->network.layer[i].shape;
+    const uint32_t inputs = shape_inputs(shape), outputs = shape_outputs(shape);
+    const int32_t shift = align_gradient(model, i, error->exponent + model_input_exponent(model, i));
+    for (uint16_t b = 0; b < error->count; b++) {
+        add_sample_gradient(model, i, in + b * inputs, error->values + b * outputs, shift);
+    }
+}
+
+static void sum_error(const model_t *model, uint8_t i, const int8_t *error, int32_t *acc) {
     const layer_t *layer = &model->network.layer[i];
     const layer_shape_t *shape = &layer->shape;
-    const int32_t shift = align_gradient(model, i, error->exponent + model_input_exponent(model, i));
+    const int8_t *weights = model_weights(model, layer);
     if (layer->op == OP_CONV2D) {
-        int8_t *scratch = model_s8(model, model->plan.layer[i].bscratch);
-        conv2d_s8_weight_gradient(in, error->values, shape, shift, scratch, gradient_of(model, i));
+        conv2d_s8_input_error(error, weights, shape, acc);
     } else {
-        fully_connected_s8_weight_gradient(in, error->values, shape_inputs(shape), shape_outputs(shape), shift,
-                                           gradient_of(model, i));
+        fully_connected_s8_input_error(error, weights, shape_inputs(shape), shape_outputs(shape), acc);
     }
 }
 
 /* The error of the input of conv2d and fully_connected, in the buffer of the layer before. */
 static void propagate_trained(model_t *model, uint8_t i, error_t *error) {
     const layer_t *layer = &model->network.layer[i];
-    const layer_shape_t *shape = &layer->shape;
-    const int8_t *weights = model_weights(model, layer);
+    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
     int32_t *acc = model_s32(model, model->plan.layer[i].eacc);
-    if (layer->op == OP_CONV2D) {
-        conv2d_s8_input_error(error->values, weights, shape, acc);
-    } else {
-        fully_connected_s8_input_error(error->values, weights, shape_inputs(shape), shape_outputs(shape), acc);
+    for (uint16_t b = 0; b < error->count; b++) {
+        sum_error(model, i, error->values + b * outputs, acc + b * inputs);
     }
     error->values = model_s8(model, model->plan.layer[i - 1].err);
-    error->exponent += layer->weight_exponent + requantize_s8(acc, shape_inputs(shape), error->values);
+    error->exponent += layer->weight_exponent + requantize_s8(acc, error->count * inputs, error->values);
 }
 
 static void propagate_untrained(model_t *model, uint8_t i, const int8_t *in, error_t *error) {
     const layer_shape_t *shape = &model->network.layer[i].shape;
+    const uint32_t inputs = shape_inputs(shape), outputs = shape_outputs(shape);
     if (model->network.layer[i].op == OP_RELU) {
-        relu_s8_backward(model_s8(model, model->plan.layer[i].act), error->values, shape_outputs(shape));
-    } else {
-        int8_t *input_error = model_s8(model, model->plan.layer[i - 1].err);
-        max_pool_s8_backward(in, error->values, shape, input_error);
-        error->values = input_error;
+        relu_s8_backward(model_s8(model, model->plan.layer[i].act), error->values, error->count * outputs);
+        return;
     }
+    int8_t *input_error = model_s8(model, model->plan.layer[i - 1].err);
+    for (uint16_t b = 0; b < error->count; b++) {
+        max_pool_s8_backward(in + b * inputs, error->values + b * outputs, shape, input_error + b * inputs);
+    }
+    error->values = input_error;
 }
 
-/* Turn the error of a layer's output into that of its input. */
+/* Turn the errors of a layer's outputs into those of its inputs. */
 static void propagate(model_t *model, uint8_t i, const int8_t *in, error_t *error) {
     if (layer_is_trained(&model->network.layer[i])) {
         propagate_trained(model, i, error);
@@ -95,14 +114,22 @@ static void propagate(model_t *model, uint8_t i, const int8_t *in, error_t *erro
     }
 }
 
-void backward(model_t *model, const int8_t *sample, uint8_t label) {
+static error_t error_of_logits(const model_t *model, const uint8_t *labels, uint16_t count) {
     const uint8_t last = (uint8_t)(model->network.layers - 1);
-    error_t error = {.values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT};
-    softmax_error_s8(model_logits(model), model->network.classes, model_logits_exponent(model), label, error.values);
+    const uint32_t classes = model->network.classes;
+    const error_t error = {.values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT, .count = count};
+    for (uint16_t b = 0; b < count; b++) {
+        softmax_error_s8(model_logits(model, b), classes, model_logits_exponent(model), labels[b], error.values + b * classes);
+    }
+    return error;
+}
+
+void backward(model_t *model, const int8_t *samples, const uint8_t *labels, uint16_t count) {
+    error_t error = error_of_logits(model, labels, count);
     observe(model->observer, error.values, model->network.classes, error.exponent);
-    for (int layer = last; layer >= model->first_bp; layer--) {
+    for (int layer = model->network.layers - 1; layer >= model->first_bp; layer--) {
         const uint8_t i = (uint8_t)layer;
-        const int8_t *in = model_input(model, i, sample);
+        const int8_t *in = model_input(model, i, samples);
         if (layer_is_trained(&model->network.layer[i])) {
             add_weight_gradient(model, i, in, &error);
         }
@@ -110,6 +137,7 @@ void backward(model_t *model, const int8_t *sample, uint8_t label) {
             propagate(model, i, in, &error);
             observe(model->observer, error.values, shape_inputs(&model->network.layer[i].shape), error.exponent);
         }
+        stopwatch_book(&model->watch, &model->watch.account.backward[i]);
     }
     model->gradient_begun = true;
 }

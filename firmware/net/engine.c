@@ -7,23 +7,22 @@
 #include "kernels/argmax_s8.h"
 #include "methods/elasticzo_int8.h"
 #include "net/forward.h"
+#include "net/slots.h"
 #include "net/trace.h"
 
 #define PAINT 0xA5C3965Au
 
-/* No pixel becomes this value: it marks, at the first input of a sample, a slot that is empty. */
-#define EMPTY_SLOT INT8_MIN
+enum { LARGEST_EXACT = 63 }; /* docs/arithmetic.md, section 8: largest r_max of the exact form */
 
 void engine_init(engine_t *engine, uint8_t *arena, uint32_t arena_size, uint32_t (*cycles)(void)) {
     *engine = (engine_t){
-        .cycles = cycles,
         .arena_size = arena_size,
-        .model = {.arena = arena},
+        .model = {.arena = arena, .watch = {.cycles = cycles}},
     };
 }
 
 void engine_reset(engine_t *engine) {
-    engine_init(engine, engine->model.arena, engine->arena_size, engine->cycles);
+    engine_init(engine, engine->model.arena, engine->arena_size, engine->model.watch.cycles);
 }
 
 failure_t engine_load_begin(engine_t *engine, uint32_t total) {
@@ -62,8 +61,10 @@ failure_t engine_load_end(engine_t *engine) {
     return failure;
 }
 
-/* Index of the first field of the request `configure` that is out of range, and its value. */
+/* Index of the first field of the request `configure` that is out of range, and its value. Where two fields do not go together, the
+   later one is to blame. */
 static bool find_bad_setting(const settings_t *settings, const network_t *network, failure_t *failure) {
+    const uint32_t fewest_slots = settings->scope == SCOPE_BATCH ? settings->batch : 1;
     const struct {
         uint32_t value, least, most;
     } fields[] = {
@@ -72,10 +73,12 @@ static bool find_bad_setting(const settings_t *settings, const network_t *networ
         {settings->b_bp, 1, 7},
         {settings->p_zero, 0, 255},
         {settings->r_max, 1, 127},
-        {settings->loss, 0, 0},    /* float */
-        {settings->scope, 0, 0},   /* sample */
-        {settings->perturb, 0, 0}, /* clamped */
+        {settings->loss, LOSS_FLOAT, LOSS_INTEGER},
+        {settings->scope, SCOPE_SAMPLE, SCOPE_BATCH},
+        {settings->perturb, PERTURB_CLAMPED, settings->r_max <= LARGEST_EXACT ? PERTURB_EXACT : PERTURB_CLAMPED},
         {settings->batch, 1, UINT16_MAX},
+        {settings->seed, 0, UINT32_MAX},
+        {settings->slots, fewest_slots, settings->batch},
     };
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
@@ -84,16 +87,6 @@ static bool find_bad_setting(const settings_t *settings, const network_t *networ
         }
     }
     return false;
-}
-
-static int8_t *slot_mark(const engine_t *engine, uint16_t slot) {
-    return (int8_t *)model_sample(&engine->model, slot);
-}
-
-static void empty_slots(engine_t *engine) {
-    for (uint16_t slot = 0; slot < engine->settings.batch; slot++) {
-        *slot_mark(engine, slot) = EMPTY_SLOT;
-    }
 }
 
 /* Paint whole words behind the blob, for engine_arena_peak(). */
@@ -116,94 +109,47 @@ failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_
     }
     engine->configured = false; /* until there is a plan that fits */
     model->first_bp = network_first_bp(&model->network, settings->partition);
-    *planned = plan_make(&model->plan, &model->network, model->first_bp, settings->batch);
+    *planned = plan_make(&model->plan, &model->network, settings);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
     }
     engine->settings = *settings;
-    engine->next_step = 0;
+    engine->under_way = (elasticzo_step_t){.step = settings->first_step};
     engine->configured = true;
     paint_arena(engine);
-    empty_slots(engine);
+    slots_empty(engine);
     return no_failure();
 }
 
-static failure_t check_configured(const engine_t *engine) {
+failure_t engine_check_configured(const engine_t *engine) {
     if (!engine->loaded) {
         return refusal(FAILURE_NO_NETWORK, 0, 0);
     }
     return engine->configured ? no_failure() : refusal(FAILURE_NOT_CONFIGURED, 0, 0);
 }
 
-failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
-    const failure_t failure = check_configured(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
-    const uint32_t expected = shape_inputs(&engine->model.network.layer[0].shape);
-    if (n != expected) {
-        return refusal(FAILURE_BAD_LENGTH, n, expected);
-    }
-    if (slot >= engine->settings.batch || label >= engine->model.network.classes) {
-        return refusal(FAILURE_BAD_SLOT, slot, engine->settings.batch);
-    }
-    int8_t *sample = slot_mark(engine, slot);
-    for (uint32_t i = 0; i < n; i++) {
-        sample[i] = (int8_t)(pixels[i] >> 1);
-    }
-    model_labels(&engine->model)[slot] = label;
-    return no_failure();
+bool engine_has_begun(const engine_t *engine) {
+    return engine->under_way.through > 0;
 }
 
-/* Whether slots 0..count-1 hold samples. */
-static failure_t check_slots(const engine_t *engine, uint16_t count) {
-    uint32_t filled = 0;
-    if (count == 0 || count > engine->settings.batch) {
-        return refusal(FAILURE_BAD_SLOT, count, engine->settings.batch);
+failure_t engine_check_at_rest(const engine_t *engine, uint16_t count) {
+    failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0 && engine_has_begun(engine)) {
+        failure = refusal(FAILURE_PARTS_MISSING, engine->under_way.through, engine->settings.batch);
     }
-    for (uint16_t slot = 0; slot < count; slot++) {
-        filled += *slot_mark(engine, slot) != EMPTY_SLOT;
-    }
-    return filled == count ? no_failure() : refusal(FAILURE_SLOTS_EMPTY, filled, count);
-}
-
-failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result) {
-    failure_t failure = check_configured(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
-    if (step != engine->next_step) {
-        return refusal(FAILURE_OUT_OF_ORDER, step, engine->next_step);
-    }
-    failure = check_slots(engine, count);
-    if (failure.code != 0) {
-        return failure;
-    }
-    const uint32_t start = engine->cycles();
-    elasticzo_int8_step(&engine->model, &engine->settings, step, count, engine->cycles, result);
-    const uint32_t trained = engine->cycles();
-    failure = engine_digests(engine, result->digests);
-    const uint32_t end = engine->cycles();
-    result->cycles_digest = end - trained;
-    result->cycles_total = end - start;
-    engine->next_step = step + 1;
-    empty_slots(engine);
-    return failure;
+    return failure.code == 0 ? slots_check(engine, count) : failure;
 }
 
 /* Section 10 of docs/arithmetic.md: the logits, then their exponent as int16. */
 static void digest_logits(const model_t *model, xxh32_t *digest) {
     const int16_t exponent = (int16_t)model_logits_exponent(model);
-    xxh32_update(digest, model_logits(model), model->network.classes);
+    xxh32_update(digest, model_logits(model, 0), model->network.classes);
     xxh32_update(digest, &exponent, sizeof exponent);
 }
 
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
     model_t *model = &engine->model;
-    failure_t failure = check_configured(engine);
-    if (failure.code == 0) {
-        failure = check_slots(engine, count);
-    }
+    const failure_t failure = engine_check_at_rest(engine, count);
     if (failure.code != 0) {
         return failure;
     }
@@ -211,27 +157,32 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
     xxh32_begin(&digest, 0);
     result->correct = 0;
     for (uint16_t slot = 0; slot < count; slot++) {
-        forward(model, model_sample(model, slot));
+        forward(model, model_sample(model, slot), 1);
         digest_logits(model, &digest);
-        const uint32_t predicted = argmax_s8(model_logits(model), model->network.classes);
+        const uint32_t predicted = argmax_s8(model_logits(model, 0), model->network.classes);
         result->predictions[slot] = (uint8_t)predicted;
         result->correct = (uint16_t)(result->correct + (predicted == model_labels(model)[slot]));
     }
     result->logits_digest = xxh32_end(&digest);
-    empty_slots(engine);
+    slots_empty(engine);
     return no_failure();
 }
 
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length) {
-    failure_t failure = check_configured(engine);
-    if (failure.code == 0 && slot >= engine->settings.batch) {
-        failure = refusal(FAILURE_BAD_SLOT, slot, engine->settings.batch);
+    failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0 && engine_has_begun(engine)) {
+        failure = refusal(FAILURE_PARTS_MISSING, engine->under_way.through, engine->settings.batch);
     }
-    if (failure.code == 0 && *slot_mark(engine, slot) == EMPTY_SLOT) {
-        failure = refusal(FAILURE_SLOTS_EMPTY, 0, slot);
+    if (failure.code == 0 && slot >= engine->settings.slots) {
+        failure = refusal(FAILURE_BAD_SLOT, slot, engine->settings.slots);
+    }
+    const uint16_t filled = failure.code == 0 ? slots_filled(engine) : 0;
+    if (failure.code == 0 && slot >= filled) {
+        failure = refusal(FAILURE_SLOTS_EMPTY, filled, slot);
     }
     if (failure.code == 0) {
-        *length = trace(&engine->model, slot, stage, offset, out, *length);
+        const uint16_t group = engine->settings.scope == SCOPE_BATCH ? filled : 1;
+        *length = trace(&engine->model, slot, group, stage, offset, out, *length);
     }
     return failure;
 }

@@ -6,18 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "methods/elasticzo_int8.h"
 #include "net/failure.h"
 #include "net/model.h"
 #include "net/training.h"
 
+enum { ENGINE_MAX_LAPS = 128, CYCLES_UNIT = 1024 }; /* cycles of laps and profile are told in units */
+
 typedef struct {
-    uint32_t (*cycles)(void);
     uint32_t arena_size; /* bytes */
     uint32_t total, received; /* bytes of the network file; total is 0 when none was begun */
     bool loaded, configured;
     model_t model;
     settings_t settings;
-    uint32_t next_step;
+    elasticzo_step_t under_way; /* the next step, or as much of it as has been trained */
+    uint32_t laps[ENGINE_MAX_LAPS];
+    uint16_t lap_count;
 } engine_t;
 
 /* `arena` is aligned to 8 bytes; `cycles` returns a free-running counter. */
@@ -31,11 +35,28 @@ failure_t engine_load_begin(engine_t *engine, uint32_t total);
 failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *data, uint32_t n);
 failure_t engine_load_end(engine_t *engine);
 
-/* Place the buffers and begin at step 0; the weights stay as they are. `planned`: bytes of the memory plan (docs/memory.md). */
+/* Place the buffers and go on at step `first_step`; the weights stay as they are. `planned`: bytes of the memory plan (docs/memory.md). */
 failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_t *planned);
+
+/* What other requests ask first: is there a network with settings; is a step half done, which leaves its weights perturbed; or is none,
+   and do slots 0..count-1 hold samples. */
+failure_t engine_check_configured(const engine_t *engine);
+bool engine_has_begun(const engine_t *engine);
+failure_t engine_check_at_rest(const engine_t *engine, uint16_t count);
 
 /* Fill a slot of the batch with a label and `n` pixels, 0..255 in the order height, width, channel. */
 failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n);
+
+/* Take the samples in slots 0..count-1 through a pass of a step, as samples first..first+count-1 of its batch. engine_step then ends
+   the step; `count` is that of all its samples. */
+failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count);
+
+/* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the units of cycles of each. */
+failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count);
+void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
+
+/* Units of cycles of the last step or run by layer: forward of every layer, then backward. */
+void engine_profile(const engine_t *engine, uint32_t *cycles);
 
 /* Train with, or evaluate, the samples in slots 0..count-1; afterwards all slots count as empty. */
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result);

@@ -25,6 +25,7 @@ enum failure_code {
     FAILURE_BAD_SLOT = 14,
     FAILURE_BAD_TENSOR = 15,
     FAILURE_SLOTS_EMPTY = 16,
+    FAILURE_PARTS_MISSING = 17,
 };
 
 static inline failure_t refusal(enum failure_code code, uint32_t a, uint32_t b) {

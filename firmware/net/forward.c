@@ -6,40 +6,53 @@
 #include "kernels/relu_s8.h"
 #include "kernels/requantize_s8.h"
 
-/* conv2d and fully_connected: the sums, then the activation and its exponent. */
-static void forward_trained(model_t *model, uint8_t i, const int8_t *in, int8_t *out) {
+/* The sums of conv2d and fully_connected, one sample. */
+static void sum_products(const model_t *model, uint8_t i, const int8_t *in, int32_t *acc) {
     const layer_t *layer = &model->network.layer[i];
     const layer_shape_t *shape = &layer->shape;
     const int8_t *weights = model_weights(model, layer);
-    int32_t *acc = model_s32(model, model->plan.layer[i].acc);
     if (layer->op == OP_CONV2D) {
         conv2d_s8(in, weights, shape, model_s8(model, model->plan.layer[i].scratch), acc);
     } else {
         fully_connected_s8(in, weights, shape_inputs(shape), shape_outputs(shape), acc);
     }
-    const int32_t growth = requantize_s8(acc, shape_outputs(shape), out);
+}
+
+/* The sums of the whole group, then its activations and their exponent. */
+static void forward_trained(model_t *model, uint8_t i, const int8_t *in, uint16_t count) {
+    const layer_t *layer = &model->network.layer[i];
+    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    int32_t *acc = model_s32(model, model->plan.layer[i].acc);
+    for (uint16_t b = 0; b < count; b++) {
+        sum_products(model, i, in + b * inputs, acc + b * outputs);
+    }
+    const int32_t growth = requantize_s8(acc, count * outputs, model_s8(model, model->plan.layer[i].act));
     model->act_exponent[i] = model_input_exponent(model, i) + layer->weight_exponent + growth;
 }
 
-static void forward_layer(model_t *model, uint8_t i, const int8_t *sample) {
+static void forward_layer(model_t *model, uint8_t i, const int8_t *samples, uint16_t count) {
     const layer_t *layer = &model->network.layer[i];
-    const int8_t *in = model_input(model, i, sample);
+    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    const int8_t *in = model_input(model, i, samples);
     int8_t *out = model_s8(model, model->plan.layer[i].act);
     if (layer_is_trained(layer)) {
-        forward_trained(model, i, in, out);
+        forward_trained(model, i, in, count);
         return;
     }
     model->act_exponent[i] = model_input_exponent(model, i);
     if (layer->op == OP_RELU) {
-        relu_s8(out, shape_outputs(&layer->shape)); /* `out` is `in` */
-    } else {
-        max_pool_s8(in, &layer->shape, out);
+        relu_s8(out, count * outputs); /* `out` is `in` */
+        return;
+    }
+    for (uint16_t b = 0; b < count; b++) {
+        max_pool_s8(in + b * inputs, &layer->shape, out + b * outputs);
     }
 }
 
-void forward(model_t *model, const int8_t *sample) {
+void forward(model_t *model, const int8_t *samples, uint16_t count) {
     for (uint8_t i = 0; i < model->network.layers; i++) {
-        forward_layer(model, i, sample);
+        forward_layer(model, i, samples, count);
+        stopwatch_book(&model->watch, &model->watch.account.forward[i]);
         observe(model->observer, model_s8(model, model->plan.layer[i].act), shape_outputs(&model->network.layer[i].shape),
                 model->act_exponent[i]);
     }

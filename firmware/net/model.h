@@ -8,16 +8,18 @@
 #include "net/network.h"
 #include "net/observe.h"
 #include "net/plan.h"
+#include "net/stopwatch.h"
 
 typedef struct {
     uint8_t *arena;
     network_t network;
     plan_t plan;
     uint8_t first_bp;                             /* first layer trained by back-propagation */
-    int32_t act_exponent[ENGINE_MAX_LAYERS];      /* of each layer's output, for the last sample */
+    int32_t act_exponent[ENGINE_MAX_LAYERS];      /* of each layer's output, for the last group */
     int32_t gradient_exponent[ENGINE_MAX_LAYERS]; /* E of docs/arithmetic.md, section 7 */
     const observer_t *observer;                   /* of every activation and error; NULL in training */
     bool gradient_begun;                          /* a sample has been summed into the gradients of this step */
+    stopwatch_t watch;
 } model_t;
 
 static inline int8_t *model_s8(const model_t *model, uint32_t offset) {
@@ -41,17 +43,18 @@ static inline uint8_t *model_labels(const model_t *model) {
     return model->arena + model->plan.labels;
 }
 
-/* What a layer reads in the forward pass: the output of the layer before, or the sample. */
-static inline const int8_t *model_input(const model_t *model, uint8_t layer, const int8_t *sample) {
-    return layer == 0 ? sample : model_s8(model, model->plan.layer[layer - 1].act);
+/* What a layer reads in the forward pass: the outputs of the layer before for a whole group, or its samples. */
+static inline const int8_t *model_input(const model_t *model, uint8_t layer, const int8_t *samples) {
+    return layer == 0 ? samples : model_s8(model, model->plan.layer[layer - 1].act);
 }
 
 static inline int32_t model_input_exponent(const model_t *model, uint8_t layer) {
     return layer == 0 ? model->network.input_exponent : model->act_exponent[layer - 1];
 }
 
-static inline const int8_t *model_logits(const model_t *model) {
-    return model_s8(model, model->plan.layer[model->network.layers - 1].act);
+/* The logits of a member of the group that went through last. */
+static inline const int8_t *model_logits(const model_t *model, uint16_t member) {
+    return model_s8(model, model->plan.layer[model->network.layers - 1].act) + member * model->network.classes;
 }
 
 static inline int32_t model_logits_exponent(const model_t *model) {

@@ -9,6 +9,7 @@
 typedef struct {
     const network_t *network;
     uint8_t n, first_bp;
+    uint16_t group; /* samples whose activations live together */
 } schedule_t;
 
 static uint8_t backward_slot(const schedule_t *schedule, uint8_t layer) {
@@ -67,12 +68,12 @@ static void add(plan_t *plan, uint32_t *to, uint64_t size, uint8_t first, uint8_
 static void add_forward(plan_t *plan, const schedule_t *schedule) {
     for (uint8_t i = 0; i < schedule->n; i++) {
         if (!is_relu(schedule, i)) {
-            add(plan, &plan->layer[i].act, outputs(schedule, i), i, last_use_of_act(schedule, i));
+            add(plan, &plan->layer[i].act, schedule->group * outputs(schedule, i), i, last_use_of_act(schedule, i));
         }
     }
     for (uint8_t i = 0; i < schedule->n; i++) {
         if (is_trained(schedule, i)) {
-            add(plan, &plan->layer[i].acc, 4 * outputs(schedule, i), i, i);
+            add(plan, &plan->layer[i].acc, 4ull * schedule->group * outputs(schedule, i), i, i);
         }
     }
     for (uint8_t i = 0; i < schedule->n; i++) {
@@ -86,14 +87,14 @@ static void add_backward(plan_t *plan, const schedule_t *schedule) {
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
         const uint8_t layer = (uint8_t)i;
         if (!is_relu(schedule, layer)) {
-            add(plan, &plan->layer[i].err, outputs(schedule, layer), slot_that_makes_err(schedule, layer),
+            add(plan, &plan->layer[i].err, schedule->group * outputs(schedule, layer), slot_that_makes_err(schedule, layer),
                 backward_slot(schedule, layer));
         }
     }
     for (int i = schedule->n - 1; i > schedule->first_bp; i--) {
         const uint8_t layer = (uint8_t)i, slot = backward_slot(schedule, layer);
         if (is_trained(schedule, layer)) {
-            add(plan, &plan->layer[i].eacc, 4 * inputs(schedule, layer), slot, slot);
+            add(plan, &plan->layer[i].eacc, 4ull * schedule->group * inputs(schedule, layer), slot, slot);
         }
     }
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
@@ -168,13 +169,20 @@ static void share_with_relus(plan_t *plan, const schedule_t *schedule) {
     }
 }
 
-uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch) {
-    const schedule_t schedule = {.network = network, .n = network->layers, .first_bp = first_bp};
+uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *settings) {
+    const schedule_t schedule = {.network = network,
+                                 .n = network->layers,
+                                 .first_bp = network_first_bp(network, settings->partition),
+                                 .group = settings_group(settings)};
     const uint8_t end = (uint8_t)(2 * schedule.n);
     *plan = (plan_t){.size = 0};
     add(plan, NULL, network->size, 0, end); /* the blob */
-    add(plan, &plan->labels, batch, 0, end);
-    add(plan, &plan->samples, batch * inputs(&schedule, 0), 0, end);
+    add(plan, &plan->labels, settings->slots, 0, end);
+    add(plan, &plan->samples, settings->slots * inputs(&schedule, 0), 0, end);
+    if (settings_keep_logits(settings)) {
+        add(plan, &plan->plus_logits, (uint64_t)settings->batch * network->classes, 0, end);
+        add(plan, &plan->plus_exponents, 2ull * settings->batch, 0, end);
+    }
     add_forward(plan, &schedule);
     add_backward(plan, &schedule);
     if (plan->sum == UINT32_MAX) {

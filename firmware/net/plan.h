@@ -7,8 +7,8 @@
 
 #include "net/network.h"
 
-/* blob, labels, samples, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
-#define PLAN_MAX_BUFFERS (3 + 7 * ENGINE_MAX_LAYERS)
+/* blob, labels, samples, plus_logits, plus_exponents, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
+#define PLAN_MAX_BUFFERS (5 + 7 * ENGINE_MAX_LAYERS)
 
 typedef struct {
     uint32_t size, offset; /* bytes, multiples of 8 */
@@ -19,7 +19,7 @@ typedef struct {
 
 /* Offsets in the arena. A buffer that the plan does not have is at offset 0, where the blob is. */
 typedef struct {
-    uint32_t labels, samples;
+    uint32_t labels, samples, plus_logits, plus_exponents;
     struct {
         uint32_t act, acc, scratch, err, eacc, bscratch, grad;
     } layer[ENGINE_MAX_LAYERS];
@@ -29,8 +29,8 @@ typedef struct {
     buffer_t buffer[PLAN_MAX_BUFFERS]; /* in the order of docs/memory.md */
 } plan_t;
 
-/* Place all buffers for a batch of `batch` samples. `first_bp` is the first layer that back-propagation trains. Returns the bytes
-   that are needed, also in plan->size; UINT32_MAX, with no buffer placed, if sizes are beyond 32 bits. */
-uint32_t plan_make(plan_t *plan, const network_t *network, uint8_t first_bp, uint16_t batch);
+/* Place all buffers of a step with these settings. Returns the bytes that are needed, also in plan->size; UINT32_MAX, with no
+   buffer placed, if sizes are beyond 32 bits. */
+uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *settings);
 
 #endif

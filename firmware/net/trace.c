@@ -44,15 +44,16 @@ static void see(void *context, const int8_t *values, uint32_t count, int32_t exp
     trace->stage++;
 }
 
-uint32_t trace(model_t *model, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t room) {
+uint32_t trace(model_t *model, uint16_t slot, uint16_t group, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t room) {
     trace_t trace = {.wanted = stage, .offset = offset, .out = out, .room = room};
-    const observer_t observer = {.see = see, .context = &trace};
-    const int8_t *sample = model_sample(model, slot);
+    const uint16_t first = group > 1 ? 0 : slot;
+    const observer_t observer = {.see = see, .context = &trace, .member = (uint16_t)(slot - first)};
+    const int8_t *samples = model_sample(model, first);
     model->observer = &observer;
-    forward(model, sample);
+    forward(model, samples, group);
     if (model->first_bp < model->network.layers) {
         backward_begin(model);
-        backward(model, sample, model_labels(model)[slot]);
+        backward(model, samples, model_labels(model) + first, group);
     }
     model->observer = NULL;
     return trace.length;

@@ -2,6 +2,7 @@
 #ifndef TRAINING_H
 #define TRAINING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define ENGINE_MAX_LAYERS 32
@@ -16,14 +17,30 @@ typedef struct {
     uint8_t loss, scope, perturb;
     uint16_t batch;
     uint32_t seed;
+    uint16_t slots;      /* samples held at a time */
+    uint32_t first_step; /* index of the next step */
 } settings_t;
 
-/* One step. A cycle count is a difference of the caller's counter, modulo 2^32. */
+enum loss { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
+enum scope { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
+enum perturb { PERTURB_CLAMPED = 0, PERTURB_EXACT = 1 };
+
+/* The samples that share the exponents of their activations. */
+static inline uint16_t settings_group(const settings_t *settings) {
+    return settings->scope == SCOPE_BATCH ? settings->batch : 1;
+}
+
+/* Whether the logits of the plus pass are kept until those of the minus pass are there. */
+static inline bool settings_keep_logits(const settings_t *settings) {
+    return settings->loss == LOSS_INTEGER && settings->partition > 0;
+}
+
+/* One step, or several in a row: the losses of the last, the cycles of all. */
 typedef struct {
     uint32_t step;
     float loss_plus, loss_minus;
     int8_t sign;
-    uint32_t cycles_perturb, cycles_forward, cycles_backward, cycles_update, cycles_digest, cycles_total;
+    uint64_t cycles_perturb, cycles_forward, cycles_backward, cycles_update, cycles_digest, cycles_total;
     uint32_t digests[ENGINE_MAX_TENSORS]; /* XXH32 of each trained tensor after the step */
 } step_result_t;
 

@@ -18,7 +18,7 @@ from hil.rig import Bench, take
 from hil.targets import open_target
 from hil.trial import TrialSpec
 from hil.trial.device import Device, fresh_nonce
-from hil.trial.run import Prepared, prepare
+from hil.trial.prepare import Prepared, prepare
 
 STEPS = 20
 ECHO_BYTES, ECHOES = 1024, 100

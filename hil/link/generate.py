@@ -12,6 +12,7 @@ C_TYPES = {
     "u8": "uint8_t",
     "u16": "uint16_t",
     "u32": "uint32_t",
+    "u64": "uint64_t",
     "i8": "int8_t",
     "i16": "int16_t",
     "i32": "int32_t",

@@ -102,8 +102,10 @@ class Session:
         self._window = reply["rx_window"]
         return reply
 
-    def request(self, name: str, deadline_s: float = 60.0, **values: Any) -> dict[str, Any]:
+    def request(self, name: str, deadline_s: float = 60.0, poll_after_s: float = POLL_AFTER_S, **values: Any) -> dict[str, Any]:
         """Send one request and return the fields of its reply.
+
+        Once the agent has taken the request nothing more is sent for `poll_after_s`, then it is asked again: for an energy window longer than the window.
 
         Raises:
             Refused: the agent answered with an error.
@@ -121,7 +123,7 @@ class Session:
                 if self._is_reply(frame, sent):
                     return self._reply(described.name, frame)
                 if frame.type == self._controls_id("ack") and self._expects_after(frame, sent):
-                    repeat_at, taken = time.monotonic() + POLL_AFTER_S, True
+                    repeat_at, taken = time.monotonic() + poll_after_s, True
                 elif frame.type == self._controls_id("nak") and not self._expects_after(frame, sent):
                     self.counters.naks += 1
                     repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
@@ -133,7 +135,7 @@ class Session:
                 )
             if now >= repeat_at:
                 self._transmit(sent, again=True)
-                repeat_at = now + (POLL_AFTER_S if taken else REPEAT_AFTER_S)
+                repeat_at = now + (poll_after_s if taken else REPEAT_AFTER_S)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
         """Send many windowed requests, several on their way at a time; return when all are acknowledged.

@@ -32,3 +32,14 @@ def training_bytes(network: Network, partition: int, batch: int) -> int:
             if weights and index > first_bp:
                 total += 4 * batch * layer.in_size  # e int32 of the layer before
     return total
+
+
+def forward_macs(network: Network) -> int:
+    """Return the multiply-accumulates of one sample's forward pass; products with padding count, as the papers count them."""
+    macs = 0
+    for layer in network.layers:
+        if layer.op is Op.CONV2D:
+            macs += layer.out_shape[0] * layer.out_shape[1] * weight_count(layer)
+        elif layer.op is Op.FULLY_CONNECTED:
+            macs += weight_count(layer)
+    return macs

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hil.network.blob import blob_size
 from hil.network.graph import Layer, Network, Op
+from hil.network.settings import Settings
 
 HAS_WEIGHTS = (Op.CONV2D, Op.FULLY_CONNECTED)
 
@@ -33,15 +34,15 @@ class Plan:
     total: int
 
 
-def plan(network: Network, batch: int, partition: int) -> Plan:
+def plan(network: Network, settings: Settings, slots: int) -> Plan:
     """Place the buffers of a training step.
 
     Args:
         network: the graph.
-        batch: samples a step.
-        partition: trained tensors by zeroth order (C).
+        settings: batch, partition, scope and loss decide what is needed.
+        slots: samples that the board holds at a time, 1..batch.
     """
-    wanted = _buffers(network, batch, network.first_bp(partition))
+    wanted = _buffers(network, settings, slots)
     placed = [wanted[0]]  # the network file is written before there is a plan, so it lies at offset 0
     for buffer in sorted(wanted[1:], key=lambda buffer: -buffer.size):
         placed.append(Buffer(buffer.name, buffer.size, buffer.first, buffer.last, _lowest(buffer, placed)))
@@ -57,22 +58,26 @@ def _lowest(buffer: Buffer, placed: list[Buffer]) -> int:
     return offset
 
 
-def _buffers(network: Network, batch: int, first_bp: int) -> list[Buffer]:
+def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
     layers, n = network.layers, len(network.layers)
+    first_bp, batch = network.first_bp(settings.partition), settings.batch
+    group = batch if settings.scope == "batch" else 1  # samples whose activations live together
     always = (0, 2 * n)
     wanted: list[tuple[str, int, tuple[int, int]]] = [
         ("blob", blob_size(network), always),
-        ("labels", batch, always),
-        ("samples", batch * layers[0].in_size, always),
+        ("labels", slots, always),
+        ("samples", slots * layers[0].in_size, always),
     ]
+    if settings.loss == "integer" and settings.partition:
+        wanted += [("plus_logits", batch * network.classes, always), ("plus_exponents", 2 * batch, always)]
     kept = [index for index, layer in enumerate(layers) if layer.op is not Op.RELU]
     backward = range(n - 1, first_bp - 1, -1)
-    wanted += [(f"act[{i}]", layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
-    wanted += [(f"acc[{i}]", 4 * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
+    wanted += [(f"act[{i}]", group * layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
+    wanted += [(f"acc[{i}]", 4 * group * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
     wanted += [(f"scratch[{i}]", padded_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
-    wanted += [(f"err[{i}]", layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
+    wanted += [(f"err[{i}]", group * layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
     wanted += [
-        (f"eacc[{i}]", 4 * layers[i].in_size, (2 * n - i,) * 2)
+        (f"eacc[{i}]", 4 * group * layers[i].in_size, (2 * n - i,) * 2)
         for i in backward
         if i > first_bp and layers[i].op in HAS_WEIGHTS
     ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hil.errors import RigError, close_matches
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
+WORDS = {"loss": ("float", "integer"), "scope": ("sample", "batch"), "perturb": ("clamped", "exact")}
+SCHEDULED = ("b_zo", "b_bp", "p_zero", "r_max")  # may change between two steps (docs/arithmetic.md, section 9)
+LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 
 @dataclass(frozen=True)
@@ -19,9 +23,9 @@ class Settings:
         b_zo, b_bp: bits of the zeroth-order and the back-propagated update, 1..7.
         p_zero: threshold of the mask in 0..255: round(256 * probability of a zero).
         r_max: largest perturbation, 1..127.
-        loss: `float`.
-        scope: scope of the activation exponent: `sample`.
-        perturb: `clamped`, the paper's form.
+        loss: `float`, or `integer` for INT8*.
+        scope: scope of the activation exponent: `sample` or `batch`.
+        perturb: `clamped`, the paper's form, or `exact`.
         batch: samples a step.
         seed: 32 bits.
     """
@@ -51,12 +55,34 @@ class Settings:
             value = getattr(self, name)
             if not isinstance(value, int) or not low <= value <= high:
                 raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
-        for name, only in (("loss", "float"), ("scope", "sample"), ("perturb", "clamped")):
-            if getattr(self, name) != only:
-                raise RigError(f"setting {name} is {getattr(self, name)!r}: this version has {only!r} only.")
+        for name, words in WORDS.items():
+            if getattr(self, name) not in words:
+                raise RigError(
+                    f"setting {name} is {getattr(self, name)!r}: {close_matches(str(getattr(self, name)), words)}"
+                )
+        if self.perturb == "exact" and self.r_max > LARGEST_EXACT:
+            raise RigError(
+                f"setting r_max is {self.r_max} with perturb = 'exact': choose at most {LARGEST_EXACT}, or the clamped form."
+            )
+
+    @property
+    def limit(self) -> int:
+        """W, the largest magnitude of a weight at rest that zeroth order trains (docs/arithmetic.md, section 8)."""
+        return 127 - self.r_max if self.perturb == "exact" else 127
+
+    def changed(self, **changes: int) -> Settings:
+        """Return the settings after a change of the schedule.
+
+        Raises:
+            RigError: a setting that holds for a whole trial, or a value out of range.
+        """
+        for name in changes:
+            if name not in SCHEDULED:
+                raise RigError(f"the schedule cannot change {name!r}: {close_matches(name, SCHEDULED)}")
+        return replace(self, **changes)
 
     @classmethod
-    def of_variant(cls, variant: str, tensors: int, **others: int) -> Settings:
+    def of_variant(cls, variant: str, tensors: int, **others: Any) -> Settings:
         """Return the settings of a variant for a network of `tensors` trained tensors.
 
         Raises:

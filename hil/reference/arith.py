@@ -12,9 +12,14 @@ def bits(magnitude: int) -> int:
     return int(magnitude).bit_length()
 
 
+def clip(x: np.ndarray, limit: int) -> np.ndarray:
+    """Clip to -limit..limit."""
+    return np.clip(x, -limit, limit)
+
+
 def clip127(x: np.ndarray) -> np.ndarray:
     """Clip to -127..127."""
-    return np.clip(x, -127, 127)
+    return clip(x, 127)
 
 
 def trunc_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Forward and backward passes of the layers, a whole batch at a time, one exponent a sample (docs/arithmetic.md, sections 4 and 7).
+"""Forward and backward passes of the layers, a whole batch at a time (docs/arithmetic.md, sections 4 and 7).
+
+Every sample has an exponent of its own; where a group is the whole batch (`together`), they are all the same.
 
 Sums of products run through float BLAS where every partial sum fits the mantissa, so they are exact integers; the type is chosen by the number of products.
 """
@@ -19,9 +21,11 @@ def exact_float(products: int) -> type:
     return np.float32 if products * LARGEST_PRODUCT < 2**24 else np.float64
 
 
-def requantize(acc: np.ndarray, exponents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bring int64 accumulators [B, ...] to int8, every sample by its own largest magnitude; return values and exponents."""
+def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Bring int64 accumulators [B, ...] to int8 by the largest magnitude of each sample, or of all `together`; return values and exponents."""
     largest = np.abs(acc).reshape(len(acc), -1).max(axis=1)
+    if together:
+        largest[:] = largest.max()
     shift = np.array([int(m).bit_length() - 7 for m in largest])
     wide = shift.reshape((-1,) + (1,) * (acc.ndim - 1))
     rounded = np.where(wide > 0, round_shift(acc, np.maximum(wide, 1)), acc)
@@ -41,7 +45,7 @@ def _flat_weights(layer: Layer, weights: np.ndarray) -> np.ndarray:
 
 
 def forward(
-    layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray
+    layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run one layer.
 
@@ -50,6 +54,7 @@ def forward(
         weights: int8 weights to use in the place of the layer's own; None where it has none.
         x: int8 [B, H, W, C].
         exponents: int [B].
+        together: whether the batch is one group (section 4).
 
     Returns:
         int8 [B, H, W, C] and int [B].
@@ -66,7 +71,7 @@ def forward(
         _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
     )
     acc = (columns @ flat.T.astype(dtype)).astype(np.int64)
-    return requantize(acc.reshape(batch, *layer.out_shape), exponents + layer.weight_exp)
+    return requantize(acc.reshape(batch, *layer.out_shape), exponents + layer.weight_exp, together)
 
 
 def _windows(layer: Layer, x: np.ndarray) -> np.ndarray:
@@ -88,7 +93,13 @@ def weight_gradients(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarr
 
 
 def input_error(
-    layer: Layer, weights: np.ndarray | None, error: np.ndarray, exponents: np.ndarray, x: np.ndarray, out: np.ndarray
+    layer: Layer,
+    weights: np.ndarray | None,
+    error: np.ndarray,
+    exponents: np.ndarray,
+    x: np.ndarray,
+    out: np.ndarray,
+    together: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the error of the layer's input, int8 [B, H, W, C], and its exponents.
 
@@ -98,6 +109,7 @@ def input_error(
         error: int8 error of the output, [B, oh, ow, O].
         exponents: int [B], of the error.
         x, out: the layer's input and output in the forward pass.
+        together: whether the batch is one group.
     """
     batch = len(error)
     if layer.op is Op.RELU:
@@ -115,7 +127,7 @@ def input_error(
         dtype = exact_float(turned.shape[1])
         wide = np.pad(error.astype(dtype), ((0, 0), (kh - 1 - layer.pad,) * 2, (kw - 1 - layer.pad,) * 2, (0, 0)))
         acc = _columns(wide, layer.kernel, 0, dtype) @ turned.T.astype(dtype)
-    return requantize(acc.astype(np.int64).reshape(batch, *layer.in_shape), exponents + layer.weight_exp)
+    return requantize(acc.astype(np.int64).reshape(batch, *layer.in_shape), exponents + layer.weight_exp, together)
 
 
 def _unpool(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:

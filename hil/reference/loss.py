@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.reference.arith import psto_shift, trunc_shift
+from hil.reference.arith import bits, psto_shift, trunc_shift
 from hil.reference.floats import F, exp32, log32
 
 LOG2_E_Q15 = 47274
@@ -31,6 +31,30 @@ def cross_entropy(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray)
     for sample in log32(total) + margin * scale:
         loss = F(loss + sample)
     return loss
+
+
+def integer_losses(
+    plus: tuple[np.ndarray, np.ndarray], minus: tuple[np.ndarray, np.ndarray], labels: np.ndarray
+) -> tuple[int, int]:
+    """Return L_plus and L_minus of INT8*: ElasticZO, equations (9) to (12); the sums themselves for one sample.
+
+    Args:
+        plus, minus: logits int8 [B, classes] and exponents int [B] of the two passes.
+        labels: [B].
+    """
+    powers = [_log2_powers(logits.astype(np.int64), exponents, labels) for logits, exponents in (plus, minus)]
+    offset = np.concatenate(powers, axis=1).max(axis=1, keepdims=True) - 10
+    sums = [(1 << np.maximum(power - offset, 0)).sum(axis=1) for power in powers]
+    if len(labels) == 1:
+        return int(sums[0][0]), int(sums[1][0])
+    totals = [sum(bits(int(value)) - 1 for value in column) for column in sums]
+    return totals[0], totals[1]
+
+
+def _log2_powers(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the exponents to base two of e^(logit - logit of the label), floored, int64 [B, classes]."""
+    margins = logits - logits[np.arange(len(labels)), labels][:, None]
+    return margins * LOG2_E_Q15 >> (15 - np.clip(exponents, -16, 15))[:, None]
 
 
 def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:

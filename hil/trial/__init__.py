@@ -1,6 +1,7 @@
 """One trial: flash, load, train in lock-step with the reference, measure, judge."""
 
+from hil.trial.prepare import does_not_fit
 from hil.trial.run import run_trial
-from hil.trial.spec import TrialSpec
+from hil.trial.spec import EnergyWindows, TrialSpec
 
-__all__ = ["TrialSpec", "run_trial"]
+__all__ = ["EnergyWindows", "TrialSpec", "does_not_fit", "run_trial"]

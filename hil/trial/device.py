@@ -19,6 +19,7 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 STEP_DEADLINE_S = 120.0
 ALL_STAGES = 0xFFFF
+UNIT_CYCLES = 1024  # of laps and profile
 
 
 class Device:
@@ -59,8 +60,8 @@ class Device:
         )
         return self._session.request("load_end")
 
-    def configure(self, settings: Settings) -> dict[str, Any]:
-        """Send the settings; the next step is step 0. Return the agent's memory plan."""
+    def configure(self, settings: Settings, slots: int, first_step: int) -> dict[str, Any]:
+        """Send the settings, the samples that the board is to hold, and the index of the next step. Return the agent's memory plan."""
         enums = description().enums
         return self._session.request(
             "configure",
@@ -74,6 +75,8 @@ class Device:
             perturb=enums["perturb"][settings.perturb],
             batch=settings.batch,
             seed=settings.seed,
+            slots=slots,
+            first_step=first_step,
         )
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
@@ -88,6 +91,26 @@ class Device:
     def step(self, step: int, count: int) -> dict[str, Any]:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
         return self._session.request("step", deadline_s=STEP_DEADLINE_S, step=step, count=count)
+
+    def part(self, step: int, number: int, first: int, count: int) -> None:
+        """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
+        values = {"step": step, "pass": number, "first": first, "count": count}
+        self._session.request("part", deadline_s=STEP_DEADLINE_S, **values)
+
+    def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> dict[str, Any]:
+        """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""
+        return self._session.request(
+            "run", STEP_DEADLINE_S * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
+        )
+
+    def laps(self) -> list[int]:
+        """Return the cycles of each step of the last run, to 1024 cycles."""
+        return [UNIT_CYCLES * lap for lap in self._session.request("laps")["laps"]]
+
+    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the cycles of every layer in the last step, to 1024 cycles: forward and backward."""
+        cycles = tuple(UNIT_CYCLES * count for count in self._session.request("profile")["cycles"])
+        return cycles[: len(cycles) // 2], cycles[len(cycles) // 2 :]
 
     def infer(self, count: int) -> dict[str, Any]:
         """Classify the samples that were streamed."""

@@ -9,6 +9,7 @@ the tensors that it touches the first one is named.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,13 @@ import xxhash
 
 from hil.errors import Blocked, RigError
 from hil.network.blob import encode
+from hil.network.settings import Settings
 from hil.trial.device import Device
-from hil.trial.lockstep import Difference, StepLike, differing_tensors, differing_terms, first_weight
+from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
 
 if TYPE_CHECKING:
     from hil.reference.methods import Method, Stage
-    from hil.trial.run import Prepared
+    from hil.trial.prepare import Prepared
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class WrongStep:
 
     Attributes:
         step: its index.
+        settings: those that hold for it.
         before: the reference's weights before it.
         images, labels: its batch.
         reply, outcome: what board and reference said.
     """
 
     step: int
+    settings: Settings
     before: list[np.ndarray]
     images: np.ndarray
     labels: np.ndarray
@@ -88,13 +92,26 @@ def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
     for weights in reference.passes(wrong.before, wrong.step):
         device.load(encode(prepared.network.with_weights(weights)))
-        device.configure(prepared.settings)
-        device.samples(wrong.images, wrong.labels)
-        for slot, (image, label) in enumerate(zip(wrong.images, wrong.labels, strict=True)):
-            stages = reference.trace(weights, image, int(label))
-            for index, (stage, digest) in enumerate(zip(stages, device.trace(slot), strict=True)):
-                if xxhash.xxh32_intdigest(stage.data) != digest:
-                    return _element(wrong.step, slot, stage, device.stage(slot, index, len(stage.data)))
+        device.configure(wrong.settings, prepared.slots, wrong.step)
+        for first in range(0, len(wrong.images), prepared.slots):
+            part = slice(first, first + prepared.slots)
+            found = _trace_slots(device, reference, weights, wrong, part)
+            if found is not None:
+                return found
+    return None
+
+
+def _trace_slots(
+    device: Device, reference: Method, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
+) -> Difference | None:
+    """Trace the samples that the board holds at a time."""
+    images, labels = wrong.images[part], wrong.labels[part]
+    device.samples(images, labels)
+    for slot in range(len(images)):
+        stages = reference.trace(weights, images, labels, slot)
+        for index, (stage, digest) in enumerate(zip(stages, device.trace(slot), strict=True)):
+            if xxhash.xxh32_intdigest(stage.data) != digest:
+                return _element(wrong.step, part.start + slot, stage, device.stage(slot, index, len(stage.data)))
     return None
 
 

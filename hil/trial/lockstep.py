@@ -1,85 +1,167 @@
-"""Board and reference, step by step: what differs first, and in which layer.
-
-The reference has seen the settings and the data only. A step is right when the digest of every trained tensor, both
-loss terms and the sign agree to the last bit.
-"""
+"""The body of a trial: the same batches to the board and to the reference, compared after every step."""
 
 from __future__ import annotations
 
-import struct
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
+from hil.data import batches
+from hil.errors import DeviceFault
+from hil.measure.sram import Watermarks, through_probe
+from hil.network.settings import Settings
+from hil.reference.methods import StepOutcome, method
+from hil.trial.device import Device
+from hil.trial.difference import Difference, differing_tensors
+from hil.trial.locate import WrongStep, locate
+from hil.trial.outcome import Outcome, StepRow
+from hil.trial.prepare import Prepared
+from hil.trial.witness import Witness
 
-class StepLike(Protocol):
-    """What the reference says of a step."""
-
-    loss_plus: float
-    loss_minus: float
-    sign: int
-    digests: tuple[int, ...]
+Progress = Callable[[StepRow], None]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The first difference between board and reference.
+class LockStep:
+    """Board and reference on the way through one trial.
 
-    Attributes:
-        step: index of the step (from 0), or -1 before training.
-        layer: name of the layer (or `loss`) that is wrong first.
-        index: flattened index of the first element that differs, or None when only a digest is known.
-        board: value on the board.
-        reference: value of the reference.
-        what: `weight`, `output` of the layer, `error` behind the layer, `loss_plus`, `loss_minus` or `sign`.
+    Args:
+        prepared: the trial.
+        device: the board, greeted and identified.
+        witness: reads the weights through the probe, where there is one.
+        outcome: takes what is found.
+        progress: called after every step.
     """
 
-    step: int
-    layer: str
-    index: int | None
-    board: float | int | str
-    reference: float | int | str
-    what: str
+    def __init__(
+        self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, progress: Progress
+    ) -> None:
+        self.p, self.device, self.witness, self.outcome, self.progress = prepared, device, witness, outcome, progress
+        self.next_step = prepared.spec.first_step
+        self.settings = prepared.settings_at(self.next_step)
+        self.reference = method(prepared.spec.method)(prepared.network, self.settings)
+        self.reference.configure(self.settings, self.next_step)
+        self.order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
+        for _ in range(self.next_step):
+            next(self.order)
 
-    def sentence(self) -> str:
-        """Say the difference in one sentence."""
-        place = "" if self.index is None else f"[{self.index}]"
-        return f"step {self.step}: {self.what} {self.layer}{place} is {self.board} on the board and {self.reference} in the reference"
+    def begin(self) -> None:
+        """Load the network, configure, compare the start, evaluate."""
+        self.device.load(self.p.blob)
+        agent_plan = self.device.configure(self.settings, self.p.slots, self.next_step)
+        if agent_plan["arena_planned"] != self.p.plan.total:
+            raise DeviceFault(
+                f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
+            )
+        self._compare_start(self.device.digests())
+        if self.outcome.difference is None and self.p.spec.evaluate:
+            self.outcome.accuracy_before, _ = self._evaluate()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as they stand in results.json."""
-        return asdict(self)
+    def train(self) -> None:
+        """Train every step of the trial, until one differs."""
+        with ThreadPoolExecutor(max_workers=1) as worker:
+            for _ in range(self.p.spec.steps):
+                if self.outcome.difference is not None:
+                    return
+                self._follow_schedule()
+                self._step(worker)
+
+    def finish(self) -> None:
+        """Evaluate once more, ask for cycles by layer, and read the watermarks."""
+        if self.outcome.difference is None and self.p.spec.evaluate:
+            self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
+        said = self.device.memory()
+        self.outcome.sram = Watermarks(said["static_bytes"], said["arena_peak"], said["stack_peak"])
+        if self.witness is not None:
+            self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
+
+    def next_batch(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the images and labels of the next batch."""
+        chosen = next(self.order)
+        return self.p.data.train_images[chosen], self.p.data.train_labels[chosen]
+
+    def _follow_schedule(self) -> None:
+        """Send the settings again where the schedule changes them."""
+        settings = self.p.settings_at(self.next_step)
+        if settings != self.settings:
+            self.device.configure(settings, self.p.slots, self.next_step)
+            self.reference.configure(settings, self.next_step)
+            self.settings = settings
+
+    def _step(self, worker: ThreadPoolExecutor) -> None:
+        step, self.next_step = self.next_step, self.next_step + 1
+        images, labels = self.next_batch()
+        before = [weights.copy() for weights in self.reference.weights]
+        pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
+        reply = board_step(self.device, self.settings, self.p.slots, step, images, labels)
+        outcome = pending.result()
+        row = StepRow.of(step, reply, outcome)
+        self.outcome.steps.append(row)
+        self.outcome.final_digests = reply["digests"]
+        if not row.match:
+            wrong = WrongStep(step, self.settings, before, images, labels, reply, outcome)
+            self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
+        elif self.witness is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
+            self._ask_witness(step, outcome.digests)
+        if self.outcome.profile is None and self.outcome.difference is None:
+            self.outcome.profile = self.device.profile()
+        self.progress(row)
+
+    def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:
+        assert self.witness is not None
+        wrong = self.witness.check(step, digests)
+        self.outcome.probe_checks, self.outcome.probe_agreed = len(self.witness.steps), self.witness.agreed
+        if wrong:
+            name = self.p.network.trained[wrong[0]].name
+            self.outcome.difference = Difference(
+                step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
+            )
+
+    def _compare_start(self, board: tuple[int, ...]) -> None:
+        """Compare the loaded weights: step -1, before any training."""
+        reference = self.reference.digests()
+        wrong = differing_tensors(board, reference)
+        if wrong:
+            ours, theirs = f"digest {board[wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
+            self.outcome.difference = Difference(
+                self.next_step - 1, self.p.network.trained[wrong[0]].name, None, ours, theirs, "weight"
+            )
+
+    def _evaluate(self) -> tuple[float, float]:
+        """Classify the test images on both sides, as many at a time as the board holds; return both accuracies."""
+        n, size = min(self.p.spec.evaluate, len(self.p.data.test_images)), self.p.slots
+        right = reference_right = 0
+        for start in range(0, n, size):
+            part = slice(start, min(start + size, n))
+            images, labels = self.p.data.test_images[part], self.p.data.test_labels[part]
+            self.device.samples(images, labels)
+            reply = self.device.infer(len(images))
+            predictions, correct, digest = self.reference.evaluate_chunk(images, labels)
+            right, reference_right = right + reply["correct"], reference_right + correct
+            ours = np.frombuffer(reply["predictions"], np.uint8)
+            if reply["logits_digest"] != digest or not np.array_equal(ours, predictions) or reply["correct"] != correct:
+                what = f"evaluation of test images {part.start}..{part.stop - 1}:"
+                board, reference = f"digest {reply['logits_digest']:08X}", f"digest {digest:08X}"
+                self.outcome.difference = Difference(self.next_step - 1, "logits", None, board, reference, what)
+                break
+        self.outcome.evaluated = n
+        return right / n, reference_right / n
 
 
-def bits_of(value: float) -> int:
-    """Return the bits of a binary32 value, so that equality is equality of bits."""
-    return int.from_bytes(struct.pack("<f", value), "little")
+def board_step(
+    device: Device, settings: Settings, slots: int, step: int, images: np.ndarray, labels: np.ndarray
+) -> dict[str, Any]:
+    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once a pass."""
+    n = len(images)
+    if n <= slots:
+        device.samples(images, labels)
+        return device.step(step, n)
+    for number in range(2 if settings.partition else 1):
+        for first in range(0, n, slots):
+            part = slice(first, first + slots)
+            device.samples(images[part], labels[part])
+            device.part(step, number, first, len(images[part]))
+    return device.step(step, n)
 
 
-def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> list[int]:
-    """Return the indices of the tensors whose digests differ."""
-    return [index for index, (ours, theirs) in enumerate(zip(board, reference, strict=True)) if ours != theirs]
-
-
-def differing_terms(reply: dict[str, Any], outcome: StepLike) -> list[tuple[str, float, float]]:
-    """Return the loss terms and the sign that differ, as (name, board, reference)."""
-    pairs = [
-        ("loss_plus", reply["loss_plus"], float(outcome.loss_plus)),
-        ("loss_minus", reply["loss_minus"], float(outcome.loss_minus)),
-    ]
-    terms = [(name, board, reference) for name, board, reference in pairs if bits_of(board) != bits_of(reference)]
-    if reply["sign"] != outcome.sign:
-        terms.append(("sign", reply["sign"], outcome.sign))
-    return terms
-
-
-def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> Difference:
-    """Compare a fetched tensor with the reference's (int8, any shape) and name the first element that differs."""
-    ours = np.frombuffer(board, dtype=np.int8)
-    theirs = reference.reshape(-1)
-    indices = np.flatnonzero(ours != theirs)
-    if indices.size == 0:
-        return Difference(step, layer, None, "another digest", "its digest", "weight")
-    index = int(indices[0])
-    return Difference(step, layer, index, int(ours[index]), int(theirs[index]), "weight")

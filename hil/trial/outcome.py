@@ -11,12 +11,13 @@ import xxhash
 from hil.errors import Blocked
 from hil.link.session import Counters
 from hil.measure.sram import Watermarks
-from hil.trial.lockstep import Difference, StepLike, differing_tensors, differing_terms
+from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
-    from hil.trial.run import Prepared
+    from hil.trial.prepare import Prepared
 
+PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
 LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
 LEARNING_VARIANTS = ("cls1", "full-bp")
@@ -24,14 +25,20 @@ LEARNING_VARIANTS = ("cls1", "full-bp")
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: losses of both sides, sign, one digest over the board's tensor digests, and the board's cycles by phase."""
+    """One step: losses of both sides, sign, one digest over the board's tensor digests, and the board's cycles by phase.
+
+    `reference_float_plus` and `_minus` are the float losses even where the method compares integers (INT8*); `right_sign` says whether the sign is theirs.
+    """
 
     step: int
     loss_plus: float
     loss_minus: float
     reference_loss_plus: float
     reference_loss_minus: float
+    reference_float_plus: float
+    reference_float_minus: float
     sign: int
+    right_sign: bool
     match: bool
     digest: int
     cycles: dict[str, int]
@@ -48,7 +55,10 @@ class StepRow:
             reply["loss_minus"],
             float(outcome.loss_plus),
             float(outcome.loss_minus),
+            float(outcome.float_loss_plus),
+            float(outcome.float_loss_minus),
             reply["sign"],
+            outcome.right_sign,
             same,
             digest,
             cycles,
@@ -67,6 +77,7 @@ class Outcome:
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
+    profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     accuracy_before: float | None = None
     accuracy_after: float | None = None
     reference_after: float | None = None

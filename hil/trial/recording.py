@@ -8,11 +8,12 @@ from typing import Any
 import pandas as pd
 
 from hil import boards
-from hil.network.analytic import training_bytes
+from hil.network.analytic import forward_macs, training_bytes
+from hil.network.plan import weight_count
 from hil.quantity import Provenance
 from hil.record import TrialRecord
-from hil.trial.outcome import Outcome
-from hil.trial.run import PHASES
+from hil.trial.outcome import PHASES, Outcome
+from hil.trial.prepare import Prepared
 
 
 def trial_record(outcome: Outcome) -> TrialRecord:
@@ -63,6 +64,13 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         link=asdict(outcome.link) if outcome.link else {},
         wall_s=round(outcome.wall_s, 3),
         warnings=_warnings(outcome),
+        slots=prepared.slots if prepared else None,
+        schedule=[{"step": first, **changes} for first, changes in spec.schedule],
+        signs=_signs(outcome),
+        memory_plan=_memory_plan(prepared) if prepared else None,
+        profile=_profile(outcome),
+        analytic=_analytic(prepared) if prepared else None,
+        evaluations=_evaluations(outcome),
     )
 
 
@@ -74,6 +82,61 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
         cycles = flat.pop("cycles")
         rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
     return pd.DataFrame(rows)
+
+
+def _signs(outcome: Outcome) -> dict[str, int] | None:
+    """Count the right signs of INT8*: the paper reports about 95 % (ElasticZO, section 4.3)."""
+    prepared, steps = outcome.prepared, outcome.steps
+    if prepared is None or prepared.settings.loss != "integer" or prepared.settings.partition == 0 or not steps:
+        return None
+    return {"right": sum(row.right_sign for row in steps), "of": len(steps), "asked": outcome.spec.steps}
+
+
+def _memory_plan(prepared: Prepared) -> dict[str, Any]:
+    """Return the plan with the names of its time slots (docs/memory.md)."""
+    names = [layer.name for layer in prepared.network.layers]
+    backward = [f"{name} backward" for name in reversed(names)]
+    return {
+        "total": prepared.plan.total,
+        "slots": [*names, "loss", *backward],
+        "buffers": [asdict(buffer) for buffer in prepared.plan.buffers],
+    }
+
+
+def _profile(outcome: Outcome) -> dict[str, dict[str, int]] | None:
+    if outcome.prepared is None or outcome.profile is None:
+        return None
+    names = [layer.name for layer in outcome.prepared.network.layers]
+    directions = zip(("forward", "backward"), outcome.profile, strict=True)
+    return {direction: dict(zip(names, cycles, strict=True)) for direction, cycles in directions}
+
+
+def _analytic(prepared: Prepared) -> dict[str, Any]:
+    """Return what the paper's formula gives: ElasticZO, equations (13) for C = 0, (14) for C = L, (15) between."""
+    trained, partition = prepared.network.trained, prepared.settings.partition
+    sizes = [weight_count(layer) for layer in trained]
+    equation = "(13)" if partition == 0 else "(14)" if partition == len(trained) else "(15)"
+    return {
+        "equation": equation,
+        "bytes": training_bytes(prepared.network, partition, prepared.settings.batch),
+        "macs_forward": forward_macs(prepared.network),
+        "weights": sum(sizes),
+        "weights_by_zo": sum(sizes[:partition]),
+    }
+
+
+def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
+    """Return the points of the accuracy curve; before training both sides agree or the trial has ended."""
+    first = outcome.spec.first_step
+    points = [
+        (first, outcome.accuracy_before, outcome.accuracy_before),
+        (first + len(outcome.steps), outcome.accuracy_after, outcome.reference_after),
+    ]
+    return [
+        {"step": step, "board": board, "reference": reference, "n": outcome.evaluated}
+        for step, board, reference in points
+        if board is not None
+    ]
 
 
 def mean_cycles(outcome: Outcome) -> dict[str, int]:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+SHORT = {"integer": "int8star", "batch": "batchscope", "exact": "exact"}  # in names of folders, where a word is not the default
+
+
+@dataclass(frozen=True)
+class EnergyWindows:
+    """How energy is measured: `windows` windows of `steps` autonomous steps each, `idle_ms` of sleep before and behind each."""
+
+    windows: int = 6
+    steps: int = 2
+    idle_ms: int = 100
 
 
 @dataclass(frozen=True)
@@ -21,6 +34,11 @@ class TrialSpec:
         evaluate: test images for the accuracy before and after; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
         settings: settings of the method that differ from its defaults.
+        schedule: changes of settings, each with the index of the first step that it holds for (ElasticZO, section 5.1.1).
+        slots: samples that the board holds at a time; None for as many of the batch as fit, the rest is streamed.
+        first_step: index of the first step; not 0 where a checkpoint is continued.
+        checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
+        energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
     """
 
     board: str
@@ -33,9 +51,18 @@ class TrialSpec:
     steps: int = 200
     evaluate: int = 500
     probe_every: int = 50
-    settings: dict[str, int] = field(default_factory=dict)
+    settings: Mapping[str, int | str] = field(default_factory=dict)
+    schedule: tuple[tuple[int, Mapping[str, int]], ...] = ()
+    slots: int | None = None
+    first_step: int = 0
+    checkpoint: Path | None = None
+    energy: EnergyWindows | None = None
 
     @property
     def name(self) -> str:
         """Name of the trial's folder."""
-        return f"{self.board}-{self.network}-{self.method}-{self.variant}-seed{self.seed}"
+        words = [SHORT[value] for value in self.settings.values() if isinstance(value, str) and value in SHORT]
+        parts = [self.board, self.network, self.method, self.variant, *words]
+        parts += [f"b{self.batch}"] if self.batch != type(self).batch else []
+        parts += [f"step{self.first_step}"] if self.first_step else []
+        return "-".join([*parts, f"seed{self.seed}"])

@@ -1,10 +1,11 @@
 #include "agent/fault.h"
 #include "reset.h"
+#include "sleep.h"
 #include "stm32h7b3.h"
 #include "uart.h"
 
 /* Places in the table behind the stack pointer; the chip has 155 interrupts (RM0455, NVIC: vector table). */
-enum { RESET = 0, USART1 = 15 + USART1_IRQ, LAST = 15 + 154 };
+enum { RESET = 0, SYSTICK = 14, USART1 = 15 + USART1_IRQ, LAST = 15 + 154 };
 
 typedef struct {
     uint32_t *stack;
@@ -16,7 +17,9 @@ __attribute__((section(".vectors"), used)) static const vector_table_t vectors =
     .stack = __stack_top,
     .handlers = {
         [RESET] = reset_handler,
-        [RESET + 1 ... USART1 - 1] = fault_handler,
+        [RESET + 1 ... SYSTICK - 1] = fault_handler,
+        [SYSTICK] = sleep_tick_handler,
+        [SYSTICK + 1 ... USART1 - 1] = fault_handler,
         [USART1] = usart1_handler,
         [USART1 + 1 ... LAST] = fault_handler,
     },

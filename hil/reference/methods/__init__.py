@@ -15,13 +15,23 @@ from hil.network.settings import Settings
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """What one step gave: loss terms (float32), the sign of their difference, and XXH32 of every trained tensor."""
+    """What one step gave: loss terms (float32), the sign of their difference, and XXH32 of every trained tensor.
+
+    Under INT8* the loss terms are integers; `float_loss_plus` and `_minus` are those of section 5's floats, whatever decided the sign.
+    """
 
     step: int
     loss_plus: float
     loss_minus: float
+    float_loss_plus: float
+    float_loss_minus: float
     sign: int
     digests: tuple[int, ...]
+
+    @property
+    def right_sign(self) -> bool:
+        """Whether the sign is that of the float losses (ElasticZO, section 4.3: about 95 % of the signs of INT8* are)."""
+        return self.sign == (self.float_loss_plus > self.float_loss_minus) - (self.float_loss_plus < self.float_loss_minus)
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,10 @@ class Method(Protocol):
 
     def __init__(self, network: Network, settings: Settings) -> None: ...
 
+    def configure(self, settings: Settings, first_step: int) -> None:
+        """Go on with other settings and another index of the next step; the weights stay."""
+        ...
+
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
         ...
@@ -52,12 +66,16 @@ class Method(Protocol):
         """Return predictions uint8 [B], how many are right, and the digest of the logits."""
         ...
 
+    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
+        """Return the share of images that the weights classify rightly."""
+        ...
+
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights that each forward pass of a step uses, from the weights before it."""
         ...
 
-    def trace(self, weights: Sequence[np.ndarray], image: np.ndarray, label: int) -> list[Stage]:
-        """Return every stage of one sample, in the order of docs/link.md (`trace`)."""
+    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+        """Return every stage of one sample among those that share its exponents, in the order of docs/link.md (`trace`)."""
         ...
 
 

@@ -10,31 +10,15 @@ import xxhash
 from hil.errors import RigError
 from hil.network.graph import Network
 from hil.network.settings import Settings
-from hil.reference.arith import INT32_MAX, INT32_MIN, bits, clip127, psto_shift, trunc_shift
+from hil.reference.arith import bits, clip, clip127, psto_shift
+from hil.reference.gradient import Gradient
 from hil.reference.layers import forward, input_error, weight_gradients
-from hil.reference.loss import ERROR_EXP, cross_entropy, logits_error
+from hil.reference.loss import ERROR_EXP, cross_entropy, integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
 from hil.reference.prng import perturbation
 
 Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [B, H, W, C] and exponents int [B], input first
-
-
-class Gradient:
-    """The sum of a layer's gradients over a batch, with the exponent of its largest sample so far (section 7)."""
-
-    def __init__(self) -> None:
-        self.exponent: int | None = None
-        self.total = np.zeros(0, np.int64)
-
-    def add(self, gradient: np.ndarray, exponent: int) -> None:
-        """Add one sample: int64 [weights], in the order of the batch."""
-        if self.exponent is None:
-            self.exponent, self.total = exponent, np.zeros_like(gradient)
-        if exponent > self.exponent:
-            self.total = trunc_shift(self.total, exponent - self.exponent)
-            self.exponent = exponent
-        aligned = trunc_shift(gradient, self.exponent - exponent)
-        self.total = np.clip(self.total + aligned, INT32_MIN, INT32_MAX)
+CHUNK = 256  # images of an evaluation at a time
 
 
 class ElasticZoInt8:
@@ -53,37 +37,38 @@ class ElasticZoInt8:
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, choose no more."
             )
-        self.network, self.settings = network, settings
+        self.network = network
         self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
         self._first_bp = network.first_bp(settings.partition)
-        self._next_step = 0
+        self.configure(settings, 0)
+
+    def configure(self, settings: Settings, first_step: int) -> None:
+        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
+        self.settings, self._next_step = settings, first_step
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
-        gradients: dict[int, Gradient] = {}
-        losses = []
-        passes = list(self.passes(self.weights, step))
-        for number, weights in enumerate(passes):
-            activations = self._forward(weights, images)
-            losses.append(cross_entropy(*self._logits(activations), labels))
-            if number == len(passes) - 1:
+        noise = self._noise(step)
+        logits, gradients, weights = [], {}, self.weights
+        for weights in self._passes(self.weights, noise):
+            activations = self._forward(weights, images, self._together)
+            logits.append(self._logits(activations))
+            last = len(logits) == (2 if noise else 1)
+            if last:
                 gradients = self._backward(weights, activations, labels)
-        sign = int(np.sign(float(losses[0]) - float(losses[-1])))
-        if self.settings.partition:
-            self._zo_update(passes[-1], step, sign)
+        floats = [float(cross_entropy(*one, labels)) for one in logits]
+        losses = [float(loss) for loss in self._losses(logits, floats, labels)]
+        sign = int(np.sign(losses[0] - losses[-1]))
+        if noise:
+            self._zo_update(weights, noise, sign)
         for index, gradient in gradients.items():
             self._bp_update(index, gradient)
-        return StepOutcome(step, float(losses[0]), float(losses[-1]), sign, self.digests())
+        return StepOutcome(step, losses[0], losses[-1], floats[0], floats[-1], sign, self.digests())
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the plus and the minus pass; of the one clean pass where nothing is perturbed."""
-        current = list(weights)
-        for factor in (1, -2) if self.settings.partition else (0,):
-            for index in range(self.settings.partition):
-                moved = current[index] + factor * self._z(index, step).reshape(current[index].shape)
-                current[index] = clip127(moved).astype(np.int8)
-            yield list(current)
+        return self._passes(weights, self._noise(step))
 
     def digests(self) -> tuple[int, ...]:
         """Return XXH32 of every trained tensor."""
@@ -91,40 +76,75 @@ class ElasticZoInt8:
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
         """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
-        logits, exponents = self._logits(self._forward(self.weights, images))
+        logits, exponents = self._logits(self._forward(self.weights, images, together=False))
         predictions = logits.argmax(axis=1).astype(np.uint8)
         data = b"".join(_bytes(row, exponent) for row, exponent in zip(logits, exponents, strict=True))
         return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
 
-    def trace(self, weights: Sequence[np.ndarray], image: np.ndarray, label: int) -> list[Stage]:
+    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
+        """Return the share of uint8 images [n, H, W] that the weights classify rightly."""
+        right = 0
+        for at in range(0, len(images), CHUNK):
+            part = slice(at, at + CHUNK)
+            logits, _ = self._logits(self._forward(self.weights, images[part], together=False))
+            right += int((logits.argmax(axis=1) == labels[part]).sum())
+        return right / len(images)
+
+    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
-        activations = self._forward(weights, image[None])
+        if not self._together:
+            images, labels, slot = images[slot : slot + 1], labels[slot : slot + 1], 0
+        activations = self._forward(weights, images, self._together)
         layers = self.network.layers
         stages = [
-            Stage(layer.name, "output", _bytes(*_only(act))) for layer, act in zip(layers, activations[1:], strict=True)
+            Stage(layer.name, "output", _bytes(*_of_slot(act, slot)))
+            for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
-            error = self._logits_error(activations, np.array([label]))
-            stages.append(Stage(layers[-1].name, "error", _bytes(*_only(error))))
+            error = self._logits_error(activations, labels)
+            stages.append(Stage(layers[-1].name, "error", _bytes(*_of_slot(error, slot))))
             for index in range(len(layers) - 1, self._first_bp, -1):
                 error = self._hand_on(index, weights, error, activations)
-                stages.append(Stage(layers[index].name, "error handed on", _bytes(*_only(error))))
+                stages.append(Stage(layers[index].name, "error handed on", _bytes(*_of_slot(error, slot))))
         return stages
 
-    def _z(self, index: int, step: int) -> np.ndarray:
+    @property
+    def _together(self) -> bool:
+        return self.settings.scope == "batch"
+
+    def _noise(self, step: int) -> list[np.ndarray]:
+        """Return z of the perturbed tensors, in their shapes."""
         s = self.settings
-        return perturbation(s.seed, step, index, self.weights[index].size, s.p_zero, s.r_max)
+        return [
+            perturbation(s.seed, step, index, weights.size, s.p_zero, s.r_max).reshape(weights.shape)
+            for index, weights in enumerate(self.weights[: s.partition])
+        ]
+
+    def _passes(self, weights: Sequence[np.ndarray], noise: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
+        rest = list(weights[len(noise) :])
+        current = [clip(tensor, self.settings.limit) for tensor in weights[: len(noise)]]
+        for factor in (1, -2) if noise else (0,):
+            current = [clip127(w + factor * z).astype(np.int8) for w, z in zip(current, noise, strict=True)]
+            yield current + rest
+
+    def _losses(
+        self, logits: list[tuple[np.ndarray, np.ndarray]], floats: list[float], labels: np.ndarray
+    ) -> Sequence[float]:
+        """Return L_plus and L_minus (section 5)."""
+        if self.settings.loss == "float":
+            return floats
+        return integer_losses(logits[0], logits[1], labels) if self.settings.partition else (0, 0)
 
     def _of_layer(self, weights: Sequence[np.ndarray]) -> list[np.ndarray | None]:
         left = iter(weights)
         return [None if layer.weights is None else next(left) for layer in self.network.layers]
 
-    def _forward(self, weights: Sequence[np.ndarray], images: np.ndarray) -> Activations:
+    def _forward(self, weights: Sequence[np.ndarray], images: np.ndarray, together: bool) -> Activations:
         batch = len(images)
         x = (images >> 1).astype(np.int8).reshape(batch, *self.network.in_shape)
         activations = [(x, np.full(batch, self.network.input_exp))]
         for layer, own in zip(self.network.layers, self._of_layer(weights), strict=True):
-            activations.append(forward(layer, own, *activations[-1]))
+            activations.append(forward(layer, own, *activations[-1], together))
         return activations
 
     def _logits(self, activations: Activations) -> tuple[np.ndarray, np.ndarray]:
@@ -138,8 +158,8 @@ class ElasticZoInt8:
     def _hand_on(
         self, index: int, weights: Sequence[np.ndarray], error: tuple[np.ndarray, np.ndarray], activations: Activations
     ) -> tuple[np.ndarray, np.ndarray]:
-        own = self._of_layer(weights)[index]
-        return input_error(self.network.layers[index], own, *error, activations[index][0], activations[index + 1][0])
+        layer, own = self.network.layers[index], self._of_layer(weights)[index]
+        return input_error(layer, own, *error, activations[index][0], activations[index + 1][0], self._together)
 
     def _backward(
         self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray
@@ -160,12 +180,11 @@ class ElasticZoInt8:
                 error = self._hand_on(index, weights, error, activations)
         return gradients
 
-    def _zo_update(self, perturbed: list[np.ndarray], step: int, sign: int) -> None:
-        shift = bits(self.settings.r_max) - self.settings.b_zo
-        for index in range(self.settings.partition):
-            z = self._z(index, step).reshape(self.weights[index].shape)
+    def _zo_update(self, perturbed: Sequence[np.ndarray], noise: list[np.ndarray], sign: int) -> None:
+        shift, limit = bits(self.settings.r_max) - self.settings.b_zo, self.settings.limit
+        for index, z in enumerate(noise):
             update = sign * z if shift < 1 else psto_shift(sign * z, shift)
-            self.weights[index] = clip127(clip127(perturbed[index] + z) - update).astype(np.int8)
+            self.weights[index] = clip(clip(perturbed[index] + z, limit) - update, limit).astype(np.int8)
 
     def _bp_update(self, index: int, gradient: Gradient) -> None:
         largest = bits(int(np.abs(gradient.total).max()))
@@ -177,8 +196,8 @@ class ElasticZoInt8:
         self.weights[index] = clip127(weights - update.reshape(weights.shape)).astype(np.int8)
 
 
-def _only(activation: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, int]:
-    return activation[0][0], int(activation[1][0])
+def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:
+    return activation[0][slot], int(activation[1][slot])
 
 
 def _bytes(values: np.ndarray, exponent: int) -> bytes:

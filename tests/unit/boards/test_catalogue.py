@@ -62,7 +62,7 @@ def test_a_budget_of_the_variant_goes_first() -> None:
 def test_the_main_job_fits_the_largest_ram_of_every_board(entry: boards.Board) -> None:
     largest = max(region.size for region in entry.memory if region.kind == "ram")
     settings = Settings.of_variant("cls1", 5)
-    assert plan(build("lenet5", 1), settings.batch, settings.partition).total < largest
+    assert plan(build("lenet5", 1), settings, settings.batch).total < largest
 
 
 def test_facts_of_the_stm32h7b3() -> None:

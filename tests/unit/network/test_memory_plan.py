@@ -12,9 +12,10 @@ from hil.network import build
 from hil.network.blob import encode
 from hil.network.graph import Network, Op
 from hil.network.plan import Buffer, Plan, plan
+from hil.network.settings import Settings
 from network.drawn import networks
 
-ALWAYS = ("blob", "labels", "samples", "grad")
+ALWAYS = ("blob", "labels", "samples", "plus_", "grad")
 
 
 def accesses(network: Network, first_bp: int) -> dict[str, list[int]]:
@@ -57,29 +58,35 @@ def accesses(network: Network, first_bp: int) -> dict[str, list[int]]:
     return touched
 
 
-def check_lifetimes(network: Network, batch: int, partition: int) -> None:
-    made = plan(network, batch, partition)
-    n, first_bp = len(network.layers), network.first_bp(partition)
+def check_lifetimes(network: Network, chosen: Settings, made: Plan) -> None:
+    n, first_bp = len(network.layers), network.first_bp(chosen.partition)
     touched = accesses(network, first_bp)
     passing = {b.name: (b.first, b.last) for b in made.buffers if not b.name.startswith(ALWAYS)}
     assert passing == {name: (min(slots), max(slots)) for name, slots in touched.items()}
     lasting = {b.name: (b.first, b.last) for b in made.buffers if b.name.startswith(ALWAYS)}
     grads = {f"grad[{i}]" for i, layer in enumerate(network.layers) if layer.weights is not None and i >= first_bp}
-    assert set(lasting) == {"blob", "labels", "samples"} | grads
+    kept = {"plus_logits", "plus_exponents"} if chosen.loss == "integer" and chosen.partition else set()
+    assert set(lasting) == {"blob", "labels", "samples"} | kept | grads
     assert set(lasting.values()) == {(0, 2 * n)}
 
 
-def check_sizes(network: Network, batch: int, made: Plan) -> None:
+def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> None:
+    batch, group = chosen.batch, chosen.batch if chosen.scope == "batch" else 1
+
     def size(name: str) -> int:
         kind, _, rest = name.partition("[")
         if not rest:
             pixels = network.layers[0].in_size
-            return {"blob": len(encode(network)), "labels": batch, "samples": batch * pixels}[name]
+            return {
+                "blob": len(encode(network)), "labels": slots, "samples": slots * pixels,
+                "plus_logits": batch * network.classes, "plus_exponents": 2 * batch,
+            }[name]  # fmt: skip
         layer = network.layers[int(rest[:-1])]
         height, width, channels = layer.in_shape
         padded = (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64
         return {
-            "act": layer.out_size, "err": layer.out_size, "acc": 4 * layer.out_size, "eacc": 4 * layer.in_size,
+            "act": group * layer.out_size, "err": group * layer.out_size,
+            "acc": 4 * group * layer.out_size, "eacc": 4 * group * layer.in_size,
             "scratch": padded, "bscratch": padded,
             "grad": 4 * (0 if layer.weights is None else layer.weights.size),
         }[kind]  # fmt: skip
@@ -110,12 +117,15 @@ def check_placement(made: Plan) -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(network=networks(), batch=st.integers(1, 5), partition=st.integers(0, 9))
-def test_drawn_networks(network: Network, batch: int, partition: int) -> None:
-    partition = min(partition, len(network.trained))
-    made = plan(network, batch, partition)
-    check_lifetimes(network, batch, partition)
-    check_sizes(network, batch, made)
+@given(data=st.data(), network=networks(), batch=st.integers(1, 5), partition=st.integers(0, 9))
+def test_drawn_networks(data: st.DataObject, network: Network, batch: int, partition: int) -> None:
+    words = {"loss": ["float", "integer"], "scope": ["sample", "batch"]}
+    drawn = {name: data.draw(st.sampled_from(values)) for name, values in words.items()}
+    chosen = Settings(min(partition, len(network.trained)), batch=batch, **drawn)
+    slots = batch if chosen.scope == "batch" else data.draw(st.integers(1, batch))
+    made = plan(network, chosen, slots)
+    check_lifetimes(network, chosen, made)
+    check_sizes(network, chosen, slots, made)
     check_placement(made)
 
 
@@ -123,14 +133,15 @@ def test_drawn_networks(network: Network, batch: int, partition: int) -> None:
 @pytest.mark.parametrize("batch", [1, 8, 32])
 def test_lenet5(batch: int, partition: int) -> None:
     network = build("lenet5", 1)
-    made = plan(network, batch, partition)
-    check_lifetimes(network, batch, partition)
-    check_sizes(network, batch, made)
+    chosen = Settings(partition, batch=batch)
+    made = plan(network, chosen, batch)
+    check_lifetimes(network, chosen, made)
+    check_sizes(network, chosen, batch, made)
     check_placement(made)
 
 
 def test_equal_sizes_keep_the_order_of_the_document() -> None:
-    names = [buffer.name for buffer in plan(build("lenet5", 1), 8, 0).buffers]
+    names = [buffer.name for buffer in plan(build("lenet5", 1), Settings(0), 8).buffers]
     assert names.index("scratch[3]") < names.index("bscratch[3]")
     assert names.index("act[0]") < names.index("err[0]")
     assert names.index("act[10]") < names.index("err[10]")
@@ -141,4 +152,4 @@ def test_the_plan_is_smaller_than_the_papers_formula_where_samples_stream() -> N
     from hil.network.analytic import training_bytes
 
     network = build("lenet5", 1)
-    assert plan(network, 8, 3).total < training_bytes(network, 3, 8)
+    assert plan(network, Settings(3), 8).total < training_bytes(network, 3, 8)

@@ -19,13 +19,14 @@ def rig(tmp_path):
     return run
 
 
+QUICK = 7  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 
 def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
     done = rig("--board=stm32h7b3", rig_toml=NAMED)
     assert done.returncode == 75, done.stdout
-    assert "4 blocked" in done.stdout
+    assert f"{QUICK} blocked" in done.stdout
     assert "00112233445566" in done.stdout and "not attached" in done.stdout
     results = json.loads((tmp_path / "reports/latest/results.json").read_text())
     assert {(trial["verdict"], trial["stage"], trial["reality"]) for trial in results["trials"]} == {
@@ -35,7 +36,14 @@ def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
     assert (tmp_path / "reports/latest/junit.xml").read_bytes() == (tmp_path / "junit.xml").read_bytes()
     cases = ET.parse(tmp_path / "junit.xml").getroot().iter("testcase")
     properties = [{p.get("name"): p.get("value") for p in case.iter("property")} for case in cases]
-    assert [p["verdict"] for p in properties] == ["blocked"] * 4
+    assert [p["verdict"] for p in properties] == ["blocked"] * QUICK
+
+
+def test_the_nightly_tier_is_the_quick_one_and_more(rig):
+    quick, nightly = (rig("--board=stm32h7b3", "--collect-only", "-q", tier).stdout for tier in ("--tier=quick", "--tier=nightly"))
+    assert "test_long_training" not in quick
+    assert quick.count("::") == QUICK
+    assert set(quick.splitlines()[:QUICK]) < set(nightly.splitlines())
 
 
 def test_hardware_alone_never_takes_a_stand_in(rig):

@@ -7,10 +7,10 @@ from hil.errors import Blocked
 from hil.measure.sram import Watermarks
 from hil.record import RunWriter
 from hil.trial import TrialSpec
-from hil.trial.lockstep import Difference
+from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.recording import steps_table, trial_record
-from hil.trial.run import prepare
+from hil.trial.prepare import prepare
 
 
 def _trained(variant):
@@ -19,7 +19,7 @@ def _trained(variant):
     outcome.reality, outcome.clock_hz = "virtual", 280_000_000
     cycles = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 80}
     for step, loss in enumerate(np.linspace(19, 9, 30)):
-        outcome.steps.append(StepRow(step, loss, loss, loss, loss, 1, True, step, cycles))
+        outcome.steps.append(StepRow(step, loss, loss, loss, loss, loss, loss, 1, True, True, step, cycles))
     outcome.final_digests = (1, 2, 3, 4, 5)
     outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
     outcome.sram = Watermarks(18_704, 138_000, 1_200)

@@ -8,7 +8,7 @@ import pytest
 
 from hil.record import RunWriter, read_run, schema
 from hil.record.origin import origin
-from hil.trial.lockstep import Difference
+from hil.trial.difference import Difference
 from hil.trial.recording import steps_table, trial_record
 
 

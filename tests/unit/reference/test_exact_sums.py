@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from hil.network.graph import Layer, Op
-from hil.reference import layers, plain
+from hil.reference import layers
+from hil.reference.plain import layers as plain
+from hil.reference.plain.numbers import Tensor
 
 MANTISSA = 2**24
 
@@ -35,8 +37,8 @@ def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
     rng = np.random.default_rng(inputs)
     layer, x = fully_connected(rng, inputs, 3), extreme(rng, 2, 1, 1, inputs)
     sums: list[np.ndarray] = []
-    monkeypatch.setattr(layers, "requantize", lambda acc, exponents: (sums.append(acc), exponents))
-    layers.forward(layer, layer.weights, x, np.array([-7, -7]))
+    monkeypatch.setattr(layers, "requantize", lambda acc, exponents, together: (sums.append(acc), exponents))
+    layers.forward(layer, layer.weights, x, np.array([-7, -7]), together=False)
     exact = [[sum(a * b for a, b in zip(flat(row), flat(w), strict=True)) for w in layer.weights] for row in x]
     assert sums[0].reshape(2, 3).tolist() == exact
     assert inputs == 1000 or max(map(max, exact)) > MANTISSA
@@ -48,8 +50,8 @@ def test_sums_of_the_input_error(monkeypatch: pytest.MonkeyPatch, kind: str) -> 
     layer = conv2d(rng, 3, 2, 150) if kind == "conv2d" else fully_connected(rng, 3, 1301)
     error = extreme(rng, 1, *layer.out_shape)
     sums: list[np.ndarray] = []
-    monkeypatch.setattr(layers, "requantize", lambda acc, exponents: (sums.append(acc), exponents))
-    layers.input_error(layer, layer.weights, error, np.array([-7]), error, error)
+    monkeypatch.setattr(layers, "requantize", lambda acc, exponents, together: (sums.append(acc), exponents))
+    layers.input_error(layer, layer.weights, error, np.array([-7]), error, error, together=False)
     exact, weights, errors = [0] * layer.in_size, flat(layer.weights), flat(error)
     for o, w, i in plain.taps(layer):
         exact[i] += weights[w] * errors[o]
@@ -63,7 +65,7 @@ def test_sums_of_the_weight_gradient() -> None:
     x, error = extreme(rng, 2, *layer.in_shape), extreme(rng, 2, *layer.out_shape)
     got = layers.weight_gradients(layer, error, x)
     for sample in range(2):
-        source, back = plain.Tensor(flat(x[sample]), 0), plain.Tensor(flat(error[sample]), 0)
+        source, back = Tensor(flat(x[sample]), 0), Tensor(flat(error[sample]), 0)
         exact = plain.weight_gradient(layer, source, back)
         assert got[sample].tolist() == exact.values
         assert max(exact.values) > MANTISSA

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.reference import plain
+from hil.reference.plain import loss as plain_loss
+from hil.reference.plain import numbers as plain
 from hil.reference.floats import exp32, log32
 from hil.reference.loss import ERROR_EXP, cross_entropy, logits_error
 
@@ -77,11 +78,11 @@ def test_loss_and_error_are_the_specifications(drawn: tuple[np.ndarray, np.ndarr
     tensors = [plain.Tensor(row, s) for row, s in zip(values.tolist(), exponents.tolist(), strict=True)]
     loss = F(0)
     for tensor, label in zip(tensors, labels.tolist(), strict=True):
-        loss = F(loss + plain.sample_loss(tensor, label))
+        loss = F(loss + plain_loss.sample_loss(tensor, label))
     assert F(cross_entropy(values, exponents, labels)).tobytes() == loss.tobytes()
     errors = logits_error(values, exponents, labels)
     assert errors.dtype == np.int8
-    expected = [plain.logits_error(tensor, label) for tensor, label in zip(tensors, labels.tolist(), strict=True)]
+    expected = [plain_loss.logits_error(tensor, label) for tensor, label in zip(tensors, labels.tolist(), strict=True)]
     assert errors.tolist() == [error.values for error in expected]
     assert {error.exponent for error in expected} == {ERROR_EXP}
 

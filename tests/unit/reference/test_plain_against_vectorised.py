@@ -14,9 +14,11 @@ from hil.data import load
 from hil.network import build
 from hil.network.graph import Network
 from hil.network.settings import VARIANTS, Settings
-from hil.reference import plain
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.plain import PlainElasticZoInt8
+from hil.reference.plain import layers as plain
+from hil.reference.plain.loss import logits_error
+from hil.reference.plain.numbers import Tensor
 
 STEPS = 2
 
@@ -24,12 +26,16 @@ STEPS = 2
 @st.composite
 def method_settings(draw: st.DrawFn, network: Network) -> Settings:
     tensors = len(network.trained)
+    perturb = draw(st.sampled_from(["clamped", "exact"]))
     return Settings(
         partition=draw(st.integers(0, tensors)),
         b_zo=draw(st.integers(1, 7)),
         b_bp=draw(st.integers(1, 7)),
         p_zero=draw(st.sampled_from([0, 84, 230, 255])),
-        r_max=draw(st.sampled_from([1, 2, 7, 63, 127])),
+        r_max=draw(st.sampled_from([1, 2, 7, 63] if perturb == "exact" else [1, 2, 7, 63, 127])),
+        loss=draw(st.sampled_from(["float", "integer"])),
+        scope=draw(st.sampled_from(["sample", "batch"])),
+        perturb=perturb,
         batch=draw(st.integers(1, 5)),
         seed=draw(st.integers(0, 2**32 - 1)),
     )
@@ -45,6 +51,10 @@ def samples(network: Network, batch: int, seed: int) -> tuple[np.ndarray, np.nda
 def check_steps(network: Network, chosen: Settings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
     fast, slow = ElasticZoInt8(network, chosen), PlainElasticZoInt8(network, chosen)
     for step, (images, labels) in enumerate(batches):
+        if step:  # the schedule changes what it may, the weights stay
+            chosen = chosen.changed(b_zo=step + 1, b_bp=step + 2, p_zero=40 * step, r_max=chosen.r_max // 2 + 1)
+            fast.configure(chosen, step)
+            slow.configure(chosen, step)
         outcome = fast.step(images, labels)
         plus, minus, sign = slow.step(images, labels)
         assert outcome.step == step
@@ -92,19 +102,24 @@ def test_the_first_weights_are_left_alone() -> None:
 @given(data=st.data(), network=networks(largest=5), seed=st.integers(0, 2**32))
 def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Network, seed: int) -> None:
     partition = data.draw(st.integers(0, len(network.trained)))
-    method = ElasticZoInt8(network, Settings(partition=partition))
-    images, labels = samples(network, 1, seed)
-    stages = method.trace(method.weights, images[0], int(labels[0]))
+    scope = data.draw(st.sampled_from(["sample", "batch"]))
+    method = ElasticZoInt8(network, Settings(partition, scope=scope, batch=3))
+    images, labels = samples(network, 3, seed)
+    slot = data.draw(st.integers(0, 2))
+    stages = method.trace(method.weights, images, labels, slot)
+    if scope == "sample":
+        images, labels, slot = images[slot : slot + 1], labels[slot : slot + 1], 0
 
-    def flat(tensor: plain.Tensor) -> bytes:
+    def flat(group: list[Tensor]) -> bytes:
+        tensor = group[slot]
         return np.array(tensor.values, np.int8).tobytes() + tensor.exponent.to_bytes(2, "little", signed=True)
 
     weights = {layer.name: [int(w) for w in layer.weights.ravel()] for layer in network.trained}
-    values = PlainElasticZoInt8(network, Settings(partition)).activations(images[0])
+    values = PlainElasticZoInt8(network, Settings(partition)).activations(images)
     expected = [(layer.name, "output", flat(v)) for layer, v in zip(network.layers, values[1:], strict=True)]
     first_bp = network.first_bp(partition)
     if first_bp < len(network.layers):
-        error = plain.logits_error(values[-1], int(labels[0]))
+        error = [logits_error(one, int(label)) for one, label in zip(values[-1], labels, strict=True)]
         expected.append((network.layers[-1].name, "error", flat(error)))
         for index, (x, y) in reversed(list(enumerate(pairwise(values)))[first_bp + 1 :]):
             layer = network.layers[index]

@@ -11,7 +11,7 @@ from hil.reference.arith import clip127
 from hil.reference.methods import method
 from hil.rig import Bench
 from hil.trial import TrialSpec, run_trial
-from hil.trial.lockstep import bits_of, first_weight
+from hil.trial.difference import bits_of, first_weight
 
 
 def test_floats_are_compared_by_their_bits():
@@ -55,11 +55,13 @@ def _first_tie(monkeypatch):
     settings = Settings.of_variant("cls1", tensors=5)
     reference = method("elasticzo-int8")(network, settings)
     plus = next(reference.passes(reference.weights, 0))
-    for slot, chosen in enumerate(next(batches(data, 8, 1))):
-        honest = reference.trace(plus, data.train_images[chosen], 0)[0].data
+    chosen = next(batches(data, 8, 1))
+    images, labels = data.train_images[chosen], data.train_labels[chosen]
+    for slot in range(8):
+        honest = reference.trace(plus, images, labels, slot)[0].data
         with monkeypatch.context() as patch:
             patch.setattr(layers, "round_shift", _half_up)
-            changed = reference.trace(plus, data.train_images[chosen], 0)[0].data
+            changed = reference.trace(plus, images, labels, slot)[0].data
         different = [i for i, pair in enumerate(zip(honest, changed, strict=True)) if pair[0] != pair[1]]
         if different:
             return slot, different[0]
@@ -69,7 +71,7 @@ def _first_tie(monkeypatch):
 def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):
     slot, index = _first_tie(monkeypatch)
     monkeypatch.setattr(layers, "round_shift", _half_up)
-    monkeypatch.setattr("hil.trial.run.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
+    monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
     outcome = trial("cls1", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference

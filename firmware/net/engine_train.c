@@ -1,0 +1,162 @@
+/* The part of the engine that trains: parts of a step, steps, runs of steps. */
+#include "net/engine.h"
+#include "net/slots.h"
+
+static failure_t check_step(const engine_t *engine, uint32_t step) {
+    const failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0 && step != engine->under_way.step) {
+        return refusal(FAILURE_OUT_OF_ORDER, step, engine->under_way.step);
+    }
+    return failure;
+}
+
+/* The pass that a part belongs to must be the one that is running, from where it stands, or the next from its beginning. */
+static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t first, uint16_t count) {
+    const elasticzo_step_t *under_way = &engine->under_way;
+    const uint8_t passes = elasticzo_int8_passes(&engine->settings);
+    const bool turns = pass == 1 && under_way->pass == 0;
+    if (pass >= passes) {
+        return refusal(FAILURE_BAD_SLOT, pass, passes);
+    }
+    if (turns && !engine_has_begun(engine)) {
+        return refusal(FAILURE_PARTS_MISSING, 0, engine->settings.batch);
+    }
+    if (pass < under_way->pass) {
+        return refusal(FAILURE_OUT_OF_ORDER, pass, under_way->pass);
+    }
+    const uint32_t expected = turns ? 0 : under_way->through;
+    const uint32_t most = turns ? under_way->through : pass == 1 ? under_way->samples : engine->settings.batch;
+    if (first != expected) {
+        return refusal(FAILURE_OUT_OF_ORDER, first, expected);
+    }
+    return (uint32_t)first + count > most ? refusal(FAILURE_BAD_SLOT, (uint32_t)first + count, most) : no_failure();
+}
+
+failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count) {
+    failure_t failure = check_step(engine, step);
+    if (failure.code == 0) {
+        failure = slots_check(engine, count);
+    }
+    if (failure.code == 0) {
+        failure = check_place(engine, pass, first, count);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (!engine_has_begun(engine)) {
+        engine->model.watch.account = (cycle_account_t){.perturb = 0};
+    }
+    elasticzo_int8_part(&engine->model, &engine->settings, &engine->under_way, pass, count);
+    slots_empty(engine);
+    return no_failure();
+}
+
+/* Whether a step that came in parts has been through all its passes with `count` samples. */
+static failure_t check_parts(const engine_t *engine, uint16_t count) {
+    const elasticzo_step_t *under_way = &engine->under_way;
+    const bool last = under_way->pass + 1 == elasticzo_int8_passes(&engine->settings);
+    const uint16_t samples = under_way->pass == 0 ? under_way->through : under_way->samples;
+    if (!last || under_way->through < samples || samples != count) {
+        return refusal(FAILURE_PARTS_MISSING, last ? under_way->through : 0, count);
+    }
+    return no_failure();
+}
+
+/* All passes of a step whose samples are in slots 0..count-1. */
+static void take_all(engine_t *engine, uint16_t count) {
+    for (uint8_t pass = 0; pass < elasticzo_int8_passes(&engine->settings); pass++) {
+        elasticzo_int8_part(&engine->model, &engine->settings, &engine->under_way, pass, count);
+    }
+}
+
+static void finish(engine_t *engine, step_result_t *result) {
+    elasticzo_int8_finish(&engine->model, &engine->settings, &engine->under_way, result);
+    engine->under_way = (elasticzo_step_t){.step = engine->under_way.step + 1};
+}
+
+static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
+    uint64_t total = 0;
+    for (uint8_t i = 0; i < layers; i++) {
+        total += cycles[i];
+    }
+    return total;
+}
+
+/* Take the digests, and sum the cycles up. */
+static void report(engine_t *engine, step_result_t *result) {
+    stopwatch_t *watch = &engine->model.watch;
+    stopwatch_start(watch);
+    (void)engine_digests(engine, result->digests); /* there is a network */
+    stopwatch_book(watch, &watch->account.digest);
+    const uint8_t layers = engine->model.network.layers;
+    result->cycles_perturb = watch->account.perturb;
+    result->cycles_forward = total_of_layers(watch->account.forward, layers);
+    result->cycles_backward = total_of_layers(watch->account.backward, layers);
+    result->cycles_update = watch->account.update;
+    result->cycles_digest = watch->account.digest;
+    result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward + result->cycles_update +
+                           result->cycles_digest;
+}
+
+failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result) {
+    const bool begun = engine_has_begun(engine);
+    failure_t failure = check_step(engine, step);
+    if (failure.code == 0) {
+        failure = begun ? check_parts(engine, count) : slots_check(engine, count);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (!begun) {
+        engine->model.watch.account = (cycle_account_t){.perturb = 0};
+        take_all(engine, count);
+    }
+    finish(engine, result);
+    report(engine, result);
+    slots_empty(engine);
+    return no_failure();
+}
+
+/* Cycles that the account holds by now. */
+static uint64_t booked(const engine_t *engine) {
+    const cycle_account_t *account = &engine->model.watch.account;
+    const uint8_t layers = engine->model.network.layers;
+    return account->perturb + account->update + total_of_layers(account->forward, layers) +
+           total_of_layers(account->backward, layers);
+}
+
+failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {
+    failure_t failure = check_step(engine, step);
+    if (failure.code == 0 && engine->settings.slots < engine->settings.batch) {
+        failure = refusal(FAILURE_BAD_SLOT, engine->settings.slots, engine->settings.batch);
+    }
+    if (failure.code == 0 && steps == 0) {
+        failure = refusal(FAILURE_BAD_SLOT, steps, UINT16_MAX);
+    }
+    return failure.code == 0 ? engine_check_at_rest(engine, count) : failure;
+}
+
+void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
+    uint64_t before = 0;
+    engine->model.watch.account = (cycle_account_t){.perturb = 0};
+    engine->lap_count = 0;
+    for (uint16_t i = 0; i < steps; i++) {
+        take_all(engine, count);
+        finish(engine, result);
+        const uint64_t after = booked(engine);
+        if (engine->lap_count < ENGINE_MAX_LAPS) {
+            engine->laps[engine->lap_count++] = (uint32_t)((after - before) / CYCLES_UNIT);
+        }
+        before = after;
+    }
+    report(engine, result);
+    slots_empty(engine);
+}
+
+void engine_profile(const engine_t *engine, uint32_t *cycles) {
+    const uint8_t layers = engine_layers(engine);
+    for (uint8_t i = 0; i < layers; i++) {
+        cycles[i] = (uint32_t)(engine->model.watch.account.forward[i] / CYCLES_UNIT);
+        cycles[layers + i] = (uint32_t)(engine->model.watch.account.backward[i] / CYCLES_UNIT);
+    }
+}

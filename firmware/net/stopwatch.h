@@ -1,0 +1,33 @@
+/* Where the cycles of a step go: by phase, and forward and backward by layer. */
+#ifndef STOPWATCH_H
+#define STOPWATCH_H
+
+#include <stdint.h>
+
+#include "net/training.h"
+
+typedef struct {
+    uint64_t perturb, update, digest;
+    uint64_t forward[ENGINE_MAX_LAYERS]; /* the loss counts to the last layer */
+    uint64_t backward[ENGINE_MAX_LAYERS];
+} cycle_account_t;
+
+typedef struct {
+    uint32_t (*cycles)(void); /* a free-running counter, modulo 2^32 */
+    uint32_t lap;             /* what it showed when something was last booked */
+    cycle_account_t account;
+} stopwatch_t;
+
+/* Let the time since the last booking go unbooked. */
+static inline void stopwatch_start(stopwatch_t *watch) {
+    watch->lap = watch->cycles();
+}
+
+/* Book the cycles since the last booking; less than 2^32 of them. */
+static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
+    const uint32_t now = watch->cycles();
+    *to += now - watch->lap;
+    watch->lap = now;
+}
+
+#endif

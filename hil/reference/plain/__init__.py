@@ -1,0 +1,9 @@
+"""One training step in loops over plain integers: docs/arithmetic.md read aloud, slow on purpose.
+
+It shares no code with the vectorised reference, so that the two can be held against each other. Integers are Python's
+own, without a width; only section 5 uses `numpy.float32` scalars, because its roundings are part of the specification.
+"""
+
+from hil.reference.plain.method import PlainElasticZoInt8
+
+__all__ = ["PlainElasticZoInt8"]

@@ -1,0 +1,52 @@
+"""Loss and error of the logits, one sample at a time: docs/arithmetic.md, sections 5 and 6."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.reference.plain.numbers import F32, Tensor, bits, exp32, log32, psto_shift, trunc_shift
+
+
+def sample_loss(logits: Tensor, label: int) -> np.float32:
+    """Return the cross-entropy of one sample (section 5)."""
+    top, scale = max(logits.values), F32(2.0 ** min(max(logits.exponent, -60), 60))
+    total = F32(0.0)
+    for a in logits.values:
+        total = total + exp32(F32(a - top) * scale)
+    return log32(total) + F32(top - logits.values[label]) * scale
+
+
+def logits_error(logits: Tensor, label: int) -> Tensor:
+    """Return the error of the logits of one sample (section 6)."""
+    a, s = logits.values, logits.exponent
+    if s > -7:
+        h = [(a_j * 47274) >> (15 - min(s, 8)) for a_j in a]
+        v = [2 ** max(h_j - (max(h) - 10), 0) for h_j in h]
+    else:
+        n = min(max(-8 - s, 0), 8)
+        s = max(s, -8)
+        small = [trunc_shift(a_j, n) for a_j in a]
+        v = [2 ** (1 - 2 * s) + a_j * 2 ** (1 - s) + a_j * a_j for a_j in small]
+    total = sum(v)
+    shares = [v_j * 2**11 // total for v_j in v]
+    d = [share - (sum(shares) if j == label else 0) for j, share in enumerate(shares)]
+    return Tensor([psto_shift(d_j, 4) for d_j in d], -7)
+
+
+def integer_losses(plus: list[Tensor], minus: list[Tensor], labels: list[int]) -> tuple[int, int]:
+    """Return L_plus and L_minus of INT8* over the samples of a step (section 5)."""
+    pairs = [sample_sums(a, b, label) for a, b, label in zip(plus, minus, labels, strict=True)]
+    if len(pairs) == 1:
+        return pairs[0]
+    return sum(bits(a) - 1 for a, _ in pairs), sum(bits(b) - 1 for _, b in pairs)
+
+
+def sample_sums(plus: Tensor, minus: Tensor, label: int) -> tuple[int, int]:
+    """Return A and B of one sample (section 5)."""
+    hats = []
+    for logits in (plus, minus):
+        shift = 15 - min(max(logits.exponent, -16), 15)
+        hats.append([(47274 * (a - logits.values[label])) >> shift for a in logits.values])
+    p = max(max(hats[0]), max(hats[1])) - 10
+    a, b = (sum(2 ** max(hat - p, 0) for hat in hat_j) for hat_j in hats)
+    return a, b

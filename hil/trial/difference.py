@@ -1,0 +1,88 @@
+"""Board and reference, step by step: what differs first, and in which layer.
+
+The reference has seen the settings and the data only. A step is right when the digest of every trained tensor, both
+loss terms and the sign agree to the last bit.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class StepLike(Protocol):
+    """What the reference says of a step (hil.reference.methods.StepOutcome)."""
+
+    loss_plus: float
+    loss_minus: float
+    float_loss_plus: float
+    float_loss_minus: float
+    sign: int
+    right_sign: bool
+    digests: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference between board and reference.
+
+    Attributes:
+        step: index of the step (from 0), or -1 before training.
+        layer: name of the layer (or `loss`) that is wrong first.
+        index: flattened index of the first element that differs, or None when only a digest is known.
+        board: value on the board.
+        reference: value of the reference.
+        what: `weight`, `output` of the layer, `error` behind the layer, `loss_plus`, `loss_minus` or `sign`.
+    """
+
+    step: int
+    layer: str
+    index: int | None
+    board: float | int | str
+    reference: float | int | str
+    what: str
+
+    def sentence(self) -> str:
+        """Say the difference in one sentence."""
+        place = "" if self.index is None else f"[{self.index}]"
+        return f"step {self.step}: {self.what} {self.layer}{place} is {self.board} on the board and {self.reference} in the reference"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as they stand in results.json."""
+        return asdict(self)
+
+
+def bits_of(value: float) -> int:
+    """Return the bits of a binary32 value, so that equality is equality of bits."""
+    return int.from_bytes(struct.pack("<f", value), "little")
+
+
+def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> list[int]:
+    """Return the indices of the tensors whose digests differ."""
+    return [index for index, (ours, theirs) in enumerate(zip(board, reference, strict=True)) if ours != theirs]
+
+
+def differing_terms(reply: dict[str, Any], outcome: StepLike) -> list[tuple[str, float, float]]:
+    """Return the loss terms and the sign that differ, as (name, board, reference)."""
+    pairs = [
+        ("loss_plus", reply["loss_plus"], float(outcome.loss_plus)),
+        ("loss_minus", reply["loss_minus"], float(outcome.loss_minus)),
+    ]
+    terms = [(name, board, reference) for name, board, reference in pairs if bits_of(board) != bits_of(reference)]
+    if reply["sign"] != outcome.sign:
+        terms.append(("sign", reply["sign"], outcome.sign))
+    return terms
+
+
+def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> Difference:
+    """Compare a fetched tensor with the reference's (int8, any shape) and name the first element that differs."""
+    ours = np.frombuffer(board, dtype=np.int8)
+    theirs = reference.reshape(-1)
+    indices = np.flatnonzero(ours != theirs)
+    if indices.size == 0:
+        return Difference(step, layer, None, "another digest", "its digest", "weight")
+    index = int(indices[0])
+    return Difference(step, layer, index, int(ours[index]), int(theirs[index]), "weight")

@@ -1,0 +1,74 @@
+"""What is refused before a board is touched, and how much of a batch it gets to hold."""
+
+import numpy as np
+import pytest
+
+from hil.errors import Blocked, RigError
+from hil.network import build
+from hil.network.blob import encode
+from hil.network.plan import plan
+from hil.trial import TrialSpec, does_not_fit
+from hil.trial.prepare import prepare
+
+
+def spec(**others):
+    return TrialSpec("stm32h7b3", others.pop("variant", "cls1"), **others)
+
+
+def arena(prepared):
+    return prepared.image.symbols["__arena_end"] - prepared.image.symbols["__arena_start"]
+
+
+def test_a_batch_that_fits_is_held_whole():
+    assert prepare(spec(batch=256)).slots == 256
+
+
+@pytest.mark.parametrize("batch", [1000, 999])
+def test_of_a_batch_that_does_not_fit_the_board_holds_as_much_as_it_can(batch):
+    prepared = prepare(spec(variant="cls1", batch=batch))
+    assert 1 <= prepared.slots < batch
+    assert prepared.plan.total <= arena(prepared) < plan(prepared.network, prepared.settings, prepared.slots + 1).total
+
+
+def test_in_scope_batch_all_samples_must_fit():
+    with pytest.raises(Blocked, match="arena"):
+        prepare(spec(batch=256, settings={"scope": "batch"}))
+    assert "arena" in does_not_fit(spec(batch=256, settings={"scope": "batch"}))
+    assert does_not_fit(spec()) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"slots": 9}, "9 slots for a batch of 8"),
+        ({"slots": 4, "settings": {"scope": "batch"}}, "scope 'batch'"),
+        ({"schedule": ((5, {"b_bp": 4}), (5, {"b_bp": 3}))}, "step 5 behind step 5"),
+        ({"schedule": ((5, {"batch": 4}),)}, "cannot change 'batch'"),
+        ({"schedule": ((5, {"b_bp": 9}),)}, "setting b_bp is 9"),
+        ({"settings": {"loss": "intger"}}, "did you mean integer"),
+        ({"settings": {"perturb": "exact", "r_max": 64}}, "choose at most 63"),
+    ],
+)
+def test_a_wrong_request_names_what_is_wrong(wrong, said):
+    with pytest.raises(RigError, match=said):
+        prepare(spec(**wrong))
+
+
+def test_the_schedule_holds_from_its_step_on():
+    prepared = prepare(spec(schedule=((2, {"b_bp": 4}), (5, {"b_bp": 3, "p_zero": 128}))))
+    assert [prepared.settings_at(step).b_bp for step in range(7)] == [5, 5, 4, 4, 4, 3, 3]
+    assert [prepared.settings_at(step).p_zero for step in (4, 5)] == [84, 128]
+
+
+def test_a_checkpoint_gives_the_weights(tmp_path):
+    other = build("lenet5", 2)
+    np.savez(tmp_path / "epoch.npz", **{f"w{i}": layer.weights for i, layer in enumerate(other.trained)})
+    assert prepare(spec(checkpoint=tmp_path / "epoch.npz")).blob == encode(other)
+
+
+def test_a_checkpoint_of_another_network_is_refused(tmp_path):
+    np.savez(tmp_path / "epoch.npz", **{f"w{i}": np.zeros((3, 3), np.int8) for i in range(5)})
+    with pytest.raises(RigError, match="of another network"):
+        prepare(spec(checkpoint=tmp_path / "epoch.npz"))
+    with pytest.raises(RigError, match="cannot be read"):
+        prepare(spec(checkpoint=tmp_path / "missing.npz"))
