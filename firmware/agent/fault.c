@@ -18,12 +18,26 @@ void fault_watch(const link_t *link) {
     watched = link;
 }
 
+#if __ARM_ARCH >= 7
+static uint32_t fault_status(void) {
+    return SCB_CFSR;
+}
+
 static uint32_t fault_address(uint32_t cfsr) {
     if ((cfsr & CFSR_MMARVALID) != 0) {
         return SCB_MMFAR;
     }
     return (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
 }
+#else /* Armv6-M does not tell why (ARM DDI 0419, B3.2) */
+static uint32_t fault_status(void) {
+    return 0;
+}
+
+static uint32_t fault_address(uint32_t cfsr) {
+    return cfsr;
+}
+#endif
 
 static bool on_stack(const uint32_t *frame) {
     const memory_range_t stack = memory_stack();
@@ -34,7 +48,7 @@ static bool on_stack(const uint32_t *frame) {
 
 __attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked) {
     interrupts_mask();
-    const uint32_t cfsr = SCB_CFSR;
+    const uint32_t cfsr = fault_status();
     msg_fault_t fault = {.kind = (uint8_t)exception_number(), .cfsr = cfsr, .address = fault_address(cfsr)};
     if (on_stack(stacked)) {
         fault.pc = stacked[FRAME_PC];

@@ -16,15 +16,8 @@ from pyocd.flash.loader import FlashLoader
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
-from hil.targets import stm32h7b3
+from hil.targets import connect, stm32h7b3
 
-OPTIONS: dict[str, Any] = {
-    "auto_unlock": False,  # true would mass-erase a locked chip without asking
-    "no_config": True,  # a pyocd.yaml in the working folder is not ours
-    "resume_on_disconnect": True,
-    "connect_mode": "under-reset",
-    "chip_erase": "sector",
-}
 DEADLINE_S = 30.0
 CLOSE_DEADLINE_S = 3.0
 
@@ -55,7 +48,7 @@ class Probe:
             blocking=False,
             return_first=False,
             target_override=board.pyocd_target,
-            options=OPTIONS,
+            options=connect.options(board.pyocd_target or ""),
         )
         if session is None:
             raise Blocked(

@@ -5,14 +5,16 @@
 #include "agent/memory.h"
 #include "cortex_m.h"
 
-extern uint8_t __image_start[], __data_load[], __data_start[], __data_end[], __bss_start[], __bss_end[];
+extern uint8_t __vectors[], __data_load[], __data_start[], __data_end[], __bss_start[], __bss_end[];
 
 int main(void);
 
 void reset_handler(void) {
-    SCB_VTOR = (uint32_t)(uintptr_t)__image_start; /* begins with the vector table */
+    SCB_VTOR = (uint32_t)(uintptr_t)__vectors;
+#if __ARM_ARCH >= 7 /* Armv6-M has no FPU, and HardFault for every fault */
     SCB_CPACR |= CPACR_FPU_FULL_ACCESS;
     SCB_SHCSR |= SHCSR_MEMFAULTENA | SHCSR_BUSFAULTENA | SHCSR_USGFAULTENA;
+#endif
     barrier();
     memory_paint_stack();
     memcpy(__data_start, __data_load, (size_t)(__data_end - __data_start));

@@ -1,20 +1,38 @@
 /* Compiled with -fno-tree-loop-distribute-patterns: the compiler must not turn these loops into calls of themselves. */
 #include <string.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WORD = sizeof(uint32_t) };
 
-/* Accesses of words at any address: Armv7-M does them in hardware on normal memory. */
+#ifdef __ARM_FEATURE_UNALIGNED /* Armv7-M accesses words at any address of normal memory */
 typedef struct __attribute__((packed, may_alias)) {
     uint32_t value;
 } word_t;
 
+static bool by_words(uintptr_t to, uintptr_t from) {
+    (void)to;
+    (void)from;
+    return true;
+}
+#else /* Armv6-M only at their own */
+typedef struct __attribute__((may_alias)) {
+    uint32_t value;
+} word_t;
+
+static bool by_words(uintptr_t to, uintptr_t from) {
+    return (to | from) % WORD == 0;
+}
+#endif
+
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uint8_t *out = to;
     const uint8_t *in = from;
-    for (; n >= WORD; n -= WORD, out += WORD, in += WORD) {
-        *(word_t *)out = *(const word_t *)in;
+    if (by_words((uintptr_t)to, (uintptr_t)from)) {
+        for (; n >= WORD; n -= WORD, out += WORD, in += WORD) {
+            ((word_t *)(void *)out)->value = ((const word_t *)(const void *)in)->value;
+        }
     }
     while (n-- > 0) {
         *out++ = *in++;
@@ -40,8 +58,10 @@ void *memmove(void *to, const void *from, size_t n) {
 void *memset(void *to, int value, size_t n) {
     uint8_t *out = to;
     const uint32_t word = (uint8_t)value * 0x01010101u;
-    for (; n >= WORD; n -= WORD, out += WORD) {
-        ((word_t *)out)->value = word;
+    if (by_words((uintptr_t)to, 0)) {
+        for (; n >= WORD; n -= WORD, out += WORD) {
+            ((word_t *)(void *)out)->value = word;
+        }
     }
     while (n-- > 0) {
         *out++ = (uint8_t)value;

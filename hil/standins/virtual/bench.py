@@ -11,9 +11,9 @@ from pyocd.core.session import Session
 from pyocd.probe.tcp_probe_server import DebugProbeServer
 
 from hil.errors import RigError, close_matches
+from hil.standins.virtual.boards import BOARDS
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
-from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 from hil.standins.virtual.inject import Injection, schedule
 from hil.standins.virtual.meter.instrument import SourceMeter
 from hil.standins.virtual.meter.server import MeterServer
@@ -23,9 +23,6 @@ from hil.standins.virtual.runner import Runner
 from hil.standins.virtual.serial_line import SerialLine
 from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
-
-CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
-BOARDS = {"stm32h7b3": "stm32h7b3xx"}  # board -> pyOCD target
 
 
 class Bench:
@@ -45,20 +42,21 @@ class Bench:
     ) -> None:  # fmt: skip
         if board not in BOARDS:
             raise RigError(f"there is no virtual bench for board {board}; {close_matches(board, BOARDS)}")
-        self._board = board
+        self._board, self._model = board, BOARDS[board]
         self._symbols, self._report, self._log = symbols, report, log
         self._flash_file = flash
         self._reported: object = None
         self._port = SerialPort(lambda: self._runner.notify(), log)
         self._line = SerialLine(self._port, injections)
-        self._chip = Stm32H7B3(np.random.default_rng(seed), self._line.take, self._note_edge, log, CRYSTAL_HZ)
-        self._line.connect(self._chip.usart1, self._chip.clock)
+        self._chip = self._model.build(np.random.default_rng(seed), self._line.take, self._note_edge, log)
+        self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
         schedule(self._chip, injections, log)
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._meter = MeterServer(SourceMeter(Supply(self._activity), seed))
-        self._probe = VirtualProbe(self._runner, f"virtual-{board}")
+        ports = self._model.ports(self._runner)
+        self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
         session = Session(None, no_config=True)
         self._probe_server = DebugProbeServer(session, self._probe, port=0, serve_local_only=True)
 
@@ -72,7 +70,7 @@ class Bench:
             threading.Event().wait(0.005)
         return {
             "board": self._board, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
-            "probe_uid": self._probe.unique_id, "target": BOARDS[self._board], "serial": self._port.path,
+            "probe_uid": self._probe.unique_id, "target": self._model.target, "serial": self._port.path,
             "meter": self._meter.resource,
         }  # fmt: skip
 
@@ -88,20 +86,21 @@ class Bench:
         self._meter.close()
         self._port.close()
         if self._flash_file is not None:
-            self._flash_file.write_bytes(self._chip.flash.array.tobytes())
+            self._flash_file.write_bytes(self._chip.contents.tobytes())
 
     def _load_flash(self) -> None:
         if self._flash_file is None or not self._flash_file.exists():
             return
         data = np.fromfile(self._flash_file, np.uint8)
-        if data.size != self._chip.flash.array.size:
-            raise RigError(f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.flash.array.size}; delete the file")
-        self._chip.flash.array[:] = data
+        if data.size != self._chip.contents.size:
+            raise RigError(f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.contents.size}; delete the file")
+        self._chip.contents[:] = data
         self._chip.core.code_changed()
         self._chip.reset()
 
     def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
-        self._log(f"P{port}{pin} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
+        name = self._model.pin.format(port=port, pin=pin)
+        self._log(f"{name} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
 
     def _activity(self) -> Activity:
         with self._runner.paused() as machine:

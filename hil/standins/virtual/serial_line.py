@@ -1,11 +1,11 @@
-"""The line between the bench's serial port and the chip's USART: pacing towards the chip, and injected faults both ways."""
+"""The line between the bench's serial port and the chip's UART: pacing towards the chip, and injected faults both ways."""
 
 from __future__ import annotations
 
 from collections import deque
 
+from hil.standins.virtual.chip.chip import Uart
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
-from hil.standins.virtual.chip.usart import Usart
 from hil.standins.virtual.inject import Injection, LineFaults
 from hil.standins.virtual.uart import SerialPort
 
@@ -14,7 +14,7 @@ _ENOUGH = 8192  # bytes on their way to the chip before the terminal is left to 
 
 
 class SerialLine:
-    """A source of virtual time (machine.Source), attached before the USART it feeds.
+    """A source of virtual time (machine.Source), attached before the UART it feeds.
 
     Args:
         port: the host's end.
@@ -31,11 +31,11 @@ class SerialLine:
         self._free_in = self._free_out = 0  # virtual times before which a late byte holds its direction up
         self._sent = 0
         self._collected = bytearray()
-        self._usart: Usart | None = None
+        self._uart: Uart | None = None
         self._clock: Clock | None = None
 
-    def connect(self, usart: Usart, clock: Clock) -> None:
-        self._usart, self._clock = usart, clock
+    def connect(self, uart: Uart, clock: Clock) -> None:
+        self._uart, self._clock = uart, clock
 
     def take(self, byte: int) -> None:
         """The chip has sent a byte."""
@@ -43,13 +43,13 @@ class SerialLine:
 
     def update(self, now: int) -> None:
         """Let what is due go on in both directions."""
-        assert self._usart is not None
-        while self._port.received and self._usart.backlog < _ENOUGH:
+        assert self._uart is not None
+        while self._port.received and self._uart.backlog < _ENOUGH:
             self._inbound.extend(self._to_chip.apply(self._port.received.popleft()))
         while self._inbound and now >= self._free_in:
             item = self._inbound.popleft()
             if isinstance(item, bytes):
-                self._usart.feed(item)
+                self._uart.feed(item)
             else:
                 self._free_in = now + int(item * PS_PER_S)
         while self._outbound and now >= self._free_out:
@@ -58,7 +58,7 @@ class SerialLine:
                 self._port.send(item)
             else:
                 self._free_out = now + int(item * PS_PER_S)
-        self._port.accept_more(self._usart.backlog < _ENOUGH)
+        self._port.accept_more(self._uart.backlog < _ENOUGH)
 
     def next_event(self) -> int | None:
         times = [self._free_in] if self._inbound else []
@@ -66,9 +66,9 @@ class SerialLine:
 
     def flush(self) -> None:
         """Pass on what the chip has sent, in pieces that are worth the host's attention."""
-        if not self._collected or self._clock is None or self._usart is None:
+        if not self._collected or self._clock is None or self._uart is None:
             return
-        if len(self._collected) < _BATCH and self._usart.transmitting:
+        if len(self._collected) < _BATCH and self._uart.transmitting:
             return
         data = bytes(self._collected)
         self._collected.clear()

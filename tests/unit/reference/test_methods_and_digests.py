@@ -84,7 +84,7 @@ def test_evaluation_is_the_specifications(network: Network, seed: int, batch: in
     slow = PlainElasticZoInt8(network, Settings(0))
     data, classes = b"", []
     for image in images:
-        logits = slow.activations(image)[-1]
+        logits = slow.activations([image])[-1][0]
         data += np.array(logits.values, np.int8).tobytes() + logits.exponent.to_bytes(2, "little", signed=True)
         classes.append(logits.values.index(max(logits.values)))  # the lowest index among the largest
     predictions, correct, digest = ElasticZoInt8(network, Settings(0)).evaluate_chunk(images, labels)

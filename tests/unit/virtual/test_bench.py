@@ -33,8 +33,8 @@ ARENA = 0x24000000
 class Bench:
     """A running bench server."""
 
-    def __init__(self, *options: str) -> None:
-        command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32h7b3", *options]
+    def __init__(self, *options: str, board: str = "stm32h7b3") -> None:
+        command = [sys.executable, "-m", "hil.standins.virtual", "--board", board, *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.said = self.line()
 

@@ -7,8 +7,6 @@ Memories are NumPy arrays that Unicorn maps in place, so that a debugger or a di
 from __future__ import annotations
 
 import ctypes
-import enum
-from collections.abc import Callable
 
 import numpy as np
 import unicorn
@@ -17,39 +15,18 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop, block_hook, instructions_in
+from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, Ended
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memories import Memory, MemoryMap
+from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
+from hil.standins.virtual.chip.memories import Memory
 
 NOWHERE = 0xFFFFFFFE  # `until` of a run: no instruction can be there, the system space is never executable
+EXC_RETURN = 0xFFFFFFE0  # the lowest value of LR that returns from an exception
 _COUNT = int(Slot.COUNT)
 WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
-_READ, _WRITE, _FETCH = "read", "write", "fetch"
-_ACCESS = {
-    unicorn.UC_MEM_READ_UNMAPPED: _READ, unicorn.UC_MEM_READ_PROT: _READ,
-    unicorn.UC_MEM_WRITE_UNMAPPED: _WRITE, unicorn.UC_MEM_WRITE_PROT: _WRITE,
-    unicorn.UC_MEM_FETCH_UNMAPPED: _FETCH, unicorn.UC_MEM_FETCH_PROT: _FETCH,
-}
-_MMIO_READ = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p)
-_MMIO_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p)
 
 
-class Ended(enum.Enum):
-    """Why a run ended."""
-
-    LIMIT = enum.auto()  # the count has reached the limit, or a waiting exception may now be taken
-    SLEEP = enum.auto()  # WFI
-    EVENT_SLEEP = enum.auto()  # WFE
-    SVC = enum.auto()
-    BKPT = enum.auto()  # pc is at the BKPT
-    BREAKPOINT = enum.auto()  # pc is at an address in `breakpoints`
-    UNDEFINED = enum.auto()  # pc is at the instruction
-    NO_FPU = enum.auto()  # the next block holds a floating-point instruction and CPACR denies it
-    INVALID_STATE = enum.auto()  # a branch cleared the Thumb bit
-    EXCEPTION_RETURN = enum.auto()  # pc holds EXC_RETURN
-    FAULT = enum.auto()  # `fault` says what
-
-
-class Core(MemoryMap):
+class Core(MappedMemories):
     """Args:
         memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
         peripherals: (base, size) ranges whose accesses go to `read` and `write`.
@@ -58,35 +35,22 @@ class Core(MemoryMap):
     """
 
     def __init__(
-        self,
-        memories: tuple[Memory, ...],
-        peripherals: tuple[tuple[int, int], ...],
-        read: Callable[[int, int], int],
-        write: Callable[[int, int, int], None],
-        cpu: int = reg.UC_CPU_ARM_CORTEX_M7,
-    ) -> None:
-        self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self.uc.ctl_set_cpu_model(cpu)
-        self.handle = self.uc._uch
-        super().__init__(memories)
+        self, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read, write: Write,
+        cpu: int = reg.UC_CPU_ARM_CORTEX_M33,
+    ) -> None:  # fmt: skip
+        # Not UC_MODE_MCLASS, which silently makes every model a Cortex-M33: the model alone decides on the M profile.
+        uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
+        uc.ctl_set_cpu_model(cpu)
+        self.handle = uc._uch
         self._shared = np.zeros(STATE_LENGTH, np.int64)
         self.state = memoryview(self._shared)  # an element of this costs a third of an array's
         self._one = ctypes.c_uint32()
         self._one_reference = ctypes.byref(self._one)
-        self.fault: ModelFault | None = None
-        self._read, self._write = read, write
         self._ended: Ended | None = None
-        self._breakpoints: dict[int, int] = {}
+        self._breakpoints: dict[int, object] = {}
         self._stale_code = False
         self._stepping = False
-        self._keep: list[object] = []
-        self._guard: Callable[[int, int, int], None] | None = None
-        self._guard_hook: object | None = None
-        self._changes: list[Callable[[], None]] = []
-        for memory in memories:
-            self._map(memory)
-        for base, size in peripherals:
-            self._map_peripherals(base, size)
+        super().__init__(uc, memories, peripherals, read, write)
         self._install_hooks()
 
     # registers
@@ -116,38 +80,6 @@ class Core(MemoryMap):
         """Forget what is known about code: a memory that holds some was changed from outside the core."""
         self._counts[:] = 0
         self._stale_code = True
-
-    def guard_writes(self, memory: str, guard: Callable[[int, int, int], None] | None) -> None:
-        """Let the core write a read-only memory while `guard` is set; it sees each (address, bytes, value) before the store.
-
-        As all changes of access it holds from the next run on; the present one ends at the next block or refused access.
-        """
-        self._when_stopped(lambda: self._apply_guard(self._named(memory), guard))
-
-    def open(self, memory: str, accessible: bool) -> None:
-        """Let the core reach a memory or not (its clock)."""
-        one = self._named(memory)
-        rights = self._rights(one) if accessible else unicorn.UC_PROT_NONE
-        self._when_stopped(lambda: self.uc.mem_protect(one.base, one.size, rights))
-
-    def _named(self, name: str) -> Memory:
-        return next(m for m in self.memories if m.name == name)
-
-    def _when_stopped(self, change: Callable[[], None]) -> None:
-        self._changes.append(change)
-        self.break_soon()
-
-    def _apply_guard(self, memory: Memory, guard: Callable[[int, int, int], None] | None) -> None:
-        if self._guard_hook is not None:
-            self.uc.hook_del(self._guard_hook)
-            self._guard_hook = None
-        if guard is not None:
-            self._guard_hook = self.uc.hook_add(
-                unicorn.UC_HOOK_MEM_WRITE, self._on_guarded_write, begin=memory.base, end=memory.base + memory.size - 1
-            )
-        self._guard = guard
-        extra = unicorn.UC_PROT_WRITE if guard is not None else 0
-        self.uc.mem_protect(memory.base, memory.size, self._rights(memory) | extra)
 
     # running
 
@@ -182,8 +114,7 @@ class Core(MemoryMap):
         self._stale_code = self._stepping = True
         ended = self._go(1)
         self._stale_code, self._stepping = True, False
-        executed = ended not in (Ended.BKPT, Ended.BREAKPOINT, Ended.UNDEFINED, Ended.NO_FPU, Ended.FAULT)
-        self.state[Slot.COUNT] = before + (together if executed else 0)
+        self.state[Slot.COUNT] = before + (0 if ended in NOT_EXECUTED else together)
         return ended
 
     @staticmethod
@@ -204,11 +135,7 @@ class Core(MemoryMap):
             self._stale_code = True
 
     def _go(self, instructions: int) -> Ended:
-        for change in self._changes:
-            change()
-            self._stale_code = True
-        self._changes.clear()
-        if self._stale_code:
+        if self._make_changes() or self._stale_code:
             self.uc.ctl_flush_tb()
             self._stale_code = False
         self.state[Slot.STOPPED] = Stop.NONE
@@ -220,8 +147,8 @@ class Core(MemoryMap):
             return Ended.FAULT
         if self.state[Slot.STOPPED] == Stop.LIMIT:
             return Ended.LIMIT
-        if self.state[Slot.STOPPED] == Stop.FPU:
-            return Ended.NO_FPU
+        if self.state[Slot.STOPPED] == Stop.REFUSED:
+            return Ended.REFUSED
         pc = self.get(PC)
         ended = self._ended
         if error == unicorn.UC_ERR_INSN_INVALID:
@@ -255,42 +182,10 @@ class Core(MemoryMap):
 
     # hooks
 
-    @staticmethod
-    def _rights(memory: Memory) -> int:
-        rights = unicorn.UC_PROT_READ
-        rights |= unicorn.UC_PROT_WRITE if memory.writable else 0
-        return rights | (unicorn.UC_PROT_EXEC if memory.executable else 0)
-
-    def _map(self, memory: Memory) -> None:
-        place = self.bytes[memory.name].ctypes.data
-        self.uc.mem_map_ptr(memory.base, memory.size, self._rights(memory), place)
-
-    def _map_peripherals(self, base: int, size: int) -> None:
-        def on_read(_uc: int, offset: int, length: int, _data: int) -> int:
-            try:
-                return self._read(base + offset, length)
-            except ModelFault as fault:
-                self._stop_with(fault)
-                return 0
-
-        def on_write(_uc: int, offset: int, length: int, value: int, _data: int) -> None:
-            try:
-                self._write(base + offset, length, value & (1 << 8 * length) - 1)
-            except ModelFault as fault:
-                self._stop_with(fault)
-
-        callbacks = _MMIO_READ(on_read), _MMIO_WRITE(on_write)
-        self._keep.extend(callbacks)
-        error = uclib.uc_mmio_map(
-            self.handle, ctypes.c_uint64(base), ctypes.c_size_t(size), callbacks[0], None, callbacks[1], None
-        )
-        if error != unicorn.UC_ERR_OK:
-            raise unicorn.UcError(error)
-
     def _install_hooks(self) -> None:
         fixed = [m for m in self.memories if m.executable and not m.writable]
         changing = [m for m in self.memories if m.executable and m.writable]
-        self._counts = np.zeros(sum(m.size for m in fixed) // 2, np.uint16)
+        self._counts = np.zeros(sum(m.size for m in fixed if not m.alias) // 2, np.uint16)
         self._sizes = np.zeros_like(self._counts)
         regions = fixed + changing
         if len(regions) > MAX_REGIONS:
@@ -299,10 +194,16 @@ class Core(MemoryMap):
         self.state[Slot.COUNTS] = self._counts.ctypes.data
         self.state[Slot.SIZES] = self._sizes.ctypes.data
         self.state[Slot.REGIONS] = len(regions)
+        offsets: dict[str, int] = {}
         cached = 0
         for i, memory in enumerate(regions):
-            offset = cached if memory in fixed else -1
-            cached += memory.size // 2 if memory in fixed else 0
+            if memory in changing:
+                offset = -1
+            elif memory.alias:
+                offset = offsets[memory.alias]  # the same code, the same counts
+            else:
+                offset = offsets[memory.name] = cached
+                cached += memory.size // 2
             slot = Slot.REGIONS + 1 + 4 * i
             place = self.bytes[memory.name].ctypes.data
             self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, offset
@@ -312,21 +213,13 @@ class Core(MemoryMap):
             ctypes.c_void_p(self._shared.ctypes.data), ctypes.c_uint64(1), ctypes.c_uint64(0),
         )
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
-        self.uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)
-
-    def _stop_with(self, fault: ModelFault) -> None:
-        self.fault = self.fault or fault
-        self.uc.emu_stop()
 
     def _on_exception(self, _uc: unicorn.Uc, number: int, _data: object) -> None:
-        # Numbers of QEMU's target/arm/cpu.h, whose core Unicorn is.
-        known = {1: Ended.UNDEFINED, 2: Ended.SVC, 7: Ended.BKPT, 8: Ended.EXCEPTION_RETURN, 17: Ended.NO_FPU,
-                 18: Ended.INVALID_STATE}
-        if number not in known:
+        if number not in BY_EXCEPTION:
             why = f"the emulator raised its exception {number} at 0x{self.get(PC):08X}, which this model does not know"
             self._stop_with(ModelFault(why))
             return
-        self._ended = known[number]
+        self._ended = BY_EXCEPTION[number]
         self.uc.emu_stop()
 
     def _on_breakpoint(self, _uc: unicorn.Uc, _address: int, _size: int, _data: object) -> None:
@@ -334,19 +227,13 @@ class Core(MemoryMap):
             self._ended = Ended.BREAKPOINT
             self.uc.emu_stop()
 
-    def _on_bad_access(self, _uc: unicorn.Uc, kind: int, address: int, size: int, _value: int, _data: object) -> bool:
-        if self._changes and self.find(address, 1):
-            self._ended = Ended.LIMIT  # the access comes again when the change is in place
-            return False
-        access = _ACCESS.get(kind, "access")
-        place = self.find(address, 1)
-        why = f"{place[0].name} does not allow it" if place else "the chip has nothing there"
-        self.fault = self.fault or ModelFault(f"{access} of {size} bytes at 0x{address:08X}: {why}", address, access)
-        return False
+    def _access_again(self) -> None:
+        self._ended = Ended.LIMIT
 
-    def _on_guarded_write(self, _uc: unicorn.Uc, _kind: int, address: int, size: int, value: int, _data: object) -> None:
-        assert self._guard is not None
-        try:
-            self._guard(address, size, value & (1 << 8 * size) - 1)
-        except ModelFault as fault:
-            self._stop_with(fault)
+    def _is_exception_return(self, address: int) -> bool:
+        # Unicorn's cores without the security extension do not notice that a register set from outside made this a handler:
+        # they branch to EXC_RETURN as to any address (B1.5.8).
+        if address < EXC_RETURN or not self.get(XPSR) & 0x1FF:
+            return False
+        self._ended = Ended.EXCEPTION_RETURN
+        return True

@@ -30,7 +30,7 @@ class Slot(enum.IntEnum):
     BLOCK_COUNT = 5  # its instructions
     WATCH = 6  # 1: an exception is pending but masked, stop after a block that may unmask it
     FLAGS = 7  # what the last block holds (MAY_UNMASK ...)
-    FPU_OFF = 8  # 1: stop before a block with floating-point instructions
+    REFUSED = 8  # flags (HAS_FP, NOT_V6M): stop before a block that has one of them
     EVENT = 9  # set to 1 by SEV
     STOP_CALL = 10  # address of uc_emu_stop
     COUNTS = 11  # address of uint16[]: count and flags by halfword of cached memories
@@ -43,7 +43,7 @@ class Stop(enum.IntEnum):
 
     NONE = 0
     LIMIT = 1
-    FPU = 2
+    REFUSED = 2
 
 
 MAX_REGIONS = 12
@@ -52,8 +52,9 @@ COUNT_MASK = 0x0FFF
 MAY_UNMASK = 0x1000
 HAS_FP = 0x2000
 HAS_SEV = 0x4000
+NOT_V6M = 0x8000
 
-_COUNT, _LIMIT, _STOPPED, _BLOCK, _BLOCK_SIZE, _BLOCK_COUNT, _WATCH, _FLAGS, _FPU_OFF, _EVENT = range(10)
+_COUNT, _LIMIT, _STOPPED, _BLOCK, _BLOCK_SIZE, _BLOCK_COUNT, _WATCH, _FLAGS, _REFUSED, _EVENT = range(10)
 _STOP_CALL, _COUNTS, _SIZES, _REGIONS = range(10, 14)
 
 
@@ -90,16 +91,29 @@ def _scan(code, length):
         first = code[i]
         if first >= 0xE800:
             second = code[i + 1] if i + 1 < length else 0
-            if (first & 0xFFE0) == 0xF380 and (second & 0xFF00) == 0x8800:  # MSR
-                flags |= 0x1000
+            if (first & 0xFF80) == 0xF380:  # MSR, MRS, barriers
+                if (first & 0xFFE0) == 0xF380 and (second & 0xFF00) == 0x8800:  # MSR
+                    flags |= 0x1000
+                if 17 <= (second & 0xFF) <= 19:  # BASEPRI, FAULTMASK
+                    flags |= 0x8000
             if (first & 0xEC00) == 0xEC00 and (second & 0x0E00) == 0x0A00:  # coprocessors 10 and 11
                 flags |= 0x2000
             i += 2
         else:
-            if (first & 0xFFF8) == 0xB660:  # CPSIE
-                flags |= 0x1000
-            if first == 0xBF40:  # SEV
-                flags |= 0x4000
+            if (first & 0xF000) == 0xB000:  # miscellaneous (A5.2.5)
+                if (first & 0xFFF8) == 0xB660:  # CPSIE
+                    flags |= 0x1000
+                if first == 0xBF40:  # SEV
+                    flags |= 0x4000
+                # CBZ and CBNZ, IT, CPS with F, SETEND, HLT: later architectures' ones, which Unicorn's Cortex-M0 executes
+                if (
+                    (first & 0xF500) == 0xB100
+                    or ((first & 0xFF00) == 0xBF00 and (first & 0xF) != 0)
+                    or ((first & 0xFFE0) == 0xB660 and (first & 0xF) != 2)
+                    or (first & 0xFFE0) == 0xB640
+                    or (first & 0xFFC0) == 0xBA80
+                ):
+                    flags |= 0x8000
             i += 1
         n += 1
     return n | flags
@@ -134,7 +148,7 @@ def block_hook(engine, address, size, shared):
                 sizes[key] = length
             entry = np.int64(counts[key])
         break
-    if state[_FPU_OFF] != 0 and (entry & 0x2000) != 0:
+    if (entry & state[_REFUSED]) != 0:
         state[_STOPPED] = 2
         _call_stop(state[_STOP_CALL], engine)
         return
@@ -145,6 +159,12 @@ def block_hook(engine, address, size, shared):
     state[_BLOCK_COUNT] = entry & 0xFFF
     state[_FLAGS] = entry
     state[_COUNT] += entry & 0xFFF
+
+
+def flags_of(first: int, second: int) -> int:
+    """Return the flags of the instruction that begins with halfword `first`; `second` follows it."""
+    length = 2 if first >= 0xE800 else 1
+    return int(_scan(np.array([first, second], np.uint16), length)) & ~COUNT_MASK
 
 
 def instructions_in(code: np.ndarray) -> int:

@@ -55,6 +55,13 @@ class Halting(Protocol):
     def write_register(self, number: int, value: int) -> None: ...
 
 
+class Counter(Protocol):
+    """What counts cycles (core.Core)."""
+
+    @property
+    def count(self) -> int: ...
+
+
 class DebugControl(Block):
     """DHCSR, DCRSR, DCRDR and DEMCR (C1.6). They survive a system reset."""
 
@@ -123,8 +130,8 @@ class Trace(Block):
     """DWT: the cycle counter. Its comparators are registers without effect, and the other counters do not count.
 
     Args:
-        cycles: returns core clock cycles since power-on.
-        traced: whether DEMCR.TRCENA is set.
+        counter: counts core clock cycles since power-on.
+        control: holds DEMCR.TRCENA.
         bus: to tell the debugger, which the software lock does not hold, from the core.
     """
 
@@ -145,10 +152,10 @@ class Trace(Block):
           for offset, value in component_ids(0x002, 0xE).items()),
     )  # fmt: skip
 
-    def __init__(self, cycles: Callable[[], int], traced: Callable[[], bool], bus: Bus) -> None:
+    def __init__(self, counter: Counter, control: DebugControl, bus: Bus) -> None:
         super().__init__("DWT", 0xE0001000)
-        self._cycles = cycles
-        self._traced = traced
+        self._counter = counter
+        self._control = control
         self._bus = bus
         self._locked = True
         self._offset = 0
@@ -166,7 +173,7 @@ class Trace(Block):
             super().write(offset, size, value)
 
     def _check(self, offset: int, access: str) -> None:
-        if not self._traced() and not self._bus.debugger:
+        if not self._control.value["DEMCR"] & TRCENA and not self._bus.debugger:
             address = self.base + offset
             raise ModelFault(f"{access} of DWT 0x{address:08X}: trace is off; set DEMCR.TRCENA first", address, access)
 
@@ -178,18 +185,18 @@ class Trace(Block):
 
     def read_cyccnt(self, value: int) -> int:
         running = self.value["CTRL"] & 1
-        return self._cycles() - self._offset & 0xFFFFFFFF if running else value
+        return self._counter.count - self._offset & 0xFFFFFFFF if running else value
 
     def write_cyccnt(self, _old: int, new: int, _acting: int) -> None:
-        self._offset = self._cycles() - new
+        self._offset = self._counter.count - new
         self.value["CYCCNT"] = new
 
     def write_ctrl(self, old: int, new: int, _acting: int) -> None:
         if (old ^ new) & 1:
             if new & 1:
-                self._offset = self._cycles() - self.value["CYCCNT"]
+                self._offset = self._counter.count - self.value["CYCCNT"]
             else:
-                self.value["CYCCNT"] = self._cycles() - self._offset & 0xFFFFFFFF
+                self.value["CYCCNT"] = self._counter.count - self._offset & 0xFFFFFFFF
         self.value["CTRL"] = new
 
 

@@ -7,47 +7,25 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.core import Core, Ended
-from hil.standins.virtual.chip.count import Slot
+from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core_spec import CoreSpec, Source
+from hil.standins.virtual.chip.count import HAS_FP, Slot
+from hil.standins.virtual.chip.ended import Ended
 from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.halting import HaltingDebug
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
-from hil.standins.virtual.chip.scb import SystemControlBlock
+from hil.standins.virtual.chip.synchronous import SynchronousFaults
 from hil.standins.virtual.chip.systick import SysTick
 
 SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
-
-
-class Source(Protocol):
-    """A peripheral with a life of its own in virtual time (picoseconds)."""
-
-    def update(self, now: int) -> None: ...
-
-    def next_event(self) -> int | None: ...
-
-
-@dataclass(frozen=True)
-class CoreSpec:
-    """What differs between cores: identification registers, caches (CCSIDR), MPU regions, interrupts, first clock."""
-
-    cpuid: int
-    data_cache: int
-    instruction_cache: int
-    mpu_regions: int
-    interrupts: int
-    priority_bits: int
-    boot_address: int
-    reset_hz: int
 
 
 class Pace(enum.Enum):
@@ -71,17 +49,16 @@ class Machine:
         self.spec = spec
         self.log = log
         self.bus = Bus()
-        self.core = Core(memories, peripherals, self.bus.read, self.bus.write)
+        self.core = Core(memories, peripherals, self.bus.read, self.bus.write, spec.cpu)
         count = partial(self.core.state.__getitem__, int(Slot.COUNT))
         self.clock = Clock(count, spec.reset_hz)
         self.nvic = nvic.Nvic(spec.interrupts, spec.priority_bits)
         self.exceptions = Exceptions(self.core, self.nvic)
-        self.scb = SystemControlBlock(self, spec.cpuid, spec.data_cache, spec.instruction_cache, spec.mpu_regions)
         self.systick = SysTick(self.clock, self.nvic)
         self.halting = HaltingDebug(self)
         self.debug = debug.DebugControl(self.halting, self.bus)
-        self.breakpoints = debug.BreakpointUnit(self.core.set_breakpoints)
-        self.trace = debug.Trace(count, lambda: bool(self.debug.value["DEMCR"] & debug.TRCENA), self.bus)
+        self.faults = SynchronousFaults(self)
+        self.scb = spec.private(self)
         self.sources: list[Source] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
@@ -90,22 +67,7 @@ class Machine:
         self.fault: ModelFault | None = None
         self.reset_line = False
         self._reset_wanted = False
-        self._attach_private_peripherals()
         self.bus.on_write(self._after_write)
-
-    def _attach_private_peripherals(self) -> None:
-        attach = self.bus.attach
-        attach(self.scb, 0x10, 0x000)
-        attach(self.systick, 0x10, 0x010)
-        attach(self.nvic, 0x500)
-        attach(self.scb, 0xF0, 0xD00)
-        attach(self.debug, 0x10, 0xDF0)
-        attach(self.scb, 0xB0, 0xF00)
-        attach(debug.scs_ids(), 0x40, 0xFC0)
-        attach(self.breakpoints, 0x1000)
-        attach(self.trace, 0x1000)
-        for table in debug.rom_tables():
-            attach(table, 0x1000)
 
     def add(self, block: Block, size: int) -> None:
         """Attach a peripheral; one with `update` also takes part in virtual time."""
@@ -148,7 +110,7 @@ class Machine:
         number, masked = self.exceptions.next()
         if number is None or self.debug.value["DHCSR"] & debug.C_MASKINTS:
             return False, masked
-        self._enter(number)
+        self.enter(number)
         return True, masked
 
     def rouse(self) -> None:
@@ -195,7 +157,8 @@ class Machine:
             self.asleep = self._waits_for_event = False
         return not self.asleep
 
-    def _enter(self, number: int) -> None:
+    def enter(self, number: int) -> None:
+        """Go to the handler of an exception."""
         self.exceptions.enter(number, self.scb.value["VTOR"])
         self.core.state[Slot.EVENT] = 1
 
@@ -203,10 +166,10 @@ class Machine:
         if ended is Ended.LIMIT:
             return
         handlers = {
-            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event, Ended.SVC: self._call_supervisor,
-            Ended.BKPT: self._meet_bkpt, Ended.BREAKPOINT: self._meet_bkpt, Ended.NO_FPU: self._refuse_fpu,
-            Ended.UNDEFINED: lambda: self._usage_fault("UNDEFINSTR"),
-            Ended.INVALID_STATE: lambda: self._usage_fault("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
+            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event, Ended.SVC: lambda: self.faults.take(nvic.SVCALL),
+            Ended.BKPT: self.faults.meet_bkpt, Ended.BREAKPOINT: self.faults.meet_bkpt, Ended.REFUSED: self._meet_refused,
+            Ended.UNDEFINED: self._meet_undefined, Ended.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
+            Ended.INVALID_STATE: lambda: self.faults.usage("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
             Ended.FAULT: self._take_core_fault,
         }  # fmt: skip
         handlers[ended]()
@@ -226,6 +189,19 @@ class Machine:
         if self.scb.field("SCR", "SLEEPONEXIT") and not self.nvic.active:
             self.asleep = True
 
+    def _meet_undefined(self) -> None:
+        self.faults.usage("UNDEFINSTR")
+
+    def _meet_refused(self) -> None:
+        """Run up to the refused instruction of the block, and fault there."""
+        flag = self.faults.refusal()
+        if flag is not None:
+            self.faults.usage(flag)
+            return
+        refused, self.core.state[Slot.REFUSED] = self.core.state[Slot.REFUSED], 0
+        self._handle(self.core.step())
+        self.core.state[Slot.REFUSED] = refused
+
     def _take_core_fault(self) -> None:
         fault, self.core.fault = self.core.fault, None
         assert fault is not None
@@ -235,51 +211,10 @@ class Machine:
         self.fault = fault
         self.log(f"the chip stops: {fault}")
 
-    # faults that silicon takes too
-
-    def _raise_exception(self, number: int) -> None:
-        """Take a synchronous exception now, as HardFault if its own priority does not suffice (B1.5.14)."""
-        enabled = bool(self.nvic.enabled >> number & 1)
-        if not enabled or self.nvic.group(number) >= self.exceptions.priority():
-            if number != nvic.HARD_FAULT:
-                self.scb.flag("HFSR", "FORCED")
-            number = nvic.HARD_FAULT
-        if self.exceptions.priority() <= self.nvic.group(nvic.HARD_FAULT):
-            self.lockup = True
-            self.log(f"lockup: a fault at 0x{self.core.get(c.PC):08X} inside the HardFault handler")
-            return
-        self._enter(number)
-
-    def _call_supervisor(self) -> None:
-        self._raise_exception(nvic.SVCALL)
-
-    def _usage_fault(self, flag: str) -> None:
-        self.scb.flag("CFSR", flag)
-        self.log(f"UsageFault {flag} at 0x{self.core.get(c.PC):08X}")
-        self._raise_exception(nvic.USAGE_FAULT)
-
-    def _meet_bkpt(self) -> None:
-        if self.debug.value["DHCSR"] & debug.C_DEBUGEN:
-            self.halting.halt("BKPT")
-            return
-        self.scb.flag("HFSR", "DEBUGEVT")
-        self.log(f"BKPT at 0x{self.core.get(c.PC):08X} without a debugger")
-        self._raise_exception(nvic.HARD_FAULT)
-
-    def _refuse_fpu(self) -> None:
-        """Run up to the floating-point instruction of the block, and fault there."""
-        first, second = (int.from_bytes(self.core.peek(self.core.get(c.PC) + i, 2), "little") for i in (0, 2))
-        if first & 0xEC00 == 0xEC00 and second & 0x0E00 == 0x0A00:
-            self._usage_fault("NOCP")
-            return
-        self.set_fpu(True)
-        self._handle(self.core.step())
-        self.set_fpu(False)
-
     # what the system control block asks (scb.System)
 
     def set_fpu(self, on: bool) -> None:
-        self.core.state[Slot.FPU_OFF] = not on
+        self.core.state[Slot.REFUSED] = self.spec.refused | (0 if on else HAS_FP)
         self.core.break_soon()
 
     def request_reset(self) -> None:
@@ -304,12 +239,16 @@ class Machine:
         self.asleep = self._waits_for_event = self.lockup = False
         self.halting.reset()
         self.nvic.reset()
-        for block in self.blocks:
-            block.reset()
+        self._reset_blocks()
         self.set_fpu(False)
         self._start_core()
         if self.debug.value["DHCSR"] & debug.C_DEBUGEN and self.debug.value["DEMCR"] & debug.VC_CORERESET:
             self.halting.halt("VCATCH")
+
+    def _reset_blocks(self) -> None:
+        """What a system reset resets besides the core: here all blocks; a chip may keep some."""
+        for block in self.blocks:
+            block.reset()
 
     def _start_core(self) -> None:
         for register in (c.CONTROL, c.PRIMASK, c.BASEPRI, c.FAULTMASK):

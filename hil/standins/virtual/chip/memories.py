@@ -11,13 +11,17 @@ from hil.standins.virtual.chip.fault import ModelFault
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory: name, base address, size in bytes, whether the core may write it and execute from it."""
+    """A memory: name, base address, size in bytes, whether the core may write it and execute from it.
+
+    `alias` names an earlier memory whose bytes answer here too.
+    """
 
     name: str
     base: int
     size: int
     writable: bool = True
     executable: bool = True
+    alias: str = ""
 
 
 class MemoryMap:
@@ -30,7 +34,10 @@ class MemoryMap:
 
     def __init__(self, memories: tuple[Memory, ...]) -> None:
         self.memories = memories
-        self.bytes = {m.name: np.full(m.size, 0 if m.writable else 0xFF, np.uint8) for m in memories}
+        self.bytes: dict[str, np.ndarray] = {}
+        for m in memories:
+            new = np.full(m.size, 0 if m.writable else 0xFF, np.uint8)
+            self.bytes[m.name] = self.bytes[m.alias] if m.alias else new
 
     def find(self, address: int, size: int) -> tuple[Memory, int] | None:
         """Return the memory that holds all of [address, address + size), and the offset in it."""

@@ -93,7 +93,7 @@ class Register:
 
 
 class Block:
-    """A peripheral: registers at a base address, with a clock that may be off.
+    """A peripheral: registers at a base address, with a clock (or reset) that may keep them out of reach.
 
     A subclass lists `REGISTERS` and may define `read_NAME(self, value) -> value` and `write_NAME(self, old, new, acting)`
     (NAME in small letters) for registers whose access does something; `new` has the stored fields already replaced, `acting` the write-only ones.
@@ -107,6 +107,7 @@ class Block:
         self.base = base
         self.clocked = True
         self.clock_name = ""
+        self.off = "its clock is off; set {} first"  # what an access meets while not `clocked`; {} is clock_name
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
@@ -170,7 +171,7 @@ class Block:
         if register is None:
             raise ModelFault(f"{access} of 0x{address:08X}: {self.name} has no register there", address, access)
         if not self.clocked:
-            raise self._fault(register, access, f"its clock is off; set {self.clock_name} first")
+            raise self._fault(register, access, self.off.format(self.clock_name))
         if size not in self.SIZES or offset % size:
             raise self._fault(register, access, f"an access of {size} bytes at offset 0x{offset:X} is not allowed")
         return register

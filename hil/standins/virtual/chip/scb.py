@@ -46,7 +46,7 @@ class SystemControlBlock(Block):
         data_cache, instruction_cache: CCSIDR values.
     """
 
-    SIZES = (1, 2, 4)
+    SIZES: tuple[int, ...] = (1, 2, 4)
     REGISTERS = (
         Register("ICTR", 0x004, ID, 4),
         Register("ACTLR", 0x008, "DISFOLD:2 FPEXCODIS:10 DISRAMODE:11 DISITMATBFLUSH:12 DISBTACREAD:13 DISBTACALLOC:14 "

@@ -6,24 +6,29 @@ Peripherals that are not here (DMA, timers, ADC, crypto, graphics ...) fault whe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
 
+from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.core_spec import CoreSpec
+from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash import Flash
 from hil.standins.virtual.chip.gpio import GpioPort
 from hil.standins.virtual.chip.identity import DbgMcu, SysCfg
-from hil.standins.virtual.chip.machine import CoreSpec, Machine
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.pwr import Pwr
 from hil.standins.virtual.chip.rcc import HSI_HZ, Rcc
 from hil.standins.virtual.chip.usart import Usart
 
-# Cortex-M7 r1p1 with 16 KB of each cache, 16 MPU regions (RM0455, Cortex-M7 configuration).
+# Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program
+# it is a Cortex-M7 r1p1 with 16 KB of each cache, 16 MPU regions (RM0455, Cortex-M7 configuration).
 CORE = CoreSpec(
-    cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009, mpu_regions=16, interrupts=155, priority_bits=4,
-    boot_address=0x08000000, reset_hz=HSI_HZ,
+    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=155, priority_bits=4, boot_address=0x08000000, reset_hz=HSI_HZ,
+    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009, mpu_regions=16),
 )  # fmt: skip
 KB = 1024
 MEMORIES = (
@@ -43,7 +48,7 @@ CORE_LIMIT_HZ = {0: 280_000_000, 1: 225_000_000, 2: 160_000_000, 3: 88_000_000}
 _GATED = {"ahb1": ("AHB2ENR", "AHBSRAM1"), "ahb2": ("AHB2ENR", "AHBSRAM2"), "srd": ("AHB4ENR", "SRDSRAM")}
 
 
-class Stm32H7B3(Machine):
+class Stm32H7B3(Chip):
     """Args:
         rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
         send: takes each byte that USART1 has sent.
@@ -82,8 +87,16 @@ class Stm32H7B3(Machine):
         self.bus.attach(Rom("unique id", UNIQUE_ID, words), 0x10)
         self.rcc.changed = self.pwr.scale_changed = self.flash.timing_changed = self._check_speed
         self.rcc.gates_changed = self._set_gates
-        self.rcc.reset_blocks = self._reset_blocks
+        self.rcc.reset_blocks = self._reset_peripherals
         self.reset()
+
+    @property
+    def contents(self) -> np.ndarray:
+        return self.flash.array
+
+    @property
+    def serial(self) -> Usart:
+        return self.usart1
 
     def reset(self) -> None:
         super().reset()
@@ -104,7 +117,7 @@ class Stm32H7B3(Machine):
         for memory, (register, gate) in _GATED.items():
             self.core.open(memory, bool(self.rcc.field(register, gate)))
 
-    def _reset_blocks(self, register: str, bits: int) -> None:
+    def _reset_peripherals(self, register: str, bits: int) -> None:
         if register == "APB2RSTR" and bits & self.rcc.mask("APB2RSTR", "USART1"):
             self.usart1.reset()
         if register == "AHB4RSTR":

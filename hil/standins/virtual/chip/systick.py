@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.nvic import SYSTICK, Nvic
 from hil.standins.virtual.chip.registers import Block, Register
@@ -11,7 +13,9 @@ class SysTick(Block):
     """Args:
         clock: virtual time.
         nvic: where it pends.
-        reference_divider: the external reference clock is the core clock divided by this.
+
+    Attributes:
+        reference_hz: returns the frequency of the external reference clock, 0 while it stands; the chip may set it.
     """
 
     REGISTERS = (
@@ -21,11 +25,11 @@ class SysTick(Block):
         Register("CALIB", 0x1C, "TENMS:0-23/r SKEW:30/r NOREF:31/r"),
     )
 
-    def __init__(self, clock: Clock, nvic: Nvic, reference_divider: int = 8) -> None:
+    def __init__(self, clock: Clock, nvic: Nvic) -> None:
         super().__init__("SYST", 0xE000E000)
         self._clock = clock
         self._nvic = nvic
-        self._divider = reference_divider
+        self.reference_hz: Callable[[], int] = lambda: clock.hz // 8
         self._zero_at: int | None = None  # virtual time of the next 1 -> 0
         self._wrapped = False
 
@@ -36,7 +40,10 @@ class SysTick(Block):
 
     def _ticks(self, n: int) -> int:
         """Return the duration of n ticks in picoseconds."""
-        return n * PS_PER_S * (1 if self.value["CSR"] & 4 else self._divider) // self._clock.hz
+        return n * PS_PER_S // self._hz()
+
+    def _hz(self) -> int:
+        return self._clock.hz if self.value["CSR"] & 4 else self.reference_hz()
 
     def update(self, now: int) -> None:
         """Let the counter pass through zero as often as it has by `now`."""
@@ -58,7 +65,7 @@ class SysTick(Block):
             self._restart()
 
     def _restart(self) -> None:
-        running = self.value["CSR"] & 1 and self.value["RVR"]
+        running = self.value["CSR"] & 1 and self.value["RVR"] and self._hz()
         self._zero_at = self._clock.now + self._ticks(self.value["RVR"] + 1) if running else None
 
     def read_csr(self, value: int) -> int:

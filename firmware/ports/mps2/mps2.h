@@ -1,7 +1,7 @@
-/* Registers of the MPS2 FPGA image AN500 (Arm DAI 0500: memory map, interrupts) and of its UART, from the Cortex-M System Design
+/* Registers that the MPS2 FPGA images AN385 and AN500 share (Arm DAI 0385 and 0500: memory map, interrupts), and of their UART, from the Cortex-M System Design
    Kit (ARM DDI 0479, APB UART). */
-#ifndef AN500_H
-#define AN500_H
+#ifndef MPS2_H
+#define MPS2_H
 
 #include "cortex_m.h"
 

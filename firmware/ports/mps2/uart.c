@@ -1,7 +1,7 @@
 /* UART0: one byte each way, an interrupt for every byte. */
 #include "uart.h"
 
-#include "an500.h"
+#include "mps2.h"
 #include "serial.h"
 
 enum { BAUD_DIVISOR = 27 }; /* 25 MHz / 27 = 925926 baud, 0.5 % from 921600; the least that the UART takes is 16 */

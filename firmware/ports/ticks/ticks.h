@@ -1,4 +1,4 @@
-/* A 32-bit cycle counter made of the 24-bit SysTick and its interrupt. QEMU has no DWT counter. */
+/* A 32-bit cycle counter made of the 24-bit SysTick and its interrupt, for cores without a DWT counter and for QEMU. */
 #ifndef TICKS_H
 #define TICKS_H
 

@@ -1,0 +1,37 @@
+/* The second stage of the boot: the first 256 bytes of the flash, which the boot ROM copies to the top of SRAM, checks (the last four
+   are a CRC-32, see seal_boot2.py) and calls (RP2040 data sheet, 2.8.1). It lets the flash be executed in place and goes on to the
+   program's vector table. No variable, no call: it runs at an address it was not linked for. */
+#include <stdint.h>
+
+#include "cortex_m.h"
+
+/* RP2040 data sheet, 4.10.13: the SSI, and chapter 4.10.3: execute in place */
+#define SSI_CTRLR0 REGISTER(0x18000000u)
+#define SSI_CTRLR1 REGISTER(0x18000004u)
+#define SSI_SSIENR REGISTER(0x18000008u)
+#define SSI_BAUDR REGISTER(0x18000014u)
+#define SSI_SPI_CTRLR0 REGISTER(0x180000F4u)
+#define CTRLR0_EEPROM_READ (3u << 8)
+#define CTRLR0_32_BIT_FRAMES (31u << 16)
+#define SPI_CTRLR0_COMMAND(command) ((uint32_t)(command) << 24)
+#define SPI_CTRLR0_8_BIT_COMMAND (2u << 8)
+#define SPI_CTRLR0_24_BIT_ADDRESS (6u << 2)
+
+/* Command 03h is understood by every serial flash, without a mode to set first. A quad read would be four times as fast, but the
+   kernels' loops stay in the 16 KB cache. */
+enum { READ_DATA = 0x03, CLOCK_DIVIDER = 4 }; /* 125 MHz / 4 = 31 MHz, W25Q16JV allows 50 MHz for 03h */
+
+#define VECTORS 0x10000100u
+
+__attribute__((section(".boot2"), used, noreturn)) void boot2(void) {
+    SSI_SSIENR = 0;
+    SSI_BAUDR = CLOCK_DIVIDER;
+    SSI_CTRLR0 = CTRLR0_EEPROM_READ | CTRLR0_32_BIT_FRAMES;
+    SSI_SPI_CTRLR0 = SPI_CTRLR0_COMMAND(READ_DATA) | SPI_CTRLR0_8_BIT_COMMAND | SPI_CTRLR0_24_BIT_ADDRESS;
+    SSI_CTRLR1 = 0; /* one frame a read */
+    SSI_SSIENR = 1;
+    SCB_VTOR = VECTORS;
+    const uint32_t stack = REGISTER(VECTORS), start = REGISTER(VECTORS + 4u);
+    __asm volatile("msr msp, %0\n bx %1" : : "r"(stack), "r"(start));
+    __builtin_unreachable();
+}

@@ -1,0 +1,53 @@
+#include "clock.h"
+
+#include "board.h"
+#include "rp2040.h"
+
+/* 12 MHz * 125 / 6 / 2 = 125 MHz; the oscillator between runs at 1500 of the 750 to 1600 MHz that it may (RP2040 data sheet, 2.18.2). */
+enum { FEEDBACK = 125, POST_1 = 6, POST_2 = 2 };
+_Static_assert(BOARD_CRYSTAL_HZ / 1000000u * FEEDBACK / POST_1 / POST_2 == CLOCK_HZ / 1000000u, "the PLL gives CLOCK_HZ");
+
+enum { STARTUP_DELAY = 47 }; /* times 256 cycles of the crystal: 1 ms (2.16.3) */
+
+static void start_crystal(void) {
+    XOSC_STARTUP = STARTUP_DELAY;
+    XOSC_CTRL = XOSC_ENABLE | XOSC_1_TO_15_MHZ;
+    while ((XOSC_STATUS & XOSC_STABLE) == 0) {
+    }
+}
+
+/* A debugger's reset leaves the clocks as they are: off the PLL before it is touched. */
+static void run_from_crystal(void) {
+    CLK_SYS_CTRL = CLK_SYS_FROM_REF;
+    while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_REF) {
+    }
+    CLK_REF_CTRL = CLK_REF_XOSC;
+    while (CLK_REF_SELECTED != 1u << CLK_REF_XOSC) {
+    }
+}
+
+/* The sequence of 2.18.2.1. */
+static void start_pll(void) {
+    ATOMIC_SET(RESETS_RESET) = RESETS_PLL_SYS;
+    ATOMIC_CLEAR(RESETS_RESET) = RESETS_PLL_SYS;
+    while ((RESETS_DONE & RESETS_PLL_SYS) == 0) {
+    }
+    PLL_SYS_CS = 1; /* the crystal, undivided */
+    PLL_SYS_FBDIV = FEEDBACK;
+    ATOMIC_CLEAR(PLL_SYS_PWR) = PLL_PWR_PD | PLL_PWR_VCOPD;
+    while ((PLL_SYS_CS & PLL_CS_LOCK) == 0) {
+    }
+    PLL_SYS_PRIM = POST_1 << 16 | POST_2 << 12;
+    ATOMIC_CLEAR(PLL_SYS_PWR) = PLL_PWR_POSTDIVPD;
+}
+
+void clock_start(void) {
+    start_crystal();
+    run_from_crystal();
+    start_pll();
+    CLK_SYS_CTRL = CLK_SYS_FROM_PLL;
+    while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_PLL) {
+    }
+    CLK_PERI_CTRL = CLK_PERI_ENABLE; /* from clk_sys */
+    WATCHDOG_TICK = WATCHDOG_TICK_ENABLE | BOARD_CRYSTAL_HZ / 1000000u;
+}

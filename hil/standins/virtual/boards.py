@@ -1,0 +1,74 @@
+"""The boards that have a virtual bench: which chip, how its debugger reaches it, what pyOCD calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.rp2040.chip import Rp2040
+from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
+from hil.standins.virtual.chip_memory import ChipMemory
+from hil.standins.virtual.debug_port import DebugPort, PortId
+from hil.standins.virtual.runner import Runner
+
+LINE_BAUD = 921_600  # of every board's serial port
+H7_CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
+# STM32H7: SW-DP version 2 (RM0455, debug support). The other access ports of STM32H7B3 do not answer.
+_H7_PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
+# RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
+_PICO_PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
+Send = Callable[[int], None]
+OnPin = Callable[[str, int, int, int], None]
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class BoardModel:
+    """One board.
+
+    Args:
+        target: name of the pyOCD target.
+        build: makes the chip from a random generator, a taker of sent bytes, one of pin edges, and a log.
+        ports: its debug ports.
+        reset_line: whether the probe can reset the chip by a wire.
+        pin: format of a pin's name from `port` and `pin`, as the catalogue writes it.
+    """
+
+    target: str
+    build: Callable[[np.random.Generator, Send, OnPin, Log], Chip]
+    ports: Callable[[Runner], list[DebugPort]]
+    reset_line: bool
+    pin: str
+
+
+def _h7(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
+    return Stm32H7B3(rng, send, on_pin, log, H7_CRYSTAL_HZ)
+
+
+def _h7_ports(runner: Runner) -> list[DebugPort]:
+    return [DebugPort(ChipMemory(runner), _H7_PORT)]
+
+
+def _pico(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
+    return Rp2040(rng, send, on_pin, log, LINE_BAUD)
+
+
+def _core_1(machine: Machine) -> Bus:
+    assert isinstance(machine, Rp2040)
+    return machine.core1
+
+
+def _pico_ports(runner: Runner) -> list[DebugPort]:
+    cores = ChipMemory(runner), ChipMemory(runner, _core_1)
+    return [DebugPort(memory, identity) for memory, identity in zip(cores, _PICO_PORTS, strict=True)]
+
+
+BOARDS = {
+    "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}"),
+    "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}"),
+}

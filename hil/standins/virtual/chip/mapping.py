@@ -1,0 +1,171 @@
+"""The memories and peripherals of a core as Unicorn sees them: mapped in place, opened and closed, guarded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+import unicorn
+from unicorn.unicorn_py3.unicorn import uclib
+
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.memories import Memory, MemoryMap
+
+_READ, _WRITE, _FETCH = "read", "write", "fetch"
+_ACCESS = {
+    unicorn.UC_MEM_READ_UNMAPPED: _READ, unicorn.UC_MEM_READ_PROT: _READ,
+    unicorn.UC_MEM_WRITE_UNMAPPED: _WRITE, unicorn.UC_MEM_WRITE_PROT: _WRITE,
+    unicorn.UC_MEM_FETCH_UNMAPPED: _FETCH, unicorn.UC_MEM_FETCH_PROT: _FETCH,
+}  # fmt: skip
+_MMIO_READ = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p)
+_MMIO_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint64, ctypes.c_void_p)
+Read = Callable[[int, int], int]
+Write = Callable[[int, int, int], None]
+
+
+class MappedMemories(MemoryMap):
+    """Args:
+        uc: the engine, before its first run.
+        memories: those of the chip.
+        peripherals: (base, size) ranges whose accesses go to `read` and `write`.
+        read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
+
+    Attributes:
+        fault: what a run has met that the chip does not have, until somebody takes it.
+    """
+
+    def __init__(
+        self,
+        uc: unicorn.Uc,
+        memories: tuple[Memory, ...],
+        peripherals: tuple[tuple[int, int], ...],
+        read: Read,
+        write: Write,
+    ) -> None:
+        super().__init__(memories)
+        self.uc = uc
+        self.fault: ModelFault | None = None
+        self._read, self._write = read, write
+        self._changes: list[Callable[[], None]] = []
+        self._refusals: dict[str, str] = {}
+        self._guard: Write | None = None
+        self._guard_hook: object | None = None
+        self._keep: list[object] = []
+        for memory in memories:
+            uc.mem_map_ptr(memory.base, memory.size, _rights(memory), self.bytes[memory.name].ctypes.data)
+        for base, size in peripherals:
+            self._map_peripherals(base, size)
+        uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)
+
+    def guard_writes(self, memory: str, guard: Write | None) -> None:
+        """Let the core write a read-only memory while `guard` is set; it sees each (address, bytes, value) before the store.
+
+        As all changes of access it holds from the next run on; the present one ends at the next block or refused access.
+        """
+        self._when_stopped(lambda: self._apply_guard(self._named(memory), guard))
+
+    def open(self, memory: str, accessible: bool, why_not: str = "its clock is off") -> None:
+        """Let the core reach a memory or not; `why_not` goes into the message of an access to a closed one."""
+        one = self._named(memory)
+        rights = _rights(one) if accessible else unicorn.UC_PROT_NONE
+        if accessible:
+            self._refusals.pop(memory, None)
+        else:
+            self._refusals[memory] = why_not
+        self._when_stopped(lambda: self.uc.mem_protect(one.base, one.size, rights))
+
+    def why_closed(self, address: int) -> str | None:
+        """Return why the memory at an address is closed, None when it is open or there is none."""
+        place = self.find(address, 1)
+        return self._refusals.get(place[0].name) if place is not None else None
+
+    def break_soon(self) -> None:
+        raise NotImplementedError
+
+    def _named(self, name: str) -> Memory:
+        return next(m for m in self.memories if m.name == name)
+
+    def _when_stopped(self, change: Callable[[], None]) -> None:
+        self._changes.append(change)
+        self.break_soon()
+
+    def _make_changes(self) -> bool:
+        """Make the changes of access that have gathered; return whether there were any."""
+        changes, self._changes = self._changes, []
+        for change in changes:
+            change()
+        return bool(changes)
+
+    def _apply_guard(self, memory: Memory, guard: Write | None) -> None:
+        if self._guard_hook is not None:
+            self.uc.hook_del(self._guard_hook)
+            self._guard_hook = None
+        if guard is not None:
+            self._guard_hook = self.uc.hook_add(
+                unicorn.UC_HOOK_MEM_WRITE, self._on_guarded_write, begin=memory.base, end=memory.base + memory.size - 1
+            )
+        self._guard = guard
+        extra = unicorn.UC_PROT_WRITE if guard is not None else 0
+        self.uc.mem_protect(memory.base, memory.size, _rights(memory) | extra)
+
+    def _map_peripherals(self, base: int, size: int) -> None:
+        def on_read(_uc: int, offset: int, length: int, _data: int) -> int:
+            try:
+                return self._read(base + offset, length)
+            except ModelFault as fault:
+                self._stop_with(fault)
+                return 0
+
+        def on_write(_uc: int, offset: int, length: int, value: int, _data: int) -> None:
+            try:
+                self._write(base + offset, length, value & (1 << 8 * length) - 1)
+            except ModelFault as fault:
+                self._stop_with(fault)
+
+        callbacks = _MMIO_READ(on_read), _MMIO_WRITE(on_write)
+        self._keep.extend(callbacks)
+        error = uclib.uc_mmio_map(
+            self.uc._uch, ctypes.c_uint64(base), ctypes.c_size_t(size), callbacks[0], None, callbacks[1], None
+        )
+        if error != unicorn.UC_ERR_OK:
+            raise unicorn.UcError(error)
+
+    def _stop_with(self, fault: ModelFault) -> None:
+        self.fault = self.fault or fault
+        self.uc.emu_stop()
+
+    def _on_bad_access(self, _uc: unicorn.Uc, kind: int, address: int, size: int, _value: int, _data: object) -> bool:
+        place = self.find(address, 1)
+        if self._changes and place:
+            self._access_again()  # when the change is in place
+            return False
+        access = _ACCESS.get(kind, "access")
+        if access == _FETCH and self._is_exception_return(address):
+            return False
+        why = "the chip has nothing there"
+        if place is not None:
+            why = f"{place[0].name} does not allow it"
+            why += f" ({self._refusals[place[0].name]})" if place[0].name in self._refusals else ""
+        self.fault = self.fault or ModelFault(f"{access} of {size} bytes at 0x{address:08X}: {why}", address, access)
+        return False
+
+    def _access_again(self) -> None:
+        raise NotImplementedError
+
+    def _is_exception_return(self, address: int) -> bool:
+        raise NotImplementedError
+
+    def _on_guarded_write(
+        self, _uc: unicorn.Uc, _kind: int, address: int, size: int, value: int, _data: object
+    ) -> None:
+        assert self._guard is not None
+        try:
+            self._guard(address, size, value & (1 << 8 * size) - 1)
+        except ModelFault as fault:
+            self._stop_with(fault)
+
+
+def _rights(memory: Memory) -> int:
+    rights = unicorn.UC_PROT_READ
+    rights |= unicorn.UC_PROT_WRITE if memory.writable else 0
+    return rights | (unicorn.UC_PROT_EXEC if memory.executable else 0)

@@ -1,0 +1,233 @@
+"""RP2040 on a Raspberry Pi Pico: memories, peripherals and clock tree wired together (RP2040 data sheet, 2.2 address map).
+
+A debugger's or software's system reset reaches the core alone (2.4.2.9): peripherals and clocks keep their state, as on silicon.
+Core 1 waits in the boot ROM and is not executed. Peripherals that are not here (DMA, PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1,
+SYSCFG, BUSCTRL) fault when a program touches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M0
+
+from hil.standins.virtual.chip import core_registers as c
+from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.core_spec import CoreSpec
+from hil.standins.virtual.chip.cortex_m0plus import private_peripherals
+from hil.standins.virtual.chip.count import NOT_V6M
+from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.registers import Register
+from hil.standins.virtual.chip.rp2040 import rom
+from hil.standins.virtual.chip.rp2040.apb import Alias, ApbBlock
+from hil.standins.virtual.chip.rp2040.clocks import Clocks
+from hil.standins.virtual.chip.rp2040.core1 import Core1Bus
+from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Pll, Rosc, Xosc
+from hil.standins.virtual.chip.rp2040.pins import BANK0_PADS, FUNC_UART, PINS, QSPI_PADS, IoBank, Pads, Sio
+from hil.standins.virtual.chip.rp2040.pl011 import Pl011
+from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
+from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
+from hil.standins.virtual.chip.rp2040.timer import Timer
+from hil.standins.virtual.chip.rp2040.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
+from hil.standins.virtual.chip.rp2040.watchdog import Watchdog
+
+# 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
+CORE = CoreSpec(
+    cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ, private=private_peripherals,
+    refused=NOT_V6M,
+)  # fmt: skip
+_XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
+MEMORIES = (
+    Memory("rom", 0x00000000, rom.SIZE, writable=False),
+    Memory(_XIP[0], 0x10000000, FLASH_SIZE, writable=False),
+    *(Memory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0]) for i, name in enumerate(_XIP[1:])),
+    Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
+)
+PERIPHERALS = (
+    (0x40000000, 0x70000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
+)  # fmt: skip
+TIMER_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 20, 0, 1
+
+
+class SysInfo(ApbBlock):
+    """Who the chip is (2.20): RP2040, version 2."""
+
+    REGISTERS = (
+        Register("CHIP_ID", 0x0, "MANUFACTURER:0-11/r PART:12-27/r REVISION:28-31/r", 0x20002927),
+        Register("PLATFORM", 0x4, "FPGA:0/r ASIC:1/r", 2),
+        Register("GITREF_RP2040", 0x10, "GITREF:0-31/r"),
+    )
+
+
+class Regulator(ApbBlock):
+    """The core's voltage regulator and the flags of the last reset (2.10), as registers."""
+
+    REGISTERS = (
+        Register("VREG", 0x0, "EN:0 HIZ:1/x VSEL:4-7 ROK:12/r", 0x10B1),
+        Register("BOD", 0x4, "EN:0 VSEL:4-7", 0x91),
+        Register("CHIP_RESET", 0x8, "HAD_POR:8/r HAD_RUN:16/r HAD_PSM_RESTART:20/r PSM_RESTART_FLAG:24/c", 0x100),
+    )
+
+
+class Rp2040(Chip):
+    """Args:
+        rng: fills what power-on leaves undefined (SRAM).
+        send: takes each byte that UART0 has sent.
+        on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
+        log: receives one line about each noteworthy event.
+        line_baud: baud rate of the line at UART0.
+        crystal_hz: crystal on the board.
+    """
+
+    clocks: Clocks
+    watchdog: Watchdog
+    pll_sys: Pll
+    pll_usb: Pll
+    ssi: Ssi
+
+    def __init__(
+        self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
+        log: Callable[[str], None], line_baud: int, crystal_hz: int = 12_000_000,
+    ) -> None:  # fmt: skip
+        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
+        self.core.bytes["sram"][:] = rng.integers(0, 256, 264 * 1024, np.uint8)
+        self._power_on_wanted = False
+        self._wire_clocks(crystal_hz)
+        self._wire_flash()
+        self._wire_pins(on_pin)
+        self.timer = Timer(self.clock, self.watchdog.tick_hz, lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high))
+        self.uart0 = Pl011(
+            "UART0", 0x40034000, self.clock, self.clocks.peri_hz, self._uart0_pins,
+            lambda high: self.nvic.set_line(UART0_IRQ, high), send, line_baud, log,
+        )  # fmt: skip
+        sysinfo = SysInfo("SYSINFO", 0x40000000)
+        self.resets = Resets({
+            "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
+            "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer, "UART0": self.uart0,
+        })  # fmt: skip
+        self._always: list[ApbBlock] = [self.rosc, self.xosc, self.clocks, Psm(), Regulator("VREG", 0x40064000), self.watchdog]
+        for block in (*self._always, self.resets, *self.resets.held.values()):
+            self._attach(block)
+        for target in (self.sio, self.ssi, self.xip_control):
+            self.bus.attach(target, 0x1000)
+        self.sources += [self.timer, self.uart0]
+        self._rom = rom.BootRom(self, self.flash, self.ssi)
+        self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
+        self.core1 = Core1Bus(self.bus, rom.WAIT)
+        self.systick.reference_hz = self.watchdog.tick_hz
+        self.power_on()
+
+    @property
+    def contents(self) -> np.ndarray:
+        return self.flash.array
+
+    @property
+    def serial(self) -> Pl011:
+        return self.uart0
+
+    def _wire_clocks(self, crystal_hz: int) -> None:
+        self.rosc = Rosc(self.clock, lambda: self.clocks.settle())
+        self.xosc = Xosc(self.clock, crystal_hz, lambda: self.clocks.settle())
+        self.pll_sys, self.pll_usb = (
+            Pll(name, base, self.clock, self.xosc, lambda name=name: self.clocks.uses(name.lower()), lambda: self.clocks.settle())
+            for name, base in (("PLL_SYS", 0x40028000), ("PLL_USB", 0x4002C000))
+        )
+        sources: dict[str, Rosc | Xosc | Pll] = {"rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb}
+        self.clocks = Clocks(self.clock, lambda name: sources[name].hz, self._clocks_changed)
+        self.watchdog = Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
+
+    def _wire_flash(self) -> None:
+        self.flash = W25Q16(self.clock, self.core.bytes["xip"], self.core.code_changed)
+        self.ssi = Ssi(self.clock, self.clocks.sys_hz, self.flash, self._window_changed)
+        self.xip_control = XipControl()
+        self._closed: str | None = ""
+
+    def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
+        self.bank = IoBank("IO_BANK0", 0x40014000, PINS, lambda: self.sio.drive())
+        self.qspi_bank = IoBank("IO_QSPI", 0x40018000, 6, lambda: None)
+        self.pads = Pads("PADS_BANK0", 0x4001C000, BANK0_PADS, lambda: self.sio.drive())
+        self.qspi_pads = Pads("PADS_QSPI", 0x40020000, QSPI_PADS, lambda: None)
+        self.sio = Sio(self.bank, self.pads, lambda pin, level: on_pin("GP", pin, level, self.clock.now))
+
+    def _attach(self, block: ApbBlock) -> None:
+        self.bus.attach(block, 0x1000)
+        for number in (1, 2, 3):
+            self.bus.attach(Alias(block, number), 0x1000)
+
+    def _uart0_pins(self) -> tuple[bool, bool]:
+        receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.field(f"GPIO{RX_PIN}", "IE")
+        return self.bank.function(TX_PIN) == FUNC_UART, bool(receives)
+
+    # what changes together
+
+    def _clocks_changed(self) -> None:
+        self.systick.frequency_changed()
+        self.uart0.clock_changed()
+        self._tick_changed()
+        self._window_changed()
+
+    def _tick_changed(self) -> None:
+        self.timer.rate_changed()
+        self.systick.frequency_changed()
+
+    def _window_changed(self) -> None:
+        closed = self.ssi.why_closed()
+        if closed != self._closed:
+            self._closed = closed
+            for name in _XIP:
+                self.core.open(name, closed is None, closed or "")
+
+    # reset
+
+    def power_on(self) -> None:
+        """Reset everything, as power-on and a forced reset of the power-on state machine do (2.12, 2.13)."""
+        self._power_on_wanted = True
+        self.reset()
+
+    def _watchdog_reset(self) -> None:
+        self._power_on_wanted = True
+        self.request_reset()
+
+    def _reset_blocks(self) -> None:
+        super()._reset_blocks()
+        if not self._power_on_wanted:
+            return
+        self._power_on_wanted = False
+        scratch = {f"SCRATCH{i}": self.watchdog.value[f"SCRATCH{i}"] for i in range(8)}  # survives (4.8, SCRATCH0)
+        for block in (*self._always, self.sio, self.ssi, self.xip_control, self.resets):
+            block.reset()
+        self.watchdog.value.update(scratch)
+        self._clocks_changed()
+
+    # the boot ROM's routines (rom.Host)
+
+    def _meet_undefined(self) -> None:
+        pc = self.core.get(c.PC)
+        if not self._rom.call(pc):
+            super()._meet_undefined()
+
+    def write(self, address: int, value: int) -> None:
+        self.bus.write(address, 4, value)
+
+    def argument(self, number: int) -> int:
+        return self.core.get(c.R[number])
+
+    def returns(self, value: int | None) -> None:
+        if value is not None:
+            self.core.set(c.R[0], value)
+        self.core.set(c.PC, self.core.get(c.LR))
+
+    def jump(self, address: int, link: int) -> None:
+        self.core.set(c.LR, link)
+        self.core.set(c.PC, address | 1)
+
+    def memory(self, address: int, size: int) -> bytes:
+        return self.core.peek(address, size)
+
+    def store(self, address: int, data: bytes) -> None:
+        self.core.poke(address, data)
+
+    def say(self, line: str) -> None:
+        self.log(line)

@@ -1,0 +1,203 @@
+"""The RP2040's oscillators and PLLs (data sheet, 2.16 XOSC, 2.17 ROSC, 2.18 PLL). Delays are of the data sheet's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Register
+from hil.standins.virtual.chip.rp2040.apb import ApbBlock
+
+ROSC_HZ = 6_500_000  # 2.17.1: nominal; silicon differs from chip to chip and with temperature (1.8 to 12 MHz)
+ENABLE, DISABLE = 0xFAB, 0xD1E
+LOCK_PS = 100_000_000
+PLL_REFERENCE_MIN_HZ, FEEDBACK, VCO_HZ = 5_000_000, (16, 320), (750_000_000, 1_600_000_000)  # 2.18.2
+_POWERED_DOWN = 0x2D
+_PD, _POSTDIVPD, _VCOPD = 1, 8, 32
+
+
+class Oscillator(ApbBlock):
+    """What XOSC and ROSC have in common: an enable code in CTRL.
+
+    Args:
+        name, base: as in the data sheet.
+        clock: virtual time.
+        changed: called when it starts or stops.
+    """
+
+    def __init__(self, name: str, base: int, clock: Clock, changed: Callable[[], None]) -> None:
+        super().__init__(name, base)
+        self._clock = clock
+        self._changed = changed
+        self.enabled = False
+
+    def write_ctrl(self, _old: int, new: int, _acting: int) -> None:
+        code = new >> 12
+        if code not in (0, ENABLE, DISABLE):
+            raise ModelFault(f"{self.name}_CTRL.ENABLE is 0x{code:03X}, which is neither 0xFAB (enable) nor 0xD1E (disable)")
+        self.value["CTRL"] = new
+        if code and self.enabled != (code == ENABLE):
+            self.enabled = code == ENABLE
+            self._started()
+            self._changed()
+
+    def _started(self) -> None:
+        """The oscillator was started or stopped."""
+
+
+class Xosc(Oscillator):
+    """The crystal oscillator.
+
+    Args:
+        crystal_hz: the crystal on the board, 0 for none.
+    """
+
+    REGISTERS = (
+        Register("CTRL", 0x00, "FREQ_RANGE:0-11 ENABLE:12-23"),
+        Register("STATUS", 0x04, "FREQ_RANGE:0-1/r ENABLED:12/r BADWRITE:24/c STABLE:31/r"),
+        Register("DORMANT", 0x08, "DORMANT:0-31/x", 0x77616B65),
+        Register("STARTUP", 0x0C, "DELAY:0-13 X4:20", 0xC4),
+        Register("COUNT", 0x1C, "COUNT:0-7/x"),
+    )
+
+    def __init__(self, clock: Clock, crystal_hz: int, changed: Callable[[], None]) -> None:
+        super().__init__("XOSC", 0x40024000, clock, changed)
+        self._crystal_hz = crystal_hz
+        self._stable_at = 0
+
+    def reset(self) -> None:
+        super().reset()
+        self.enabled = False
+
+    def _started(self) -> None:
+        cycles = 256 * self.field("STARTUP", "DELAY") * (4 if self.field("STARTUP", "X4") else 1)
+        self._stable_at = self._clock.now + cycles * PS_PER_S // max(1, self._crystal_hz)
+
+    @property
+    def hz(self) -> int:
+        """The frequency once stable, else 0."""
+        stable = self.enabled and self._crystal_hz and self._clock.now >= self._stable_at
+        return self._crystal_hz if stable else 0
+
+    def read_status(self, value: int) -> int:
+        return value | self.enabled << 12 | bool(self.hz) << 31
+
+
+class Rosc(Oscillator):
+    """The ring oscillator, at its nominal frequency; its trimming is not modelled."""
+
+    REGISTERS = (
+        Register("CTRL", 0x00, "FREQ_RANGE:0-11 ENABLE:12-23", 0xAA0),
+        Register("FREQA", 0x04, "DS0:0-2/x DS1:4-6/x DS2:8-10/x DS3:12-14/x PASSWD:16-31/x"),
+        Register("FREQB", 0x08, "DS4:0-2/x DS5:4-6/x DS6:8-10/x DS7:12-14/x PASSWD:16-31/x"),
+        Register("DORMANT", 0x0C, "DORMANT:0-31/x", 0x77616B65),
+        Register("DIV", 0x10, "DIV:0-11/x", 0xAB0),
+        Register("PHASE", 0x14, "SHIFT:0-1/x FLIP:2/x ENABLE:3/x PASSWD:4-11/x", 8),
+        Register("STATUS", 0x18, "ENABLED:12/r DIV_RUNNING:16/r BADWRITE:24/c STABLE:31/r"),
+        Register("RANDOMBIT", 0x1C, "RANDOMBIT:0/r", 1),
+        Register("COUNT", 0x20, "COUNT:0-7/x"),
+    )
+
+    def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
+        super().__init__("ROSC", 0x40060000, clock, changed)
+        self.enabled = True
+
+    def reset(self) -> None:
+        super().reset()
+        self.enabled = True
+
+    @property
+    def hz(self) -> int:
+        return ROSC_HZ if self.enabled else 0
+
+    def read_status(self, value: int) -> int:
+        return value | self.enabled * (1 << 12 | 1 << 16 | 1 << 31)
+
+
+class Pll(ApbBlock):
+    """A PLL on the crystal.
+
+    Args:
+        name, base: as in the data sheet.
+        clock: virtual time.
+        reference: the crystal oscillator.
+        in_use: whether a running clock comes from here.
+        changed: called when the output changes.
+    """
+
+    REGISTERS = (
+        Register("CS", 0x0, "REFDIV:0-5 BYPASS:8/x LOCK:31/r", 1),
+        Register("PWR", 0x4, "PD:0 DSMPD:2 POSTDIVPD:3 VCOPD:5", _POWERED_DOWN),
+        Register("FBDIV_INT", 0x8, "FBDIV_INT:0-11"),
+        Register("PRIM", 0xC, "POSTDIV2:12-14 POSTDIV1:16-18", 0x77000),
+    )
+
+    def __init__(
+        self, name: str, base: int, clock: Clock, reference: Xosc, in_use: Callable[[], bool], changed: Callable[[], None]
+    ) -> None:
+        super().__init__(name, base)
+        self._clock = clock
+        self._reference = reference
+        self._in_use = in_use
+        self._changed = changed
+        self._locked_at: int | None = None
+
+    def reset(self) -> None:
+        used = self._in_use()
+        super().reset()
+        self._locked_at = None
+        if used:
+            self._changed()
+
+    @property
+    def hz(self) -> int:
+        """The output once locked and with its post dividers on, else 0."""
+        locked = self._locked_at is not None and self._clock.now >= self._locked_at
+        if not locked or self.value["PWR"] & _POSTDIVPD:
+            return 0
+        return self._vco_hz() // max(1, self.field("PRIM", "POSTDIV1") * self.field("PRIM", "POSTDIV2"))
+
+    def _vco_hz(self) -> int:
+        return self._reference.hz // max(1, self.field("CS", "REFDIV")) * self.value["FBDIV_INT"]
+
+    def read_cs(self, value: int) -> int:
+        locked = self._locked_at is not None and self._clock.now >= self._locked_at
+        return value | locked << 31
+
+    def write_pwr(self, _old: int, new: int, _acting: int) -> None:
+        on = not new & (_PD | _VCOPD)
+        if on and self._locked_at is None:
+            self._check()
+        if not on and self._in_use():
+            raise ModelFault(f"{self.name}_PWR powers down a PLL that a running clock comes from")
+        self.value["PWR"] = new
+        self._locked_at = (self._locked_at or self._clock.now + LOCK_PS) if on else None
+        self._changed()
+
+    def _check(self) -> None:
+        reference = self._reference.hz // max(1, self.field("CS", "REFDIV"))
+        if reference < PLL_REFERENCE_MIN_HZ:
+            raise ModelFault(f"{self.name} is started with a reference of {reference} Hz; wait for XOSC_STATUS.STABLE first")
+        feedback, vco = self.value["FBDIV_INT"], self._vco_hz()
+        if not FEEDBACK[0] <= feedback <= FEEDBACK[1]:
+            raise ModelFault(f"{self.name}_FBDIV_INT is {feedback}, outside {FEEDBACK[0]} to {FEEDBACK[1]}")
+        if not VCO_HZ[0] <= vco <= VCO_HZ[1]:
+            raise ModelFault(f"{self.name}: the VCO would run at {vco} Hz, outside {VCO_HZ[0]} to {VCO_HZ[1]} Hz")
+
+    def _set(self, name: str, old: int, new: int) -> None:
+        if old != new and self._in_use():
+            raise ModelFault(f"{self.name}_{name} changes while a running clock comes from this PLL")
+        self.value[name] = new
+
+    def write_cs(self, old: int, new: int, _acting: int) -> None:
+        self._set("CS", old, new)
+
+    def write_fbdiv_int(self, old: int, new: int, _acting: int) -> None:
+        self._set("FBDIV_INT", old, new)
+
+    def write_prim(self, old: int, new: int, _acting: int) -> None:
+        one, two = new >> 16 & 7, new >> 12 & 7
+        if not one or not two:
+            raise ModelFault(f"{self.name}_PRIM is written with a post divider of 0")
+        self._set("PRIM", old, new)

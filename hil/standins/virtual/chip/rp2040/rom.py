@@ -1,0 +1,198 @@
+"""The RP2040's boot ROM (data sheet, 2.8): its documented tables at their places, its routines done by the host.
+
+The ROM holds tables and one undefined instruction for each routine (the chip traps those inside the ROM, chip.Rp2040); nothing
+of the real ROM's code is in it. Modelled are the boot from flash, the wait for USB, and the routines that a flash algorithm
+calls; the table has no entry for the others (float, bit counting, copying), so that a look-up finds 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Protocol
+
+from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.rp2040.oscillators import ENABLE
+from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
+
+SIZE = 0x4000
+BOOT2, BOOT2_SIZE = 0x20041F00, 0x100
+_ENTRIES, _TABLE, _TEXT = 0x200, 0x7A, 0x300
+_VERSION = 1
+UDF = 0xDE00
+WAIT = 0x1F0  # where a chip without a valid second stage waits
+_QSPI = 1 << 6 | 1 << 9  # IO_QSPI, PADS_QSPI in RESETS
+_TIMER = 1 << 21
+_PLL_SYS = 1 << 12
+
+
+class Host(Protocol):
+    """What the routines need of the chip."""
+
+    clock: Clock
+
+    def write(self, address: int, value: int) -> None: ...
+
+    def argument(self, number: int) -> int: ...
+
+    def returns(self, value: int | None) -> None: ...
+
+    def jump(self, address: int, link: int) -> None: ...
+
+    def memory(self, address: int, size: int) -> bytes: ...
+
+    def store(self, address: int, data: bytes) -> None: ...
+
+    def say(self, line: str) -> None: ...
+
+
+class Ssi(Protocol):
+    """What the routines do to the SSI."""
+
+    def set_serial(self) -> None: ...
+
+    def set_read_command(self) -> None: ...
+
+
+def crc32(data: bytes) -> int:
+    """CRC-32 of a second stage: polynomial 0x04C11DB7 from 0xFFFFFFFF, not reflected, no final XOR (2.7.2.3.1)."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte << 24
+        for _ in range(8):
+            crc = crc << 1 ^ (0x04C11DB7 if crc >> 31 else 0)
+            crc &= 0xFFFFFFFF
+    return crc
+
+
+class BootRom:
+    """Args:
+        host: the chip.
+        flash, ssi: what the routines work on.
+    """
+
+    def __init__(self, host: Host, flash: W25Q16, ssi: Ssi) -> None:
+        self._host = host
+        self._flash = flash
+        self._ssi = ssi
+        self._serial = False  # connected and out of execute-in-place: what erase and program need
+        self._entries: dict[int, Callable[[], None]] = {}
+        self._named: dict[bytes, int] = {}
+        for number, (code, routine) in enumerate((
+            (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip), (b"RE", self._erase),
+            (b"RP", self._program), (b"FC", self._flush), (b"CX", self._enter_xip),
+        )):  # fmt: skip
+            self._entries[_ENTRIES + 4 * number] = routine
+            if code:
+                self._named[code] = _ENTRIES + 4 * number
+
+    def image(self) -> bytes:
+        """Return the bytes of the ROM: vectors, the well-known words (2.8.3), the function table, one UDF a routine."""
+        rom = bytearray(SIZE)
+        boot, look_up = _ENTRIES, _ENTRIES + 4
+        struct.pack_into("<4I", rom, 0, BOOT2, boot | 1, (WAIT | 1), (WAIT | 1))
+        rom[0x10:0x14] = b"Mu" + bytes([1, _VERSION])
+        struct.pack_into("<3H", rom, 0x14, _TABLE, _TEXT, look_up | 1)
+        table = b"".join(code + struct.pack("<H", place | 1) for code, place in self._named.items())
+        rom[_TABLE : _TABLE + len(table)] = table
+        struct.pack_into("<2H", rom, WAIT, 0xBF30, 0xE7FD)  # wfi; b back to it
+        for place in self._entries:
+            struct.pack_into("<H", rom, place, UDF)
+        return bytes(rom)
+
+    def call(self, address: int) -> bool:
+        """Run the routine at an address; false when there is none."""
+        routine = self._entries.get(address)
+        if routine is None:
+            return False
+        routine()
+        return True
+
+    # boot
+
+    def _boot(self) -> None:
+        self._host.write(0x4000C000 + 0x2000, _QSPI | _TIMER)
+        self._host.write(0x4000C000 + 0x3000, _QSPI | _TIMER)
+        self._flash.leave_continuous()
+        self._ssi.set_serial()
+        self._serial = False
+        stage = self._flash.array[:BOOT2_SIZE].tobytes()
+        found, said = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
+        if found == said:
+            self._host.store(BOOT2, stage)
+            self._host.jump(BOOT2, link=0)
+            return
+        self._host.say(f"boot ROM: the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}: "
+                       "the chip waits in USB boot")  # fmt: skip
+        self._prepare_usb()
+        self._host.jump(WAIT, link=WAIT)
+
+    def _prepare_usb(self) -> None:
+        """The clocks of USB boot, which a debugger's reset of the core leaves behind: clk_sys from PLL_SYS at 48 MHz."""
+        write = self._host.write
+        write(0x40060000, ENABLE << 12)
+        write(0x40008030 + 0x3000, 3)
+        write(0x40008078, 1 << 8 | 0xFF)
+        write(0x4000803C + 0x3000, 1)
+        write(0x40024000, ENABLE << 12)
+        self._pass(5_000_000_000)
+        write(0x4000C000 + 0x2000, _PLL_SYS)
+        write(0x4000C000 + 0x3000, _PLL_SYS)
+        write(0x40028008, 100)
+        write(0x4002800C, 5 << 16 | 5 << 12)
+        write(0x40028004 + 0x3000, 0x21)
+        self._pass(1_000_000_000)
+        write(0x40028004 + 0x3000, 0x08)
+        write(0x4000803C, 0)
+        write(0x4000803C + 0x2000, 1)
+        write(0x4005802C, 1 << 9 | 12)
+        write(0x14000000, 2)
+
+    def _pass(self, ps: int) -> None:
+        self._host.clock.wait_until(self._host.clock.now + ps)
+
+    # routines (2.8.3.1.3)
+
+    def _look_up(self) -> None:
+        code = (self._host.argument(1) & 0xFFFF).to_bytes(2, "little")
+        if self._host.argument(0) != _TABLE:
+            self._host.returns(0)
+            return
+        place = self._named.get(code)
+        self._host.returns(0 if place is None else place | 1)
+
+    def _connect(self) -> None:
+        self._host.write(0x4000C000 + 0x2000, _QSPI)
+        self._host.write(0x4000C000 + 0x3000, _QSPI)
+        self._ssi.set_serial()
+        self._host.returns(None)
+
+    def _exit_xip(self) -> None:
+        self._flash.leave_continuous()
+        self._ssi.set_serial()
+        self._serial = True
+        self._host.returns(None)
+
+    def _need_serial(self, name: str) -> None:
+        if not self._serial:
+            raise ModelFault(f"{name} of the boot ROM is called before flash_exit_xip")
+
+    def _erase(self) -> None:
+        self._need_serial("flash_range_erase")
+        self._flash.erase(self._host.argument(0), self._host.argument(1), self._host.argument(2))
+        self._host.returns(None)
+
+    def _program(self) -> None:
+        self._need_serial("flash_range_program")
+        data = self._host.memory(self._host.argument(1), self._host.argument(2))
+        self._flash.program(self._host.argument(0), data)
+        self._host.returns(None)
+
+    def _flush(self) -> None:
+        self._host.returns(None)
+
+    def _enter_xip(self) -> None:
+        self._serial = False
+        self._ssi.set_read_command()
+        self._host.returns(None)

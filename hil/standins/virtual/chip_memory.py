@@ -1,0 +1,93 @@
+"""Memory and registers of the chip as its debugger sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyocd.core import exceptions
+from pyocd.core.memory_interface import MemoryInterface
+
+from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.runner import Runner
+
+# What a closed memory answers. An RP2040's flash window does not fault while the SSI is set up for commands: pyOCD reads it in
+# that state before it programs a new chip. What silicon answers then is not documented.
+NONSENSE = 0x5A
+
+
+class ChipMemory(MemoryInterface):
+    """Memory as the debugger sees it, while the core runs or not; raises TransferFaultError where nothing answers.
+
+    Args:
+        runner: the chip.
+        bus: returns what answers at the addresses of registers; the machine's own bus if not given.
+    """
+
+    def __init__(self, runner: Runner, bus: Callable[[Machine], Bus] = lambda machine: machine.bus) -> None:
+        self._runner = runner
+        self._bus = bus
+
+    def read_memory(
+        self, addr: int, transfer_size: int = 32, now: bool = True, **_attrs: object
+    ) -> int | Callable[[], int]:
+        value = int.from_bytes(self._read(addr, transfer_size // 8), "little")
+        return value if now else lambda: value
+
+    def write_memory(self, addr: int, data: int, transfer_size: int = 32, **_attrs: object) -> None:
+        self._write(addr, data.to_bytes(transfer_size // 8, "little"))
+
+    def read_memory_block32(self, addr: int, size: int, **_attrs: object) -> list[int]:
+        data = self._read(addr, 4 * size)
+        return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+
+    def write_memory_block32(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
+        self._write(addr, b"".join(word.to_bytes(4, "little") for word in data))
+
+    def read_memory_block8(self, addr: int, size: int, **_attrs: object) -> list[int]:
+        return list(self._read(addr, size))
+
+    def write_memory_block8(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
+        self._write(addr, bytes(data))
+
+    def _read(self, address: int, size: int) -> bytes:
+        with self._runner.paused() as machine:
+            if machine.core.find(address, size):
+                if machine.core.why_closed(address) is not None:
+                    return bytes([NONSENSE]) * size
+                return machine.core.peek(address, size)
+            return b"".join(self._register(machine, a, n).to_bytes(n, "little") for a, n in _accesses(address, size))
+
+    def _register(self, machine: Machine, address: int, size: int) -> int:
+        bus = self._bus(machine)
+        return _as_debugger(machine, bus, address, lambda: bus.read(address, size))
+
+    def _write(self, address: int, data: bytes) -> None:
+        with self._runner.paused() as machine:
+            bus = self._bus(machine)
+            if machine.core.find(address, len(data)):
+                _as_debugger(machine, bus, address, lambda: machine.core.poke(address, data))
+                return
+            for place, size in _accesses(address, len(data)):
+                value = int.from_bytes(data[place - address : place - address + size], "little")
+                _as_debugger(
+                    machine, bus, place, lambda place=place, size=size, value=value: bus.write(place, size, value)
+                )
+
+
+def _accesses(address: int, size: int) -> list[tuple[int, int]]:
+    """Cut a range of registers into words where it is aligned to them, and bytes elsewhere."""
+    unit = 4 if address % 4 == 0 and size % 4 == 0 else 2 if address % 2 == 0 and size == 2 else 1
+    return [(a, unit) for a in range(address, address + size, unit)]
+
+
+def _as_debugger(machine: Machine, bus: Bus, address: int, access: Callable[[], object]) -> object:
+    bus.debugger = True
+    try:
+        return access()
+    except ModelFault as fault:
+        machine.log(f"the debugger was refused: {fault}")
+        raise exceptions.TransferFaultError(fault_address=address) from fault
+    finally:
+        bus.debugger = False

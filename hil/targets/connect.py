@@ -1,0 +1,25 @@
+"""How pyOCD connects to each chip: what differs between targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hil.targets import stm32h7b3
+
+COMMON: dict[str, Any] = {
+    "auto_unlock": False,  # true would mass-erase a locked chip without asking
+    "no_config": True,  # a pyocd.yaml in the working folder is not ours
+    "resume_on_disconnect": True,
+    "chip_erase": "sector",
+}
+# A board whose probe has no reset line is halted as it runs, and reset through its core (AIRCR.SYSRESETREQ): so a Pico, whose
+# RUN pin no Picoprobe is wired to, and whose debug ports pyOCD would not select again after a reset of the whole chip.
+_BY_TARGET: dict[str, dict[str, Any]] = {
+    stm32h7b3.NAME: {"connect_mode": "under-reset"},
+    "rp2040": {"connect_mode": "halt", "reset_type": "sysresetreq"},
+}
+
+
+def options(target: str) -> dict[str, Any]:
+    """Return the session options for a pyOCD target; one that is not named here is halted as it runs."""
+    return COMMON | _BY_TARGET.get(target, {"connect_mode": "halt"})
