@@ -50,8 +50,13 @@ class Board:
     pyocd_target: str | None = None
     qemu_machine: str | None = None
 
-    def sram_budget(self, variant: str) -> int:
-        """Return the limit on SRAM in bytes for a variant of the method."""
+    def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
+        """Return the limit on SRAM in bytes for a variant of the method; None where the catalogue states none.
+
+        A budget is stated for batches up to `batch` whose samples stream through the activations (scope `sample`).
+        """
+        if batch > self.budget["batch"] or scope != "sample":
+            return None
         return self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"])
 
 

@@ -52,6 +52,14 @@ class TrialRecord:
     wall_s: float = 0.0
     warnings: list[str] = field(default_factory=list)
     folder: str = ""
+    slots: int | None = None
+    schedule: list[dict[str, int]] = field(default_factory=list)
+    signs: dict[str, int] | None = None
+    memory_plan: dict[str, Any] | None = None
+    profile: dict[str, dict[str, int]] | None = None
+    analytic: dict[str, Any] | None = None
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    energy: dict[str, Any] | None = None
 
 
 @cache

@@ -19,6 +19,10 @@ from hil.record.quantities import quantities
 from hil.record.trial_record import SCHEMA, TrialRecord
 
 DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
+TABLES = ("memory_plan", "profile", "schedule", "evaluations")
+SIGN_FIELDS = ("right", "of", "asked")
+ANALYTIC_FIELDS = ("equation", "bytes", "macs_forward", "weights", "weights_by_zo")
+QUANTITY_FIELDS = ("value", "unit", "uncertainty", "provenance")
 WATERMARK_FIELDS = ("static", "arena_peak", "stack_peak")
 
 
@@ -105,10 +109,17 @@ def _finite(value: Any) -> Any:
 
 
 def _csv(trials: list[dict[str, Any]]) -> str:
-    """One row a trial, nested fields as `sram.total`; the same columns whether or not a trial found a difference."""
+    """One row a trial, nested fields as `sram.total`; the same columns whatever a trial found. Tables within a trial stay in the JSON."""
     rows = []
     for trial in trials:
-        row = {name: " ".join(map(str, item)) if isinstance(item, list) else item for name, item in trial.items()}
+        row = {
+            name: " ".join(map(str, item)) if isinstance(item, list) else item
+            for name, item in trial.items()
+            if name not in TABLES
+        }
+        row["signs"] = trial["signs"] or dict.fromkeys(SIGN_FIELDS)
+        row["analytic"] = trial["analytic"] or dict.fromkeys(ANALYTIC_FIELDS)
+        row["energy"] = {"per_step": (trial["energy"] or {}).get("per_step") or dict.fromkeys(QUANTITY_FIELDS)}
         row["first_difference"] = trial["first_difference"] or dict.fromkeys(DIFFERENCE_FIELDS)
         row["sram_probe"] = trial["sram_probe"] or dict.fromkeys(WATERMARK_FIELDS)
         rows.append(row)

@@ -29,14 +29,6 @@ def trunc_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:
     return np.where(s >= 31, 0, shifted)
 
 
-def round_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:
-    """Divide by 2^s, half away from zero, and clip to int8. `s` >= 1 broadcasts against `x`."""
-    s = np.asarray(s)
-    q = np.sign(x) * (np.abs(x) >> s)
-    r = x - q * (1 << s)
-    return clip127(q + np.sign(r) * (np.abs(r) >> (s - 1)))
-
-
 def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
     """Divide by 2^s with pseudo-stochastic rounding and clip to int8: the low bits of x decide by themselves."""
     if s == 0:

@@ -7,11 +7,12 @@ Sums of products run through float BLAS where every partial sum fits the mantiss
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.network.graph import Layer, Op
-from hil.reference.arith import round_shift
 
 LARGEST_PRODUCT = 127 * 127
 
@@ -22,22 +23,70 @@ def exact_float(products: int) -> type:
 
 
 def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Bring int64 accumulators [B, ...] to int8 by the largest magnitude of each sample, or of all `together`; return values and exponents."""
-    largest = np.abs(acc).reshape(len(acc), -1).max(axis=1)
+    """Bring exact sums to int8 by the largest magnitude of each sample, or of all `together`.
+
+    RoundShift in floats: the sum times 2^-s and then plus a half are exact, since they need no more bits than the sum has,
+    unless the result is clipped anyway. A shift of 0 or less changes nothing.
+
+    Args:
+        acc: integers as float32 or float64 [B, ...]; overwritten.
+        exponents: int [B], those of the sums.
+        together: whether the batch is one group.
+
+    Returns:
+        int8 [B, ...] and its exponents, int [B].
+    """
+    flat = acc.reshape(len(acc), -1)
+    largest = np.maximum(flat.max(axis=1), -flat.min(axis=1))
     if together:
         largest[:] = largest.max()
-    shift = np.array([int(m).bit_length() - 7 for m in largest])
-    wide = shift.reshape((-1,) + (1,) * (acc.ndim - 1))
-    rounded = np.where(wide > 0, round_shift(acc, np.maximum(wide, 1)), acc)
-    return rounded.astype(np.int8), exponents + np.maximum(shift, 0)
+    shift = np.maximum(np.frexp(largest)[1] - 7, 0)  # frexp gives bits(m) of an integer m, and 0 for 0
+    flat *= np.ldexp(acc.dtype.type(1), -shift)[:, None]
+    rounded = np.clip(round_half_away(flat), -127, 127, out=flat)
+    return rounded.astype(np.int8).reshape(acc.shape), exponents + shift
 
 
-def _columns(x: np.ndarray, kernel: tuple[int, int], pad: int, dtype: type) -> np.ndarray:
-    """Return the patches of [B, H, W, C] as [B, positions, kh * kw * C], patches in height, width, channel order."""
-    padded = np.pad(x.astype(dtype), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-    windows = sliding_window_view(padded, kernel, axis=(1, 2)).transpose(0, 1, 2, 4, 5, 3)
-    batch, height, width = windows.shape[:3]
-    return windows.reshape(batch, height * width, -1)
+def round_half_away(x: np.ndarray) -> np.ndarray:
+    """Round in place to the nearest integer, halves away from zero."""
+    x += np.copysign(x.dtype.type(0.5), x)
+    return np.trunc(x, out=x)
+
+
+def _convolution(x: np.ndarray, weights: np.ndarray, pads: tuple[int, int]) -> np.ndarray:
+    """Return the exact sums of a convolution of stride 1, float [B, oh, ow, O].
+
+    A few neighbouring positions of a row are one product with a banded matrix: fewer and longer copies than a patch for
+    every position, for some products with zero.
+
+    Args:
+        x: int8 [B, H, W, C].
+        weights: int8 [O, kh, kw, C].
+        pads: zeros above and below, left and right.
+    """
+    outputs, kh, kw, channels = weights.shape
+    dtype = exact_float(kh * kw * channels)
+    batch, height, width = len(x), x.shape[1] + 2 * pads[0], x.shape[2] + 2 * pads[1]
+    padded = np.zeros((batch, height, width, channels), dtype)
+    padded[:, pads[0] : height - pads[0], pads[1] : width - pads[1]] = x
+    out_h, out_w = height - kh + 1, width - kw + 1
+    tile = next(size for size in (4, 2, 1) if out_w % size == 0)
+    row = (tile + kw - 1) * channels
+    band = np.zeros((kh, row, tile, outputs), dtype)
+    taps = weights.transpose(1, 2, 3, 0).reshape(kh, kw * channels, outputs)
+    for place in range(tile):
+        band[:, place * channels : (place + kw) * channels, place] = taps
+    windows = sliding_window_view(padded, (kh, tile + kw - 1), axis=(1, 2))[:, :, ::tile].transpose(0, 1, 2, 4, 5, 3)
+    patches = windows.reshape(batch * out_h * out_w // tile, kh * row)
+    return (patches @ band.reshape(kh * row, tile * outputs)).reshape(batch, out_h, out_w, outputs)
+
+
+def _columns(layer: Layer, x: np.ndarray, dtype: type) -> np.ndarray:
+    """Return what the weights of a layer see of [B, H, W, C]: float [B, positions, taps], patches in height, width, channel order."""
+    if layer.op is Op.FULLY_CONNECTED:
+        return x.reshape(len(x), 1, -1).astype(dtype)
+    padded = np.pad(x.astype(dtype), ((0, 0), (layer.pad, layer.pad), (layer.pad, layer.pad), (0, 0)))
+    windows = sliding_window_view(padded, layer.kernel, axis=(1, 2)).transpose(0, 1, 2, 4, 5, 3)
+    return windows.reshape(len(x), layer.out_shape[0] * layer.out_shape[1], -1)
 
 
 def _flat_weights(layer: Layer, weights: np.ndarray) -> np.ndarray:
@@ -63,15 +112,22 @@ def forward(
     if layer.op is Op.RELU:
         return np.maximum(x, 0), exponents
     if layer.op is Op.MAX_POOL:
-        return _windows(layer, x).max(axis=3), exponents
+        return _pooled(layer, x), exponents
     assert weights is not None
-    flat = _flat_weights(layer, weights)
-    dtype = exact_float(flat.shape[1])
-    columns = (
-        _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
-    )
-    acc = (columns @ flat.T.astype(dtype)).astype(np.int64)
+    if layer.op is Op.CONV2D:
+        acc = _convolution(x, weights, (layer.pad, layer.pad))
+    else:
+        flat = _flat_weights(layer, weights)
+        dtype = exact_float(flat.shape[1])
+        acc = x.reshape(batch, -1).astype(dtype) @ flat.T.astype(dtype)
     return requantize(acc.reshape(batch, *layer.out_shape), exponents + layer.weight_exp, together)
+
+
+def _pooled(layer: Layer, x: np.ndarray) -> np.ndarray:
+    """Return the largest of every pooling window."""
+    k, (height, width, _) = layer.stride, layer.out_shape
+    places = [x[:, dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
+    return reduce(np.maximum, places[1:], places[0])
 
 
 def _windows(layer: Layer, x: np.ndarray) -> np.ndarray:
@@ -82,14 +138,18 @@ def _windows(layer: Layer, x: np.ndarray) -> np.ndarray:
 
 
 def weight_gradients(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return every sample's exact gradient, int64 [B, weights]: error int8 [B, oh, ow, O] times input int8 [B, H, W, C]."""
-    batch, positions = len(x), layer.out_shape[0] * layer.out_shape[1]
-    dtype = exact_float(positions)
-    columns = (
-        _columns(x, layer.kernel, layer.pad, dtype) if layer.op is Op.CONV2D else x.reshape(batch, 1, -1).astype(dtype)
-    )
-    flat = error.reshape(batch, positions, -1).astype(dtype)
-    return (flat.transpose(0, 2, 1) @ columns).astype(np.int64).reshape(batch, -1)
+    """Return every sample's exact gradient, float [B, weights]: error int8 [B, oh, ow, O] times input int8 [B, H, W, C]."""
+    positions = layer.out_shape[0] * layer.out_shape[1]
+    columns = _columns(layer, x, exact_float(positions))
+    flat = error.reshape(len(x), positions, -1).astype(columns.dtype)
+    return (flat.transpose(0, 2, 1) @ columns).reshape(len(x), -1)
+
+
+def gradient_sum(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the exact sum of the samples' gradients, int64 [weights]."""
+    columns = _columns(layer, x, exact_float(len(x) * layer.out_shape[0] * layer.out_shape[1]))
+    flat = error.reshape(-1, error.shape[-1]).astype(columns.dtype)
+    return (flat.T @ columns.reshape(len(flat), -1)).astype(np.int64).reshape(-1)
 
 
 def input_error(
@@ -123,11 +183,9 @@ def input_error(
         acc = error.reshape(batch, -1).astype(dtype) @ flat.astype(dtype)
     else:
         kh, kw = layer.kernel
-        turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0).reshape(layer.in_shape[2], -1)
-        dtype = exact_float(turned.shape[1])
-        wide = np.pad(error.astype(dtype), ((0, 0), (kh - 1 - layer.pad,) * 2, (kw - 1 - layer.pad,) * 2, (0, 0)))
-        acc = _columns(wide, layer.kernel, 0, dtype) @ turned.T.astype(dtype)
-    return requantize(acc.astype(np.int64).reshape(batch, *layer.in_shape), exponents + layer.weight_exp, together)
+        turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
+        acc = _convolution(error, turned, (kh - 1 - layer.pad, kw - 1 - layer.pad))
+    return requantize(acc.reshape(batch, *layer.in_shape), exponents + layer.weight_exp, together)
 
 
 def _unpool(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -131,9 +131,10 @@ class Outcome:
     def _sram_reasons(self) -> list[str]:
         if self.sram is None or self.prepared is None:
             return []
-        budget = self.prepared.board.sram_budget(self.spec.variant)
+        settings = self.prepared.settings
+        budget = self.prepared.board.sram_budget(self.spec.variant, settings.batch, settings.scope)
         reasons = []
-        if self.sram.total > budget:
+        if budget is not None and self.sram.total > budget:
             reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
         if self.sram.arena_peak > self.prepared.plan.total:
             reasons.append(

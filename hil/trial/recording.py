@@ -147,13 +147,13 @@ def mean_cycles(outcome: Outcome) -> dict[str, int]:
 
 
 def _sram(outcome: Outcome) -> dict[str, int | None]:
-    prepared, marks = outcome.prepared, outcome.sram
+    spec, prepared, marks = outcome.spec, outcome.prepared, outcome.sram
     return {
         "static": marks.static if marks else None,
         "arena_peak": marks.arena_peak if marks else None,
         "stack_peak": marks.stack_peak if marks else None,
         "total": marks.total if marks else None,
-        "budget": boards.load(outcome.spec.board).sram_budget(outcome.spec.variant),
+        "budget": boards.load(outcome.spec.board).sram_budget(spec.variant, spec.batch, str(spec.settings.get("scope", "sample"))),
         "planned": prepared.plan.total if prepared else None,
         "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch)
         if prepared

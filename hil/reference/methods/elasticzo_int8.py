@@ -11,8 +11,8 @@ from hil.errors import RigError
 from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.reference.arith import bits, clip, clip127, psto_shift
-from hil.reference.gradient import Gradient
-from hil.reference.layers import forward, input_error, weight_gradients
+from hil.reference.gradient import batch_gradient
+from hil.reference.layers import forward, input_error
 from hil.reference.loss import ERROR_EXP, cross_entropy, integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
 from hil.reference.prng import perturbation
@@ -163,9 +163,9 @@ class ElasticZoInt8:
 
     def _backward(
         self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray
-    ) -> dict[int, Gradient]:
-        """Return the gradients of the back-propagated tensors, by index of the tensor."""
-        gradients: dict[int, Gradient] = {}
+    ) -> dict[int, np.ndarray]:
+        """Return the gradients of the back-propagated tensors, int64 [weights], by index of the tensor."""
+        gradients: dict[int, np.ndarray] = {}
         tensor = len(self.weights)
         if self._first_bp < len(self.network.layers):
             error = self._logits_error(activations, labels)
@@ -173,9 +173,7 @@ class ElasticZoInt8:
             layer, (x, exponents) = self.network.layers[index], activations[index]
             if layer.weights is not None:
                 tensor -= 1
-                gradients[tensor] = Gradient()
-                for sample, exponent in zip(weight_gradients(layer, error[0], x), error[1] + exponents, strict=True):
-                    gradients[tensor].add(sample, int(exponent))
+                gradients[tensor] = batch_gradient(layer, error[0], x, error[1] + exponents)
             if index > self._first_bp:
                 error = self._hand_on(index, weights, error, activations)
         return gradients
@@ -186,12 +184,12 @@ class ElasticZoInt8:
             update = sign * z if shift < 1 else psto_shift(sign * z, shift)
             self.weights[index] = clip(clip(perturbed[index] + z, limit) - update, limit).astype(np.int8)
 
-    def _bp_update(self, index: int, gradient: Gradient) -> None:
-        largest = bits(int(np.abs(gradient.total).max()))
+    def _bp_update(self, index: int, gradient: np.ndarray) -> None:
+        largest = bits(int(np.abs(gradient).max()))
         if largest == 0:
             return
         shift = largest - self.settings.b_bp
-        update = gradient.total if shift < 1 else psto_shift(gradient.total, shift)
+        update = gradient if shift < 1 else psto_shift(gradient, shift)
         weights = self.weights[index]
         self.weights[index] = clip127(weights - update.reshape(weights.shape)).astype(np.int8)
 

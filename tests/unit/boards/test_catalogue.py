@@ -48,15 +48,21 @@ def test_every_entry_has_what_its_reality_needs(entry: boards.Board) -> None:
 def test_budgets_are_within_the_ram_and_name_variants(entry: boards.Board) -> None:
     ram = sum(region.size for region in entry.memory if region.kind == "ram")
     for variant in VARIANTS:
-        assert 0 < entry.sram_budget(variant) <= ram
+        assert 0 < entry.sram_budget(variant, 8, "sample") <= ram
     for key in entry.budget:
-        assert key == "sram_bytes" or key.removeprefix("sram_bytes_") in VARIANTS
+        assert key in ("batch", "sram_bytes") or key.removeprefix("sram_bytes_") in VARIANTS
 
 
 def test_a_budget_of_the_variant_goes_first() -> None:
     board = boards.load("stm32h7b3")
-    assert board.sram_budget("cls1") == board.budget["sram_bytes"]
-    assert board.sram_budget("full-bp") == board.budget["sram_bytes_full-bp"] != board.budget["sram_bytes"]
+    assert board.sram_budget("cls1", 8, "sample") == board.budget["sram_bytes"]
+    assert board.sram_budget("full-bp", 1, "sample") == board.budget["sram_bytes_full-bp"] != board.budget["sram_bytes"]
+
+
+def test_a_budget_is_for_what_it_was_stated_for() -> None:
+    board = boards.load("stm32h7b3")
+    assert board.sram_budget("cls1", 9, "sample") is None
+    assert board.sram_budget("cls1", 8, "batch") is None
 
 
 def test_the_main_job_fits_the_largest_ram_of_every_board(entry: boards.Board) -> None:

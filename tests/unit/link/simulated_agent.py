@@ -89,7 +89,7 @@ class SimulatedAgent:
     """
 
     def __init__(
-        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = 1, step_s: float = 2.5
+        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = 2, step_s: float = 2.5
     ) -> None:
         rng = random.Random(seed)
         self.clock, self.protocol, self.step_s = clock, protocol, step_s
@@ -196,7 +196,7 @@ class SimulatedAgent:
             else:
                 self._control(ACK, seq)
         elif kind == STEP:
-            reply = body[:4] + struct.pack("<ffb6I", 1.0, 2.0, -1, *range(6))
+            reply = body[:4] + struct.pack("<ffb6Q", 1.0, 2.0, -1, *range(6))
             self._kept = (kind, kind | REPLY, reply)
             self._control(ACK, seq)
             self._busy_until = self.clock.now + self.step_s

@@ -101,10 +101,12 @@ def test_a_partition_beside_a_variant() -> None:
         Settings.of_variant("cls1", 5, partition=2)
 
 
-@pytest.mark.parametrize(("name", "value"), [("loss", "integer"), ("scope", "batch"), ("perturb", "exact")])
-def test_settings_of_a_later_version(name: str, value: str) -> None:
-    with pytest.raises(RigError, match=f"setting {name} is '{value}'"):
-        Settings(3, **{name: value})
+@pytest.mark.parametrize(
+    ("name", "wrong", "meant"), [("loss", "int", "integer"), ("scope", "batches", "batch"), ("perturb", "exakt", "exact")]
+)
+def test_a_word_that_is_none_of_its_setting(name: str, wrong: str, meant: str) -> None:
+    with pytest.raises(RigError, match=f"setting {name} is '{wrong}'.*{meant}"):
+        Settings(3, **{name: wrong})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.network.settings import Settings
-from hil.reference import plain, prng
+from hil.reference import prng
+from hil.reference.plain import numbers as plain
 
 
 @settings(max_examples=60, deadline=None)

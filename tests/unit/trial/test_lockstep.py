@@ -7,7 +7,6 @@ from hil.data import batches, load
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference import layers
-from hil.reference.arith import clip127
 from hil.reference.methods import method
 from hil.rig import Bench
 from hil.trial import TrialSpec, run_trial
@@ -44,9 +43,9 @@ def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
     assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.arena_peak
 
 
-def _half_up(x, s):
-    """RoundShift with one bit of its rule changed: a negative half goes up, not away from zero."""
-    return clip127(x + (1 << (np.asarray(s) - 1)) >> s)
+def _half_up(x):
+    """Rounding with one bit of its rule changed: a negative half goes up, not away from zero."""
+    return np.floor(x + 0.5)
 
 
 def _first_tie(monkeypatch):
@@ -60,7 +59,7 @@ def _first_tie(monkeypatch):
     for slot in range(8):
         honest = reference.trace(plus, images, labels, slot)[0].data
         with monkeypatch.context() as patch:
-            patch.setattr(layers, "round_shift", _half_up)
+            patch.setattr(layers, "round_half_away", _half_up)
             changed = reference.trace(plus, images, labels, slot)[0].data
         different = [i for i, pair in enumerate(zip(honest, changed, strict=True)) if pair[0] != pair[1]]
         if different:
@@ -70,7 +69,7 @@ def _first_tie(monkeypatch):
 
 def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):
     slot, index = _first_tie(monkeypatch)
-    monkeypatch.setattr(layers, "round_shift", _half_up)
+    monkeypatch.setattr(layers, "round_half_away", _half_up)
     monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
     outcome = trial("cls1", 3)
     assert outcome.verdict == "fail"
