@@ -12,6 +12,8 @@ import xxhash
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from hil.boards.armv6m import foreign_instructions
+from hil.boards.catalogue import load
 from hil.errors import RigError
 
 if sys.version_info >= (3, 11):
@@ -74,13 +76,28 @@ class Image:
 
 
 def image_of(board: str, elf: Path | None = None) -> Image:
-    """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`, unchecked.
+    """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`.
 
     Raises:
-        RigError: the file is missing, is no ELF file, or differs from the manifest.
+        RigError: the file is missing, is no ELF file, differs from the manifest, or holds instructions that the board's core
+            does not have.
     """
-    if elf is not None:
-        return _read(elf)
+    image = _prebuilt(board) if elf is None else _read(elf)
+    if load(board).core == "cortex-m0plus":
+        _check_armv6m(image, board)
+    return image
+
+
+def _check_armv6m(image: Image, board: str) -> None:
+    """An emulator may run what the silicon refuses, so the image is refused first."""
+    for address, halfword in foreign_instructions(image.path):
+        raise RigError(
+            f"{image.path} holds an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
+            f"0x{address:08X}, {image.function_at(address)}): compile it with -mcpu=cortex-m0plus."
+        )
+
+
+def _prebuilt(board: str) -> Image:
     folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     manifest_path = folder / "MANIFEST.toml"
     if not manifest_path.is_file():

@@ -40,9 +40,11 @@ class Memories:
     arena: tuple[int, int]
 
 
-# STM32H7B3: RM0455, memory map. AN500: Arm DAI 0500, memory map.
+# STM32H7B3: RM0455, memory map. RP2040: its data sheet, 2.2. AN385, AN500: Arm DAI 0385 and 0500, memory map.
 BOARDS = {
     "stm32h7b3": Memories((0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20)),
+    "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 264 << 10), (0x2000_0000, 264 << 10)),
+    "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
     "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
 }
 
