@@ -19,7 +19,7 @@ from hil.rig import REALITIES, Bench, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
-from hil.trial.recording import steps_table, trial_record
+from hil.trial.recording import power_table, steps_table, trial_record
 
 EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
 TIERS = ("quick", "nightly")
@@ -160,7 +160,7 @@ def hil_trial(
         reality, elf = request.config.getoption("reality"), request.config.getoption("elf")
         with _progress_line(request.config, spec) as progress:
             outcome = run_trial(spec, hil_bench, reality, folder, elf, progress=progress)
-        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder)
+        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (
             ("verdict", outcome.verdict),

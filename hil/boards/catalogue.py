@@ -45,6 +45,7 @@ class Board:
     baud: int
     marker: str
     stand_in: str
+    supply_v: float
     memory: tuple[Region, ...]
     budget: dict[str, int]
     pyocd_target: str | None = None

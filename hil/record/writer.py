@@ -49,8 +49,10 @@ class RunWriter:
         folder.mkdir()
         return folder
 
-    def write_trial(self, record: TrialRecord, steps: pd.DataFrame, folder: Path) -> None:
-        """Write trial.json and steps.parquet, and bring results.json up to date.
+    def write_trial(
+        self, record: TrialRecord, steps: pd.DataFrame, folder: Path, power: pd.DataFrame | None = None
+    ) -> None:
+        """Write trial.json, steps.parquet and power.parquet, and bring results.json up to date.
 
         trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance.
         """
@@ -60,6 +62,9 @@ class RunWriter:
         _write(folder / "trial.json", _json(asdict(record) | detail))
         with _whole(folder / "steps.parquet") as partial:
             steps.to_parquet(partial)
+        if power is not None:
+            with _whole(folder / "power.parquet") as partial:
+                power.to_parquet(partial)
         self.finish()
 
     def finish(self) -> None:

@@ -6,10 +6,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import xxhash
 
 from hil.errors import Blocked
 from hil.link.session import Counters
+from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
 from hil.trial.spec import TrialSpec
@@ -78,6 +80,10 @@ class Outcome:
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    energy: EnergyResult | None = None
+    power: list[pd.DataFrame] = field(default_factory=list)
+    laps_s: list[float] = field(default_factory=list)
+    autonomous: int = 0
     accuracy_before: float | None = None
     accuracy_after: float | None = None
     reference_after: float | None = None

@@ -71,6 +71,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         profile=_profile(outcome),
         analytic=_analytic(prepared) if prepared else None,
         evaluations=_evaluations(outcome),
+        energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
     )
 
 
@@ -82,6 +83,11 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
         cycles = flat.pop("cycles")
         rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
     return pd.DataFrame(rows)
+
+
+def power_table(outcome: Outcome) -> pd.DataFrame | None:
+    """Return the power trace of all energy windows: t_s, power_w, window, phase; None where none was measured."""
+    return pd.concat(outcome.power, ignore_index=True) if outcome.power else None
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:
@@ -176,6 +182,8 @@ def _warnings(outcome: Outcome) -> list[str]:
         warnings.append(
             "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon."
         )
+    if outcome.spec.energy is not None and outcome.energy is None and outcome.verdict == "pass":
+        warnings.append("no meter: the energy that was asked for is not measured; name one in rig.toml (`meter = ...`).")
     if outcome.prepared is not None and outcome.sram_probe is None and outcome.steps:
         warnings.append("no probe: watermarks and weights are the agent's own word.")
     return warnings

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.session import Refused, Session
 from hil.rig import Bench, Taken, take
 from hil.targets import Target, open_target
+from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, fresh_nonce, refused
+from hil.trial.energy import measure_windows
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
@@ -66,22 +69,47 @@ def run_trial(
 
 
 def _on_board(prepared: Prepared, taken: Taken, outcome: Outcome, progress: Callable[[StepRow], None]) -> None:
-    target = open_target(prepared.board, taken.endpoints)
-    try:
-        outcome.programmed = target.flash(prepared.image)
-        session = Session(target.port, fresh_nonce(), taken.alive)
-        outcome.link = session.counters
+    with _meter(prepared, taken) as meter:  # first of all: it feeds the board
+        target = open_target(prepared.board, taken.endpoints)
         try:
-            device = Device(session, prepared.board, prepared.image)
-            outcome.clock_hz = device.clock_hz
-            trial = LockStep(prepared, device, _witness(prepared, target), outcome, progress)
-            trial.begin()
-            trial.train()
-            trial.finish()
-        except Refused as refusal:
-            raise refused(refusal) from refusal
-    finally:
-        target.close()
+            _train(prepared, taken, target, meter, outcome, progress)
+        finally:
+            target.close()
+
+
+def _train(
+    prepared: Prepared,
+    taken: Taken,
+    target: Target,
+    meter: Meter | None,
+    outcome: Outcome,
+    progress: Callable[[StepRow], None],
+) -> None:
+    outcome.programmed = target.flash(prepared.image)
+    session = Session(target.port, fresh_nonce(), taken.alive)
+    outcome.link = session.counters
+    try:
+        device = Device(session, prepared.board, prepared.image)
+        outcome.clock_hz = device.clock_hz
+        trial = LockStep(prepared, device, _witness(prepared, target), outcome, progress)
+        trial.begin()
+        trial.train()
+        if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
+            measure_windows(trial, meter, prepared.spec.energy)
+        trial.finish()
+    except Refused as refusal:
+        raise refused(refusal) from refusal
+
+
+@contextlib.contextmanager
+def _meter(prepared: Prepared, taken: Taken) -> Iterator[Meter | None]:
+    """Open the meter where the trial wants one and there is one."""
+    address = taken.endpoints.meter
+    if prepared.spec.energy is None or address is None:
+        yield None
+        return
+    with open_meter(address, prepared.board.supply_v) as meter:
+        yield meter
 
 
 def _witness(prepared: Prepared, target: Target) -> Witness | None:

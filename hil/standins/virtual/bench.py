@@ -10,6 +10,7 @@ import numpy as np
 from pyocd.core.session import Session
 from pyocd.probe.tcp_probe_server import DebugProbeServer
 
+from hil import boards
 from hil.errors import RigError, close_matches
 from hil.standins.virtual.boards import BOARDS
 from hil.standins.virtual.chip.clock import PS_PER_S
@@ -54,7 +55,10 @@ class Bench:
         schedule(self._chip, injections, log)
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
-        self._meter = MeterServer(SourceMeter(Supply(self._activity), seed))
+        self._supply = Supply(self._model.currents, self._activity)
+        self._source_meter = SourceMeter(self._supply, seed)
+        self._meter = MeterServer(self._source_meter)
+        self._marker, self._risen = boards.load(board).marker, 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
         session = Session(None, no_config=True)
@@ -101,12 +105,24 @@ class Bench:
     def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
         name = self._model.pin.format(port=port, pin=pin)
         self._log(f"{name} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
+        if name == self._marker:
+            self._note_marker(level, time_ps)
+
+    def _note_marker(self, level: int, time_ps: int) -> None:
+        """The marker pin is wired to the meter's first digital line; what is true between its edges is told to the log only."""
+        self._source_meter.edge(time_ps, 1)
+        if level:
+            self._risen = time_ps
+        elif time_ps > self._risen:
+            true = self._supply.energy(self._seen(self._chip), self._risen, time_ps)
+            self._log(f"true energy while the marker was high: {true:.9f} J ({self._model.currents.source})")
 
     def _activity(self) -> Activity:
         with self._runner.paused() as machine:
-            clock = machine.clock
-            asleep = clock.asleep_ps / PS_PER_S
-            return Activity(clock.now / PS_PER_S - asleep, asleep, clock.hz, machine.asleep, machine.stopped)
+            return self._seen(machine)
+
+    def _seen(self, machine: Machine) -> Activity:
+        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped)
 
     def _after_slice(self) -> None:
         self._line.flush()

@@ -14,6 +14,7 @@ from hil.standins.virtual.chip.rp2040.chip import Rp2040
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
+from hil.standins.virtual.meter.supply import Currents
 from hil.standins.virtual.runner import Runner
 
 LINE_BAUD = 921_600  # of every board's serial port
@@ -22,6 +23,10 @@ H7_CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
 _H7_PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
 # RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
 _PICO_PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
+# Assumptions. H7: of the order of DS13195, typical current in Run and Sleep mode with SMPS, plus 5 mA for the rest of the board.
+_H7_CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assumed")
+# Pico: the idle draw at 133 MHz that the FQT paper gives (table II); that an awake core draws 12 mA more is assumed.
+_PICO_CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
 Send = Callable[[int], None]
 OnPin = Callable[[str, int, int, int], None]
 Log = Callable[[str], None]
@@ -37,6 +42,7 @@ class BoardModel:
         ports: its debug ports.
         reset_line: whether the probe can reset the chip by a wire.
         pin: format of a pin's name from `port` and `pin`, as the catalogue writes it.
+        currents: what the board draws; assumptions, not measurements.
     """
 
     target: str
@@ -44,6 +50,7 @@ class BoardModel:
     ports: Callable[[Runner], list[DebugPort]]
     reset_line: bool
     pin: str
+    currents: Currents
 
 
 def _h7(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
@@ -69,6 +76,6 @@ def _pico_ports(runner: Runner) -> list[DebugPort]:
 
 
 BOARDS = {
-    "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}"),
-    "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}"),
+    "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}", currents=_H7_CURRENTS),
+    "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}", currents=_PICO_CURRENTS),
 }

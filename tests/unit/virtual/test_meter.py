@@ -6,23 +6,32 @@ import numpy as np
 import pytest
 
 from hil.standins.virtual.meter.instrument import SourceMeter
-from hil.standins.virtual.meter.supply import Activity, Supply
+from hil.standins.virtual.meter.supply import Activity, Currents, Supply
+
+
+CURRENTS = Currents(0.09, 0.03, 0.01, 3.3, "of this test")
+SECOND = 10**12
 
 
 class Load:
-    """A supply whose activity the test sets; each wait lets one second of virtual time pass."""
+    """A supply whose activity the test sets; each wait lets one second of virtual time pass, a share of it awake."""
 
     def __init__(self) -> None:
-        self.awake = self.asleep = 0.0
+        self.now = 0
+        self.sleeps: list[tuple[int, int]] = []
         self.share = 1.0
         self.stopped = False
 
     def observe(self) -> Activity:
-        return Activity(self.awake, self.asleep, 280_000_000, self.share == 0.0, self.stopped)
+        return Activity(self.now, tuple(self.sleeps), self.share == 0.0, self.stopped)
 
     def wait(self, _seconds: float) -> None:
-        self.awake += self.share
-        self.asleep += 1 - self.share
+        self.pass_by(SECOND)
+
+    def pass_by(self, time: int) -> None:
+        self.now += time
+        if self.share < 1:
+            self.sleeps.append((self.now - int(time * (1 - self.share)), self.now))
 
 
 @pytest.fixture
@@ -32,7 +41,7 @@ def load() -> Load:
 
 @pytest.fixture
 def meter(load: Load) -> SourceMeter:
-    return SourceMeter(Supply(load.observe), 7, load.wait)
+    return SourceMeter(Supply(CURRENTS, load.observe), 7, load.wait)
 
 
 def test_it_says_what_it_is(meter: SourceMeter) -> None:
@@ -91,6 +100,67 @@ def test_a_reading_beyond_the_range_overflows(meter: SourceMeter) -> None:
 
 def test_instruments_differ_by_their_seed_and_repeat_with_it(load: Load) -> None:
     def reading(seed: int) -> str | None:
-        return SourceMeter(Supply(load.observe), seed, lambda _: None).execute(":MEAS:CURR?")
+        return SourceMeter(Supply(CURRENTS, load.observe), seed, lambda _: None).execute(":MEAS:CURR?")
 
     assert reading(1) == reading(1) != reading(2)
+
+
+PROGRAM = (
+    "*RST;:SENS:CURR:RANG 0.1;:SENS:CURR:NPLC 0.1;:OUTP ON",
+    ":DIG:LINE1:MODE TRIG,IN;:TRIG:DIG1:IN:EDGE EITH",
+    *(f':TRAC:MAKE "{name}",1000' for name in ("before", "steps", "after")),
+    ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1,"before",INF', ":TRIG:BLOC:WAIT 2,DIG1", ':TRIG:BLOC:MEAS 3,"steps",INF',
+    ":TRIG:BLOC:WAIT 4,DIG1", ':TRIG:BLOC:MEAS 5,"after",INF', ":TRIG:BLOC:DEL:CONS 6,0.1", ':TRIG:BLOC:MEAS 7,"after",0', ":INIT",
+)  # fmt: skip
+
+
+def columns(meter: SourceMeter, buffer: str) -> np.ndarray:
+    count = int(meter.execute(f':TRAC:ACT? "{buffer}"') or 0)
+    text = meter.execute(f':TRAC:DATA? 1,{count},"{buffer}",READ,SOUR,SEC,FRAC') or ""
+    return np.array(text.split(","), float).reshape(count, 4)
+
+
+def test_digital_edges_part_the_readings(meter: SourceMeter, load: Load) -> None:
+    """A tenth of a second asleep, half a second awake between the edges, asleep again."""
+    for command in PROGRAM:
+        assert meter.execute(command) is None
+    assert meter.execute(":SYST:ERR?") == '0,"No error"'
+    for share, time in ((0.0, SECOND // 10), (1.0, SECOND // 2), (0.0, SECOND // 5)):
+        load.share = share
+        load.pass_by(time)
+        meter.edge(load.now, 1)
+        state = meter.execute(":TRIG:STAT?") or ""
+    assert state.startswith("IDLE")
+    before, steps, after = (columns(meter, name) for name in ("before", "steps", "after"))
+    assert len(before) == 45 and len(steps) == 222 and len(after) == 45  # 2 ms and a quarter for each reading
+    assert np.mean(before[:-1, 0]) == pytest.approx(0.03, abs=20e-6)
+    assert 0.03 < before[-1, 0] < 0.09  # its aperture reaches over the edge
+    assert np.mean(steps[:-1, 0]) == pytest.approx(0.09, rel=0.001)
+    assert steps[0, 2] + steps[0, 3] == pytest.approx(0.1, abs=0.00225)
+    assert np.mean(steps[:, 1]) == pytest.approx(3.3, abs=1e-4)
+
+
+def test_a_model_waits_for_its_edge(meter: SourceMeter, load: Load) -> None:
+    for command in PROGRAM:
+        meter.execute(command)
+    load.pass_by(SECOND)
+    assert (meter.execute(":TRIG:STAT?") or "").startswith("RUNNING")
+    assert len(columns(meter, "before")) == 444
+    meter.execute(":ABOR")
+    assert (meter.execute(":TRIG:STAT?") or "").startswith("IDLE")
+
+
+def test_a_full_buffer_keeps_the_latest_readings(meter: SourceMeter, load: Load) -> None:
+    for command in PROGRAM:
+        meter.execute(command.replace("1000", "100") if "MAKE" in command else command)
+    load.pass_by(SECOND)
+    times = columns(meter, "before")[:, 2:].sum(axis=1)
+    assert len(times) == 100
+    assert times[-1] == pytest.approx(1, abs=0.005)
+
+
+@pytest.mark.parametrize("command", [":INIT", ':TRIG:BLOC:MEAS 1,"nowhere",1', ":TRIG:BLOC:WAIT 1,DIG1", ":SOUR:FUNC CURR", ':TRAC:ACT? "no"'])
+def test_what_cannot_be_is_refused(meter: SourceMeter, command: str) -> None:
+    meter.execute("*RST")
+    assert meter.execute(command) is None
+    assert (meter.execute(":SYST:ERR?") or "").startswith("-224")

@@ -7,9 +7,11 @@ turning a deadline into an instruction count and back never falls short of it.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
 PS_PER_S = 10**12
+SLEEPS_KEPT = 100_000
 
 
 class Clock:
@@ -24,6 +26,7 @@ class Clock:
         self._base_ps = 0
         self._base_count = count()
         self.asleep_ps = 0
+        self.sleeps: deque[tuple[int, int]] = deque(maxlen=SLEEPS_KEPT)  # begin and end of the latest sleeps, for who looks at the current
 
     @property
     def now(self) -> int:
@@ -41,7 +44,10 @@ class Clock:
 
     def sleep_until(self, deadline: int) -> None:
         """Let time pass while the core sleeps; a deadline in the past changes nothing."""
+        begin = self.now
         self._pass_until(deadline)
+        if deadline > begin:
+            self.sleeps.append((begin, deadline))
 
     def wait_until(self, deadline: int) -> None:
         """Let time pass without instructions while the core is awake (a stalled bus)."""

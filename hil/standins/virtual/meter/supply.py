@@ -1,52 +1,73 @@
 """The truth about the board's supply: a small model of the current that flows, which only the meter sees.
 
-The figures are invented, of the order of the datasheet's (DS13195, typical current in Run and Sleep mode with SMPS). They make
-the measuring chain testable; they say nothing about silicon.
+A board draws one current while its core is awake and another while it sleeps. The figures are assumptions (see
+hil/standins/virtual/boards.py); they make the measuring chain testable and say nothing about silicon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-VOLTAGE_V = 3.3
-BOARD_A = 0.020  # what the rest of the board draws
-ACTIVE_A_PER_HZ = 0.090 / 280e6
-SLEEP_A_PER_HZ = 0.030 / 280e6
-STOPPED_A = 0.003  # core halted or in reset
+from hil.standins.virtual.chip.clock import PS_PER_S
+
+
+@dataclass(frozen=True)
+class Currents:
+    """What a board draws at its full clock, in amperes, and at which voltage.
+
+    Attributes:
+        awake_a: core awake.
+        asleep_a: core asleep, clocks running.
+        stopped_a: core halted or in reset.
+        volt: of the supply that the meter feeds.
+        source: where the figures come from.
+    """
+
+    awake_a: float
+    asleep_a: float
+    stopped_a: float
+    volt: float
+    source: str
 
 
 @dataclass(frozen=True)
 class Activity:
-    """Virtual time in seconds since power-on, awake and asleep, the core clock in Hz, and what the core does now."""
+    """What the core has done up to now: virtual time in picoseconds, the latest sleeps (begin, end), whether it sleeps now."""
 
-    awake_s: float
-    asleep_s: float
-    clock_hz: int
+    now: int
+    sleeps: Sequence[tuple[int, int]]
     asleep: bool
     stopped: bool
 
 
 class Supply:
     """Args:
+        currents: of the board.
         activity: returns the present Activity.
     """
 
-    def __init__(self, activity: Callable[[], Activity]) -> None:
-        self._activity = activity
+    def __init__(self, currents: Currents, activity: Callable[[], Activity]) -> None:
+        self.currents = currents
+        self.observe = activity
 
-    def observe(self) -> Activity:
-        return self._activity()
+    def present(self, seen: Activity) -> float:
+        """Return the current that flows now, in amperes."""
+        if seen.stopped:
+            return self.currents.stopped_a
+        return self.currents.asleep_a if seen.asleep else self.currents.awake_a
 
-    def mean_current(self, before: Activity, after: Activity) -> float:
-        """Return the mean current in amperes over the virtual time between two observations.
+    def mean(self, seen: Activity, begin: int, end: int) -> float:
+        """Return the mean current over a past stretch of virtual time (picoseconds), in amperes."""
+        asleep, at = 0, max(bisect_right(seen.sleeps, (begin, begin)) - 1, 0)
+        for first, last in seen.sleeps[at:]:
+            if first >= end:
+                break
+            asleep += max(0, min(last, end) - max(first, begin))
+        share = asleep / (end - begin)
+        return self.currents.asleep_a * share + self.currents.awake_a * (1 - share)
 
-        When no virtual time has passed (the core waits for its host, or is stopped), it is that of the present state.
-        """
-        if after.stopped:
-            return BOARD_A + STOPPED_A
-        awake, asleep = after.awake_s - before.awake_s, after.asleep_s - before.asleep_s
-        if awake + asleep <= 0:
-            awake, asleep = (0.0, 1.0) if after.asleep else (1.0, 0.0)
-        share = awake / (awake + asleep)
-        return BOARD_A + after.clock_hz * (ACTIVE_A_PER_HZ * share + SLEEP_A_PER_HZ * (1 - share))
+    def energy(self, seen: Activity, begin: int, end: int) -> float:
+        """Return the energy over a past stretch of virtual time, in joules."""
+        return self.currents.volt * self.mean(seen, begin, end) * (end - begin) / PS_PER_S
