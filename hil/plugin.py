@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from rich.console import Console
 
 from hil import boards
@@ -73,7 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest's own JUnit writer looks for its path
 def pytest_configure(config: pytest.Config) -> None:
     """Check the options; with --board and no path of the user's own, the bench tests are what runs."""
-    config.addinivalue_line("markers", "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)")
+    config.addinivalue_line(
+        "markers", "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)"
+    )
     chosen = config.getoption("board")
     if not chosen:
         return

@@ -53,6 +53,4 @@ def load_data_sheet(key: str) -> DataSheet:
     raw: dict[str, Any] = tomllib.loads((folder / f"{key}.toml").read_text(encoding="utf-8"))
     ranges = tuple(CurrentRange(**fields) for fields in raw["range"])
     voltage = raw["voltage"]
-    return DataSheet(
-        key, raw["name"], raw["identity"], raw["timebase"], voltage["gain"], voltage["offset_v"], ranges
-    )
+    return DataSheet(key, raw["name"], raw["identity"], raw["timebase"], voltage["gain"], voltage["offset_v"], ranges)

@@ -117,7 +117,13 @@ def energy_of_window(trace: WindowTrace, idle_s: float) -> Window:
     idle_power = float(np.mean(idle.power_w))
     duration = trace.duration_s
     return Window(
-        gross, idle_power * duration, gross - idle_power * duration, idle_power, gross / duration, duration, len(lengths)
+        gross,
+        idle_power * duration,
+        gross - idle_power * duration,
+        idle_power,
+        gross / duration,
+        duration,
+        len(lengths),
     )
 
 
@@ -180,11 +186,15 @@ def _flags(traces: list[WindowTrace], windows: list[Window], steps: int) -> list
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")
     lost = max(_lost(trace) for trace in traces)
     if lost:
-        flags.append(f"up to {lost} readings of a window are missing; their time was given to the readings before them.")
+        flags.append(
+            f"up to {lost} readings of a window are missing; their time was given to the readings before them."
+        )
     for trace in traces:
         before, after = np.mean(trace.before.power_w[-20:-2]), np.mean(trace.after.power_w[2:20])
         if abs(after - before) > IDLE_DRIFT * before:
-            flags.append(f"idle power drifts by {abs(after / before - 1):.0%} over a window: the board was not at rest.")
+            flags.append(
+                f"idle power drifts by {abs(after / before - 1):.0%} over a window: the board was not at rest."
+            )
             break
     return flags
 

@@ -117,7 +117,8 @@ class Keithley2450:
                 self._tell(":ABOR")
                 raise Blocked(
                     "meter",
-                    f"the {self.sheet.name} has not seen both edges of the marker within {deadline_s:.0f} s: wire the board's marker pin to its digital line 1.",
+                    f"the {self.sheet.name} has not seen both edges of the marker within {deadline_s:.0f} s: "
+                    "wire the board's marker pin to its digital line 1.",
                 )
             time.sleep(POLL_S)
 
@@ -150,7 +151,8 @@ class Keithley2450:
         error = self._ask(":SYST:ERR?").strip()
         if not error.startswith("0,"):
             raise Blocked(
-                "meter", f"the {self.sheet.name} reports {error}: power it off and on, and update its firmware if it stays."
+                "meter",
+                f"the {self.sheet.name} reports {error}: power it off and on, and update its firmware if it stays.",
             )
 
 
@@ -160,7 +162,8 @@ def _blocked(command: str) -> Iterator[None]:
         yield
     except (pyvisa.Error, OSError, ValueError) as error:
         raise Blocked(
-            "meter", f"the meter did not take {command!r} ({error}): check its cable, its address in rig.toml and its power."
+            "meter",
+            f"the meter did not take {command!r} ({error}): check its cable, its address in rig.toml and its power.",
         ) from error
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 MOST_RANGES = 4  # windows that may be lost while the range is found
 READ_DEADLINE_S = 20.0
 SILENCE = 5.0  # times the expected length of a window, before the agent is asked whether it still lives
-ASSUMED = "the board behind this meter is a stand-in: its currents are assumed (idle of the RP2040: FQT paper, table II), the energy says nothing about silicon."
+ASSUMED = (
+    "the board behind this meter is a stand-in: its currents are assumed (idle of the RP2040: FQT paper, table II), "
+    "the energy says nothing about silicon."
+)
 
 
 def measure_windows(trial: LockStep, meter: Meter, wanted: EnergyWindows) -> None:
@@ -32,7 +35,9 @@ def measure_windows(trial: LockStep, meter: Meter, wanted: EnergyWindows) -> Non
     """
     outcome, prepared = trial.outcome, trial.p
     if prepared.slots < prepared.settings.batch:
-        raise Blocked("energy", "a batch that streams cannot be trained without talking: choose one that the board holds.")
+        raise Blocked(
+            "energy", "a batch that streams cannot be trained without talking: choose one that the board holds."
+        )
     traces: list[WindowTrace] = []
     for _ in range(wanted.windows + MOST_RANGES):
         trace = _one_window(trial, meter, wanted)
@@ -42,7 +47,9 @@ def measure_windows(trial: LockStep, meter: Meter, wanted: EnergyWindows) -> Non
         if len(traces) == wanted.windows:
             break
     if len(traces) < wanted.windows:
-        raise Blocked("energy", f"only {len(traces)} of {wanted.windows} windows were within a range of the meter: run again.")
+        raise Blocked(
+            "energy", f"only {len(traces)} of {wanted.windows} windows were within a range of the meter: run again."
+        )
     hardware = outcome.reality == "hardware"
     word = Provenance.MEASURED if hardware else Provenance.MODELLED
     about = {
@@ -91,5 +98,3 @@ def _compare(trial: LockStep, reply: dict[str, Any], reference: tuple[int, ...],
         name = trial.p.network.trained[wrong[0]].name
         what = f"after {steps} autonomous steps, weight"
         trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)
-
-

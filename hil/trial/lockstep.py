@@ -163,5 +163,3 @@ def board_step(
             device.samples(images[part], labels[part])
             device.part(step, number, first, len(images[part]))
     return device.step(step, n)
-
-

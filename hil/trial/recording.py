@@ -159,7 +159,9 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
         "arena_peak": marks.arena_peak if marks else None,
         "stack_peak": marks.stack_peak if marks else None,
         "total": marks.total if marks else None,
-        "budget": boards.load(outcome.spec.board).sram_budget(spec.variant, spec.batch, str(spec.settings.get("scope", "sample"))),
+        "budget": boards.load(outcome.spec.board).sram_budget(
+            spec.variant, spec.batch, str(spec.settings.get("scope", "sample"))
+        ),
         "planned": prepared.plan.total if prepared else None,
         "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch)
         if prepared
@@ -183,7 +185,9 @@ def _warnings(outcome: Outcome) -> list[str]:
             "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon."
         )
     if outcome.spec.energy is not None and outcome.energy is None and outcome.verdict == "pass":
-        warnings.append("no meter: the energy that was asked for is not measured; name one in rig.toml (`meter = ...`).")
+        warnings.append(
+            "no meter: the energy that was asked for is not measured; name one in rig.toml (`meter = ...`)."
+        )
     if outcome.prepared is not None and outcome.sram_probe is None and outcome.steps:
         warnings.append("no probe: watermarks and weights are the agent's own word.")
     return warnings

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SHORT = {"integer": "int8star", "batch": "batchscope", "exact": "exact"}  # in names of folders, where a word is not the default
+SHORT = {
+    "integer": "int8star",
+    "batch": "batchscope",
+    "exact": "exact",
+}  # in names of folders, where a word is not the default
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from hil.record import RunWriter
 from hil.trial import TrialSpec
 from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome, StepRow
-from hil.trial.recording import steps_table, trial_record
 from hil.trial.prepare import prepare
+from hil.trial.recording import steps_table, trial_record
 
 
 def _trained(variant):

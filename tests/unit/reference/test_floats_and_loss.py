@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.reference.plain import loss as plain_loss
-from hil.reference.plain import numbers as plain
 from hil.reference.floats import exp32, log32
 from hil.reference.loss import ERROR_EXP, cross_entropy, logits_error
+from hil.reference.plain import loss as plain_loss
+from hil.reference.plain import numbers as plain
 
 F = np.float32
 EXP_ULPS, LOG_ULPS = 2, 3  # docs/arithmetic.md, end of section 5

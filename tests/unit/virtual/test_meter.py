@@ -8,7 +8,6 @@ import pytest
 from hil.standins.virtual.meter.instrument import SourceMeter
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 
-
 CURRENTS = Currents(0.09, 0.03, 0.01, 3.3, "of this test")
 SECOND = 10**12
 

@@ -99,8 +99,8 @@ class SourceMeter:
 
     def _find(self, header: str) -> Callable[[str], str | None]:
         path = header if header[0] in ":*" else f":{header}"
-        for pattern, action in self._commands:
-            if pattern.fullmatch(path):
+        for spelling, action in self._commands:
+            if spelling.fullmatch(path):
                 return action
         raise ScpiError(-113)
 
