@@ -85,10 +85,14 @@ class Bench:
 
     def close(self) -> None:
         """End the threads and keep the flash."""
-        self._runner.close()
+        self.keep_flash()
         self._probe_server.stop()
         self._meter.close()
         self._port.close()
+
+    def keep_flash(self) -> None:
+        """End the chip and write its flash to the file that keeps it."""
+        self._runner.close()
         if self._flash_file is not None:
             self._flash_file.write_bytes(self._chip.contents.tobytes())
 
