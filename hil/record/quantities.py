@@ -13,7 +13,15 @@ def quantities(trial: TrialRecord) -> dict[str, Quantity]:
 
     Figures that are null in the record are left out. Units: B (bytes), cycle (a step), s, and 1 for fractions and counts.
     """
-    return _accuracy(trial) | _sram(trial) | _time(trial) | _counts(trial)
+    return (
+        _accuracy(trial)
+        | _sram(trial)
+        | _time(trial)
+        | _counts(trial)
+        | _layers(trial)
+        | _network(trial)
+        | _energy(trial)
+    )
 
 
 def _accuracy(trial: TrialRecord) -> dict[str, Quantity]:
@@ -59,3 +67,39 @@ def _counts(trial: TrialRecord) -> dict[str, Quantity]:
         unit = "B" if name.startswith("bytes") else "1"
         found[f"link.{name}"] = Quantity(value, unit, Provenance.COUNTED, note="on the host")
     return found
+
+
+def _layers(trial: TrialRecord) -> dict[str, Quantity]:
+    provenance = Provenance(trial.cycles_provenance)
+    return {
+        f"profile.{direction}.{layer}": Quantity(
+            cycles, "cycle", provenance, note="first compared step, to 1024 cycles"
+        )
+        for direction, layers in (trial.profile or {}).items()
+        for layer, cycles in layers.items()
+    }
+
+
+def _network(trial: TrialRecord) -> dict[str, Quantity]:
+    """What the network and the paper's formula give, and the signs of INT8* that were right."""
+    found = {}
+    if trial.analytic is not None:
+        equation = f"ElasticZO, equation {trial.analytic['equation']}"
+        found["analytic.bytes"] = Quantity(trial.analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
+        for name in ("macs_forward", "weights", "weights_by_zo"):
+            found[f"analytic.{name}"] = Quantity(trial.analytic[name], "1", Provenance.COUNTED)
+    if trial.signs is not None and trial.signs["of"]:
+        p, n = trial.signs["right"] / trial.signs["of"], trial.signs["of"]
+        found["signs.right"] = Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
+    return found
+
+
+def _energy(trial: TrialRecord) -> dict[str, Quantity]:
+    """Every figure of the energy windows that has a unit."""
+    return {
+        f"energy.{name}": Quantity(
+            figure["value"], figure["unit"], Provenance(figure["provenance"]), figure["uncertainty"]
+        )
+        for name, figure in (trial.energy or {}).items()
+        if isinstance(figure, dict) and "provenance" in figure
+    }

@@ -1,30 +1,53 @@
-"""Render the one page of a run: self-contained, so that it can be mailed and opened anywhere."""
+"""Render a run: an overview, and a page a trial. Each is one file that can be mailed and opened anywhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import pandas as pd
-import plotly.graph_objects as go
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from hil.record import TrialRecord, quantities, read_run
-from hil.report.figures import PHASES, cycle_bars, loss_curve, memory_bars
+from hil.record import Run, TrialRecord, quantities, read_run
+from hil.report.figures import PHASES
+from hil.report.paper import comparison
+from hil.report.sparkline import sparkline
+from hil.report.trial_figures import trial_figures
 
-CONFIG = {"displayModeBar": False, "responsive": True}
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between a figure and its unit
+PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 def render(folder: Path) -> Path:
-    """Write index.html into the folder of a run and return its path.
+    """Write index.html into the folder of a run and into that of each trial; return the path of the overview.
 
     Raises:
         RigError: the folder holds no run.
     """
     run = read_run(folder)
+    environment = _environment(run)
+    plotly = Markup(get_plotlyjs())
+    for trial, steps in zip(run.trials, run.steps, strict=True):
+        figures = trial_figures(trial, steps, _power(run, trial))
+        page = environment.get_template("trial.html.j2").render(
+            t=trial,
+            figures=figures,
+            tags=_tags(trial),
+            rows=comparison(trial),
+            plotly=plotly if any(figures.values()) else "",
+        )
+        _write(run.folder / trial.folder / "index.html", page)
+    views = [
+        {"record": trial, "tags": _tags(trial), "spark": sparkline(steps, trial)}
+        for trial, steps in zip(run.trials, run.steps, strict=True)
+    ]
+    overview = run.folder / "index.html"
+    _write(overview, environment.get_template("index.html.j2").render(trials=views))
+    return overview
+
+
+def _environment(run: Run) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hil.report"),
         autoescape=True,
@@ -32,42 +55,33 @@ def render(folder: Path) -> Path:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.globals["zip_pairs"] = zip
-    environment.filters |= {"number": _number, "percent": _percent, "seconds": _seconds}
     realities = {trial.reality or "" for trial in run.trials}
-    page = environment.get_template("index.html.j2").render(
-        run=run.facts,
-        trials=[_view(n, *pair) for n, pair in enumerate(zip(run.trials, run.steps, strict=True), start=1)],
-        boards=list(dict.fromkeys(trial.board for trial in run.trials)),
-        silicon="hardware" in realities,
-        stand_ins=sorted(realities - {"hardware", ""}),
-        phases=(*PHASES, "total"),
-        plotly=Markup(get_plotlyjs()),
-    )
-    target = run.folder / "index.html"
-    partial = run.folder / "index.html.part"
+    environment.globals |= {
+        "run": run.facts,
+        "boards": list(dict.fromkeys(trial.board for trial in run.trials)),
+        "silicon": "hardware" in realities,
+        "stand_ins": sorted(realities - {"hardware", ""}),
+        "phases": (*PHASES, "total"),
+        "zip_pairs": zip,
+    }
+    environment.filters |= {"number": _number, "percent": _percent, "seconds": _seconds, "figure": _figure}
+    return environment
+
+
+def _tags(trial: TrialRecord) -> dict[str, str]:
+    return {name: quantity.provenance.value for name, quantity in quantities(trial).items()}
+
+
+def _power(run: Run, trial: TrialRecord) -> pd.DataFrame | None:
+    path = run.folder / trial.folder / "power.parquet"
+    return pd.read_parquet(path) if path.is_file() else None
+
+
+def _write(target: Path, page: str) -> None:
+    target.parent.mkdir(exist_ok=True)
+    partial = target.with_suffix(".html.part")
     partial.write_text(page, encoding="utf-8")
     partial.replace(target)
-    return target
-
-
-def _view(number: int, trial: TrialRecord, steps: pd.DataFrame) -> dict[str, Any]:
-    figures: dict[str, Markup | None] = dict.fromkeys(("loss", "cycles", "memory"))
-    if len(steps):
-        label = f"Loss of board and reference over {len(steps)} steps"
-        figures["loss"] = _div(loss_curve(steps, trial.batch), f"loss-{number}", label)
-        figures["cycles"] = _div(cycle_bars(trial), f"cycles-{number}", "Cycles a step by phase")
-    if trial.sram["total"] is not None:
-        label = "SRAM in use beside plan, formula and budget"
-        figures["memory"] = _div(memory_bars(trial), f"memory-{number}", label)
-    tags = {name: quantity.provenance.value for name, quantity in quantities(trial).items()}
-    return {"record": trial, "figures": figures, "tags": tags}
-
-
-def _div(figure: go.Figure, name: str, label: str) -> Markup:
-    """Return the figure as HTML; the fixed name makes the page of a record the same every time."""
-    plot = figure.to_html(full_html=False, include_plotlyjs=False, config=CONFIG, div_id=name)
-    return Markup('<figure role="img" aria-label="{}">{}</figure>').format(label, Markup(plot))
 
 
 def _number(value: float | None, unit: str = "") -> str:
@@ -82,3 +96,14 @@ def _seconds(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value * 1e3:,.2f}{NO_BREAK}ms" if value < 1 else f"{value:,.2f}{NO_BREAK}s"
+
+
+def _figure(quantity: dict[str, float | str | None]) -> str:
+    """Write a quantity of the record with its standard uncertainty, both with one prefix."""
+    value, uncertainty, unit = quantity["value"], quantity["uncertainty"], quantity["unit"]
+    assert isinstance(value, (int, float))
+    scale, prefix = next((pair for pair in PREFIXES if abs(value) >= pair[0]), PREFIXES[-1])
+    said = f"{value / scale:,.4g}"
+    if isinstance(uncertainty, (int, float)):
+        said = f"{value / scale:,.3f} ± {uncertainty / scale:,.2g}"
+    return f"{said}{NO_BREAK}{prefix}{unit}"

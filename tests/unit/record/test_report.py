@@ -20,7 +20,9 @@ def test_verdicts_provenance_and_reality_are_said(recorded):
 
 
 def test_a_difference_shows_step_layer_index_and_both_values(recorded):
-    _, body = _page(recorded)
+    render(recorded.folder)
+    failed = next(trial for trial in recorded.trials if trial.verdict == "fail")
+    body = (recorded.folder / failed.folder / "index.html").read_text()
     facts = re.search(r'<dl class="facts difference">(.*?)</dl>', body, re.S)[1]
     assert re.findall(r"<dd>(.*?)</dd>", facts) == ["29", "conv2", "weight", "113", "12", "-12"]
 

@@ -49,14 +49,50 @@ def blocked_trial(reason):
     )
 
 
+def figure_of(value, unit, uncertainty=None, provenance="modelled"):
+    return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": provenance}
+
+
+ENERGY = {
+    "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4}, "gross": figure_of(0.088, "J", 1e-5),
+    "idle": figure_of(0.0325, "J", 6e-6), "net": figure_of(0.0556, "J", 1.9e-4), "idle_power": figure_of(0.1155, "W"),
+    "active_power": figure_of(0.3131, "W"), "duration": figure_of(0.28125, "s"), "steps_per_window": 2,
+    "windows": [{"gross": 0.088, "readings": 125}] * 6, "laps_s": [0.14, 0.141],
+    "budget": [{"source": "current gain", "kind": "B", "standard_uncertainty": 4e-6, "share": 0.25}],
+    "meter": {"name": "Keithley 2450", "identity": "MODEL 2450", "range": 0.1}, "assumptions": ["currents are assumed."],
+    "flags": ["only 5 readings a step."],
+}  # fmt: skip
+PLAN = {
+    "total": 300, "slots": ["conv1", "loss", "conv1 backward"],
+    "buffers": [
+        {"name": "blob", "size": 200, "offset": 0, "first": 0, "last": 2}, {"name": "act[0]", "size": 100, "offset": 200, "first": 0, "last": 1},
+        {"name": "err[0]", "size": 64, "offset": 200, "first": 2, "last": 2},
+    ],
+}  # fmt: skip
+WHOLE = {
+    "slots": 8, "memory_plan": PLAN, "energy": ENERGY, "profile": {"forward": {"conv1": 6_000_128}, "backward": {"conv1": 5_120}},
+    "analytic": {"equation": "(15)", "bytes": 503_430, "macs_forward": 693_000, "weights": 107_550, "weights_by_zo": 96_630},
+    "evaluations": [{"step": 0, "board": 0.1, "reference": 0.1, "n": 400}, {"step": 200, "board": 0.668, "reference": 0.668, "n": 400}],
+    "schedule": [{"step": 50, "b_bp": 4}],
+}  # fmt: skip
+
+
+def make_power():
+    """Power of one window: asleep, two steps, asleep."""
+    t = np.arange(-0.1, 0.38, 0.00225)
+    busy = (t >= 0) & (t < 0.281)
+    phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
+    return pd.DataFrame({"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "window": 0, "phase": phase})
+
+
 @pytest.fixture
 def record(tmp_path):
     """Record trials, given as (record, steps) pairs, and return the folder of the run."""
 
-    def write(*pairs):
+    def write(*pairs, power=None):
         run = RunWriter(tmp_path / "reports")
         for trial, steps in pairs:
-            run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"))
+            run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), power)
         return run.folder
 
     return write

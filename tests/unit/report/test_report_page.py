@@ -4,16 +4,27 @@ import pandas as pd
 import pytest
 
 from hil.report import render
-from hil.report.figures import loss_curve, memory_bars
+from hil.report.figures import loss_curve, power_trace
+from hil.report.memory import lifetimes, memory_bars
 
-from .conftest import blocked_trial, make_steps, make_trial
+from .conftest import ENERGY, PLAN, WHOLE, blocked_trial, make_power, make_steps, make_trial
 
 NO_STEPS = pd.DataFrame([])
 
 
-def body_of(folder):
-    page = render(folder).read_text(encoding="utf-8")
+def body(path):
+    page = path.read_text(encoding="utf-8")
     return page[page.index("</head>") :].replace("\N{NO-BREAK SPACE}", " ")
+
+
+def overview_of(folder):
+    return body(render(folder))
+
+
+def trial_of(folder, variant="cls1"):
+    """The page of a trial."""
+    render(folder)
+    return body(folder / f"stm32h7b3-{variant}" / "index.html")
 
 
 def names(figure):
@@ -21,40 +32,43 @@ def names(figure):
 
 
 def test_a_virtual_run_never_says_measured_of_the_board(record):
-    body = body_of(record((make_trial(), make_steps(200))))
-    assert "No silicon here" in body
-    tags = re.findall(r'([^<>]*)<span class="tag">measured</span>', body)
+    folder = record((make_trial(), make_steps(200)))
+    assert "measured</span>" not in overview_of(folder)
+    page = trial_of(folder)
+    assert "No silicon here" in page and "No silicon here" in overview_of(folder)
+    tags = re.findall(r'([^<>]*)<span class="tag">measured</span>', page)
     assert tags and all("host's clock" in before for before in tags)
 
 
 def test_a_run_on_silicon_has_no_disclaimer_and_its_cycles_are_measured(record):
-    body = body_of(record((make_trial(reality="hardware", cycles_provenance="measured"), make_steps(200))))
-    assert "No silicon here" not in body and "Not all of this is silicon" not in body
-    assert re.search(r'39,484,869<br><span class="tag">measured</span>', body)
+    folder = record((make_trial(reality="hardware", cycles_provenance="measured"), make_steps(200)))
+    for page in (overview_of(folder), trial_of(folder)):
+        assert "No silicon here" not in page and "Not all of this is silicon" not in page
+    assert re.search(r'39,484,869 cycles<br><span class="tag">measured</span>', overview_of(folder))
 
 
 def test_one_stand_in_among_boards_is_still_announced(record):
     silicon = make_trial(reality="hardware", cycles_provenance="measured")
-    body = body_of(record((silicon, make_steps(60)), (make_trial(reality="qemu"), make_steps(60))))
+    body = overview_of(record((silicon, make_steps(60)), (make_trial(reality="qemu"), make_steps(60))))
     assert re.search(r'class="claim"><strong>Not all of this is silicon.</strong>[^<]*: qemu\.', body)
 
 
 def test_time_from_counted_cycles_is_modelled(record):
-    body = body_of(record((make_trial(cycles_provenance="counted"), make_steps(60))))
+    body = trial_of(record((make_trial(cycles_provenance="counted"), make_steps(60))))
     row = re.search(r"time a step.*?</tr>", body, re.S)[0]
     assert '<span class="tag">modelled</span>' in row and "counted" not in row
 
 
 def test_the_verdict_table_has_budget_reference_and_reason(record):
     reason = "SRAM in use is 300,000 bytes, the budget of stm32h7b3 is 262,144."
-    body = body_of(record((make_trial(verdict="fail", reason=reason), make_steps(60))))
+    body = overview_of(record((make_trial(verdict="fail", reason=reason), make_steps(60))))
     table = re.search(r'aria-label="Verdict table">.*?</table>', body, re.S)[0]
     assert "of 262,144 B" in table and "reference 66.8 %" in table and reason in table
 
 
 def test_settings_and_all_digests_are_on_the_page(record):
     trial = make_trial()
-    body = body_of(record((trial, make_steps(60))))
+    body = trial_of(record((trial, make_steps(60))))
     wanted = [trial.image_sha256, trial.network_sha256, trial.data_sha256, trial.final_digest, *trial.digests]
     assert all(digest in body for digest in wanted)
     assert "<dt>r_max</dt><dd>7</dd>" in body
@@ -62,22 +76,28 @@ def test_settings_and_all_digests_are_on_the_page(record):
 
 
 def test_a_blocked_trial_alone_renders_without_figures(record):
-    body = body_of(record((blocked_trial("no probe & no <b>board</b>."), NO_STEPS)))
-    assert "no board was reached" in body and "<figure" not in body
-    assert "no probe &amp; no &lt;b&gt;board&lt;/b&gt;." in body
+    folder = record((blocked_trial("no probe & no <b>board</b>."), NO_STEPS))
+    for page in (overview_of(folder), trial_of(folder)):
+        assert "no board was reached" in page and "<figure" not in page and "plotly" not in page.lower()
+        assert "no probe &amp; no &lt;b&gt;board&lt;/b&gt;." in page
 
 
 def test_a_page_of_one_record_is_the_same_every_time(record):
     folder = record((make_trial(), make_steps(60)))
     assert render(folder).read_bytes() == render(folder).read_bytes()
+    assert trial_of(folder) == trial_of(folder)
 
 
 def test_nothing_outside_the_page_is_asked_for(record):
-    page = render(record((make_trial(), make_steps(60)))).read_text(encoding="utf-8")
-    assert re.search(r"Content-Security-Policy\" content=\"default-src 'none';", page)
-    own = re.sub(r"<script.*?</script>", "", page, flags=re.S)
-    assert not re.search(r"https?://|@import|url\(|<link|src=", own)
-    assert page.count("plotly.js v") == 1
+    folder = record((make_trial(), make_steps(60)))
+    overview = render(folder)
+    for path, plots in ((overview, 0), (folder / "stm32h7b3-cls1/index.html", 1)):
+        page = path.read_text(encoding="utf-8")
+        assert re.search(r"Content-Security-Policy\" content=\"default-src 'none';", page)
+        own = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+        assert not re.search(r"https?://|@import|url\(|<link|src=", own)
+        assert page.count("plotly.js v") == plots
+    assert overview.stat().st_size < 50_000
 
 
 def test_a_failure_in_an_early_step_is_drawn_for_both_sides():
@@ -120,3 +140,68 @@ def test_memory_bars_are_kib_and_leave_out_what_is_unknown():
     assert sum(bar.x[0] for bar in figure.data[:3]) == pytest.approx(trial.sram["total"] / 1024)
     unplanned = memory_bars(make_trial(sram=trial.sram | {"planned": None}))
     assert len(unplanned.data) == len(figure.data) - 1
+
+
+def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    section = page[page.index('id="energy"') : page.index('id="paper"')]
+    assert "27.800 ± 0.093 mJ a step" in section and "31.4" in section
+    for said in ("55.600 ± 0.19 mJ", "88.000 ± 0.01 mJ", "115.5 mW", "313.1 mW", "281.2 ms", "current gain", "25.0 %", "currents are assumed."):
+        assert said in section, said
+    assert section.count('<span class="tag">modelled</span>') == 7
+    assert 'class="warning">energy: only 5 readings a step.' in page
+
+
+def test_the_power_trace_has_its_steps_marked_and_can_be_zoomed_by_keyboard(record):
+    figure = power_trace(make_power(), [0.14, 0.141])
+    assert names(figure) == ["idle before", "steps", "idle after"]
+    assert [round(line.x0, 3) for line in figure.layout.shapes] == [0, 0.14, 0.281]
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    assert page.count('<button type="button" data-range=') == 4
+
+
+def test_the_arena_is_drawn_by_lifetime():
+    figure = lifetimes(PLAN)
+    boxes = {trace.text.partition(":")[0]: (min(trace.x), max(trace.x), 1024 * min(trace.y), 1024 * max(trace.y)) for trace in figure.data}
+    assert boxes == {"blob": (-0.5, 2.5, 0, 200), "act[0]": (-0.5, 1.5, 200, 300), "err[0]": (1.5, 2.5, 200, 264)}
+
+
+def test_layers_schedule_and_accuracy_are_on_the_page(record):
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60))))
+    assert "6,000,128" in page and "5,120" in page
+    assert "from step 50 b_bp = 4" in page
+    assert re.search(r"66.8 %</td><td class=\"n\">66.8 %</td><td class=\"n\">2.4 %</td>", page), "with its binomial uncertainty"
+
+
+def test_what_the_paper_says_stands_beside_what_was_found(record):
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60))))
+    section = page[page.index('id="paper"') :]
+    assert "96,630" in section and "503,430 B" in section and "84.66 %" in section and "66.8 %" in section
+    assert "82.6%" in section and "94.8–97.1 %" in section
+
+
+def test_integer_losses_make_no_curve_and_their_right_signs_are_counted(record):
+    steps = make_steps(60)
+    steps[["reference_float_plus", "reference_float_minus"]] = steps[["loss_plus", "loss_minus"]]
+    settings = {"loss": "integer", "scope": "sample", "r_max": 63}
+    trial = make_trial(**WHOLE | {"settings": settings, "signs": {"right": 57, "of": 60, "asked": 60}})
+    page = trial_of(record((trial, steps)))
+    assert "95.0 %</strong> of 60 steps" in page and "about 95 %" in page
+    assert "float losses of the reference" in page
+    assert names(loss_curve(steps, 8, integers=True)) == ["reference, in floats"]
+
+
+def test_overview_and_trial_lead_to_each_other(record):
+    folder = record((make_trial(**WHOLE), make_steps(60)), power=make_power())
+    assert 'href="stm32h7b3-cls1/index.html"' in overview_of(folder)
+    assert 'href="../index.html"' in trial_of(folder)
+    assert "27.800 ± 0.093 mJ" in overview_of(folder)
+    assert re.search(r'<svg class="spark".*?aria-label="Loss a sample over 60 steps: from ', overview_of(folder))
+
+
+def test_every_scrolling_table_can_be_reached_by_keyboard(record):
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    for region in re.findall(r'<div class="scroll"[^>]*>', page):
+        assert 'tabindex="0"' in region and "aria-label=" in region
+    assert len(re.findall(r"<figure [^>]*aria-label=", page)) == page.count("<figure") == 6
+    assert str(ENERGY["laps_s"]) in page

@@ -1,0 +1,73 @@
+"""Figures of a trial's memory: what is in use, and when each buffer of the plan lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from hil.record import TrialRecord
+from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
+
+KINDS = {
+    "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "act": BOARD, "acc": "#6aa9dd",
+    "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
+}  # fmt: skip
+WORDS = {
+    "blob": "network file, weights in place", "samples": "samples and labels", "act": "activations", "acc": "int32 sums",
+    "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
+    "grad": "gradients",
+}  # fmt: skip
+
+
+def memory_bars(trial: TrialRecord) -> go.Figure:
+    """Static, arena and stack bytes beside plan, formula and budget."""
+    figure = go.Figure()
+    kib = {name: value / 1024 for name, value in trial.sram.items() if value is not None}
+    for name, label, colour in (
+        ("static", "static", THIRD),
+        ("arena_peak", "arena peak", BOARD),
+        ("stack_peak", "stack peak", REFERENCE),
+    ):
+        in_use = f"in use ({trial.sram_provenance[name]})"
+        figure.add_bar(y=[in_use], x=[kib[name]], name=label, orientation="h", marker_color=colour)
+    for name, label in (("planned", "arena planned"), ("analytic", "paper's formula")):
+        if name in kib:
+            label = f"{label} ({trial.sram_provenance[name]})"
+            figure.add_bar(y=[label], x=[kib[name]], orientation="h", marker_color=GREY, showlegend=False)
+    if "budget" in kib:
+        figure.add_vline(
+            x=kib["budget"],
+            line={"dash": "dash", "color": LIMIT},
+            annotation_text="budget",
+            annotation_font_color=LIMIT,
+        )
+    figure.update_layout(barmode="stack", legend_traceorder="normal")
+    figure.update_yaxes(autorange="reversed")
+    return styled(figure, 240, "KiB", "")
+
+
+def lifetimes(plan: dict[str, Any]) -> go.Figure:
+    """Every buffer of the plan as a rectangle: from its first to its last time slot, at its place in the arena."""
+    figure = go.Figure()
+    shown = set()
+    for buffer in sorted(plan["buffers"], key=lambda buffer: list(KINDS).index(kind_of(buffer["name"]))):
+        kind = kind_of(buffer["name"])
+        group = {"labels": "samples", "plus_logits": "samples", "plus_exponents": "samples"}.get(kind, kind)
+        left, right = buffer["first"] - 0.5, buffer["last"] + 0.5
+        low, high = buffer["offset"] / 1024, (buffer["offset"] + buffer["size"]) / 1024
+        figure.add_scatter(
+            x=[left, right, right, left, left], y=[low, low, high, high, low], fill="toself", mode="lines",
+            line={"color": "rgba(128,128,128,0.7)", "width": 0.5}, fillcolor=KINDS[kind], name=WORDS[group],
+            legendgroup=group, showlegend=group not in shown, hoveron="fills",
+            text=f"{buffer['name']}: {buffer['size']:,} B at {buffer['offset']:,}", hoverinfo="text",
+        )  # fmt: skip
+        shown.add(group)
+    slots = plan["slots"]
+    figure.update_xaxes(tickvals=list(range(len(slots))), ticktext=slots, tickangle=-60, range=[-0.6, len(slots) - 0.4])
+    return styled(figure, 440, "", "KiB of the arena")
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a buffer: its name without the layer."""
+    return name.partition("[")[0]

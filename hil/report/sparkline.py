@@ -1,0 +1,33 @@
+"""A loss curve of a few square centimetres for the overview: plain SVG, so that the overview needs no script."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from hil.record import TrialRecord
+
+WIDTH, HEIGHT, MOST = 160, 40, 80
+
+
+def sparkline(steps: pd.DataFrame, trial: TrialRecord) -> Markup | None:
+    """Return the float loss a sample by step, thinned to means of neighbours; None with fewer than three steps."""
+    if len(steps) < 3:
+        return None
+    integers = trial.settings.get("loss") == "integer"
+    names = ("reference_float_plus", "reference_float_minus") if integers else ("loss_plus", "loss_minus")
+    loss = ((steps[names[0]] + steps[names[1]]) / (2 * trial.batch)).to_numpy(float)
+    loss = loss[np.isfinite(loss)]
+    if len(loss) < 3:
+        return None
+    loss = np.array([part.mean() for part in np.array_split(loss, min(len(loss), MOST))])
+    low, high = float(loss.min()), float(loss.max())
+    x = np.linspace(2, WIDTH - 2, len(loss))
+    y = HEIGHT - 3 - (loss - low) / ((high - low) or 1.0) * (HEIGHT - 6)
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    label = f"Loss a sample over {len(steps)} steps: from {loss[0]:.2f} to {loss[-1]:.2f}"
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="{label}">'
+        '<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
+    ).format(w=WIDTH, h=HEIGHT, label=label, points=points)
