@@ -1,0 +1,36 @@
+"""The beginning of a paper's table, trained as `hil experiment` trains it, and repeated by the board bit for bit."""
+
+from pathlib import Path
+
+import pytest
+
+from hil.data import load
+from hil.errors import RigError
+from hil.experiment.certify import Segment, certify, trial_of
+from hil.experiment.curve import write_run
+from hil.experiment.tables import Asked, table1
+from hil.experiment.train import Training
+from hil.trial import does_not_fit
+
+STEPS = 5  # at the paper's batch of 256; `hil experiment` certifies 20
+TABLE = table1(Asked(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
+
+
+@pytest.mark.tier("nightly")
+@pytest.mark.parametrize("run", TABLE.runs, ids=lambda run: f"{run.column}-{run.variant}")
+def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_trial, tmp_path: Path) -> None:
+    """One epoch on the reference, with everything noted; the board must end its first steps on the same digests."""
+    try:
+        data = load(run.data)
+    except RigError as error:
+        pytest.skip(str(error))
+    folder = tmp_path / run.name
+    folder.mkdir()
+    write_run(folder, run, data.sha256)
+    list(Training(folder).epochs())
+    segment = Segment(run, epoch=0, steps=STEPS)
+    reason = does_not_fit(trial_of(segment, hil_board, tmp_path))
+    if reason:
+        pytest.skip(reason)
+    found = certify(segment, hil_board, tmp_path, tmp_path / "certificate", lambda spec, _: hil_trial(spec))
+    assert found.verdict == "pass", found.reason
