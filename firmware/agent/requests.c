@@ -90,6 +90,7 @@ failure_t request_run(agent_t *agent, const uint8_t *body, link_reply_t *reply) 
         engine_run(&agent->engine, fields.steps, fields.count, &result);
         port_marker(false);
         port_sleep_ms(fields.idle_ms);
+        engine_report(&agent->engine, &result);
         put_step(agent, &result, reply);
     }
     return outcome;

@@ -26,20 +26,35 @@ static inline uint32_t round_lane(uint32_t lane, uint32_t word) {
     return rotate_left(lane + word * PRIME2, 13) * PRIME1;
 }
 
-/* Take `stripes` stripes; returns the byte behind them. The lanes stay in registers. */
-static const uint8_t *take_stripes(uint32_t lane[4], const uint8_t *p, size_t stripes) {
+/* The word at an address that is a multiple of 4: one load also on a core that has none for other addresses, as Cortex-M0+. */
+static inline uint32_t read_aligned_word(const uint8_t *p) {
+    return read_word(__builtin_assume_aligned(p, 4));
+}
+
+/* The stripes up to `end`. The lanes stay in registers; `read` is a constant to the compiler. */
+static inline void take_until(uint32_t lane[4], const uint8_t *p, const uint8_t *end, uint32_t (*read)(const uint8_t *)) {
     uint32_t a = lane[0], b = lane[1], c = lane[2], d = lane[3];
-    for (const uint8_t *end = p + stripes * STRIPE; p != end; p += STRIPE) {
-        a = round_lane(a, read_word(p));
-        b = round_lane(b, read_word(p + 4));
-        c = round_lane(c, read_word(p + 8));
-        d = round_lane(d, read_word(p + 12));
+    for (; p != end; p += STRIPE) {
+        a = round_lane(a, read(p));
+        b = round_lane(b, read(p + 4));
+        c = round_lane(c, read(p + 8));
+        d = round_lane(d, read(p + 12));
     }
     lane[0] = a;
     lane[1] = b;
     lane[2] = c;
     lane[3] = d;
-    return p;
+}
+
+/* Take `stripes` stripes; returns the byte behind them. */
+static const uint8_t *take_stripes(uint32_t lane[4], const uint8_t *p, size_t stripes) {
+    const uint8_t *end = p + stripes * STRIPE;
+    if ((uintptr_t)p % 4 == 0) {
+        take_until(lane, p, end, read_aligned_word);
+    } else {
+        take_until(lane, p, end, read_word);
+    }
+    return end;
 }
 
 void xxh32_begin(xxh32_t *state, uint32_t seed) {

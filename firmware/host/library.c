@@ -45,6 +45,31 @@ void host_plan_buffer(const engine_t *engine, uint16_t index, uint32_t fields[4]
     fields[3] = buffer->last;
 }
 
+/* Sizes in bytes of settings_t, step_result_t and failure_t, for who describes them anew. */
+void host_sizes(uint32_t sizes[3]) {
+    sizes[0] = sizeof(settings_t);
+    sizes[1] = sizeof(step_result_t);
+    sizes[2] = sizeof(failure_t);
+}
+
+/* A run as the agent does it: checks, steps, report. */
+failure_t host_run(engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result) {
+    const failure_t failure = engine_check_run(engine, step, steps, count);
+    if (failure.code == 0) {
+        engine_run(engine, steps, count, result);
+        engine_report(engine, result);
+    }
+    return failure;
+}
+
+/* Units of cycles of each step of the last run; returns how many, at most ENGINE_MAX_LAPS. */
+uint16_t host_laps(const engine_t *engine, uint32_t laps[ENGINE_MAX_LAPS]) {
+    for (uint16_t i = 0; i < engine->lap_count; i++) {
+        laps[i] = engine->laps[i];
+    }
+    return engine->lap_count;
+}
+
 int32_t host_bits(uint32_t m) {
     return bits(m);
 }

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else conv2d_s8_dsp.c */
+
 #include "kernels/conv2d_s8.h"
 
 #include "kernels/pad_input_s8.h"
@@ -88,3 +92,5 @@ void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *sha
         acc += shape->out_w * out_c;
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else fully_connected_s8_dsp.c */
+
 #include "kernels/fully_connected_s8.h"
 
 enum { ROWS = 4 }; /* outputs that share a loaded input */
@@ -43,3 +47,5 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
         }
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else perturb_s8_dsp.c */
+
 #include "kernels/perturb_s8.h"
 
 #include "arith/clip127.h"
@@ -17,3 +21,5 @@ void perturb_s8(int8_t *weights, uint32_t n, noise_t noise, int32_t k) {
         perturb_group(weights, n, &noise, k);
     }
 }
+
+#endif

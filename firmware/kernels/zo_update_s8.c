@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else zo_update_s8_dsp.c */
+
 #include "kernels/zo_update_s8.h"
 
 #include "arith/bits.h"
@@ -39,3 +43,5 @@ void zo_update_s8(int8_t *weights, uint32_t n, noise_t noise, int32_t sign, int3
         update_group(weights, n, &noise, &update, limit);
     }
 }
+
+#endif

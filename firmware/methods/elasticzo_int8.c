@@ -29,10 +29,12 @@ static int32_t limit_of(const settings_t *settings) {
 }
 
 static void perturb(model_t *model, const settings_t *settings, uint32_t step, int32_t k) {
+    /* Whatever the weights were before `configure`; every later step finds them limited by the end of the one before. */
+    const bool first = settings->perturb == PERTURB_EXACT && step == settings->first_step;
     for (uint8_t l = 0; l < settings->partition; l++) {
         const layer_t *layer = layer_of_tensor(model, l);
         int8_t *weights = model_weights(model, layer);
-        if (k == PLUS && settings->perturb == PERTURB_EXACT) {
+        if (k == PLUS && first) {
             limit_s8(weights, layer->weights, limit_of(settings));
         }
         perturb_s8(weights, layer->weights, noise_of_tensor(settings, step, l), k);

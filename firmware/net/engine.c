@@ -176,15 +176,16 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
     if (failure.code == 0 && slot >= engine->settings.slots) {
         failure = refusal(FAILURE_BAD_SLOT, slot, engine->settings.slots);
     }
-    const uint16_t filled = failure.code == 0 ? slots_filled(engine) : 0;
-    if (failure.code == 0 && slot >= filled) {
-        failure = refusal(FAILURE_SLOTS_EMPTY, filled, slot);
+    if (failure.code != 0) {
+        return failure;
     }
-    if (failure.code == 0) {
-        const uint16_t group = engine->settings.scope == SCOPE_BATCH ? filled : 1;
-        *length = trace(&engine->model, slot, group, stage, offset, out, *length);
+    const uint16_t filled = slots_filled(engine);
+    const bool grouped = engine->settings.scope == SCOPE_BATCH;
+    if (grouped ? slot >= filled : !slots_hold(engine, slot)) {
+        return refusal(FAILURE_SLOTS_EMPTY, filled, slot);
     }
-    return failure;
+    *length = trace(&engine->model, slot, grouped ? filled : 1, stage, offset, out, *length);
+    return no_failure();
 }
 
 uint8_t engine_tensors(const engine_t *engine) {

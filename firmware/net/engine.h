@@ -51,9 +51,12 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, cons
    the step; `count` is that of all its samples. */
 failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count);
 
-/* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the units of cycles of each. */
+/* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the units of cycles of each.
+   Losses and sign are those of the last. engine_report then adds cycles and digests, and empties the slots: what belongs to no step
+   is not done between the steps. */
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count);
 void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
+void engine_report(engine_t *engine, step_result_t *result);
 
 /* Units of cycles of the last step or run by layer: forward of every layer, then backward. */
 void engine_profile(const engine_t *engine, uint32_t *cycles);

@@ -10,6 +10,18 @@ static failure_t check_step(const engine_t *engine, uint32_t step) {
     return failure;
 }
 
+/* The samples that the pass of a part may have; `turns`: the part begins the minus pass. */
+static uint32_t most_of_pass(const engine_t *engine, bool turns) {
+    const elasticzo_step_t *under_way = &engine->under_way;
+    if (turns) {
+        return under_way->through;
+    }
+    if (engine->settings.scope == SCOPE_BATCH && under_way->through > 0) {
+        return under_way->through; /* its group, which has to be whole, has been through */
+    }
+    return under_way->pass == 1 ? under_way->samples : engine->settings.batch;
+}
+
 /* The pass that a part belongs to must be the one that is running, from where it stands, or the next from its beginning. */
 static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t first, uint16_t count) {
     const elasticzo_step_t *under_way = &engine->under_way;
@@ -25,7 +37,7 @@ static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t firs
         return refusal(FAILURE_OUT_OF_ORDER, pass, under_way->pass);
     }
     const uint32_t expected = turns ? 0 : under_way->through;
-    const uint32_t most = turns ? under_way->through : pass == 1 ? under_way->samples : engine->settings.batch;
+    const uint32_t most = most_of_pass(engine, turns);
     if (first != expected) {
         return refusal(FAILURE_OUT_OF_ORDER, first, expected);
     }
@@ -82,12 +94,12 @@ static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
     return total;
 }
 
-/* Take the digests, and sum the cycles up. */
-static void report(engine_t *engine, step_result_t *result) {
+void engine_report(engine_t *engine, step_result_t *result) {
     stopwatch_t *watch = &engine->model.watch;
     stopwatch_start(watch);
     (void)engine_digests(engine, result->digests); /* there is a network */
     stopwatch_book(watch, &watch->account.digest);
+    stopwatch_stop(watch);
     const uint8_t layers = engine->model.network.layers;
     result->cycles_perturb = watch->account.perturb;
     result->cycles_forward = total_of_layers(watch->account.forward, layers);
@@ -96,6 +108,7 @@ static void report(engine_t *engine, step_result_t *result) {
     result->cycles_digest = watch->account.digest;
     result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward + result->cycles_update +
                            result->cycles_digest;
+    slots_empty(engine);
 }
 
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result) {
@@ -112,8 +125,7 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
         take_all(engine, count);
     }
     finish(engine, result);
-    report(engine, result);
-    slots_empty(engine);
+    engine_report(engine, result);
     return no_failure();
 }
 
@@ -149,8 +161,6 @@ void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t 
         }
         before = after;
     }
-    report(engine, result);
-    slots_empty(engine);
 }
 
 void engine_profile(const engine_t *engine, uint32_t *cycles) {

@@ -7,7 +7,7 @@ static int8_t *mark_of(const engine_t *engine, uint16_t slot) {
     return (int8_t *)model_sample(&engine->model, slot);
 }
 
-static bool is_filled(const engine_t *engine, uint16_t slot) {
+bool slots_hold(const engine_t *engine, uint16_t slot) {
     return *mark_of(engine, slot) != EMPTY_SLOT;
 }
 
@@ -43,16 +43,15 @@ failure_t slots_check(const engine_t *engine, uint16_t count) {
         return refusal(FAILURE_BAD_SLOT, count, engine->settings.slots);
     }
     for (uint16_t slot = 0; slot < count; slot++) {
-        filled += is_filled(engine, slot);
+        filled += slots_hold(engine, slot);
     }
     return filled == count ? no_failure() : refusal(FAILURE_SLOTS_EMPTY, filled, count);
 }
 
 uint16_t slots_filled(const engine_t *engine) {
     uint16_t slot = 0;
-    while (slot < engine->settings.slots && is_filled(engine, slot)) {
+    while (slot < engine->settings.slots && slots_hold(engine, slot)) {
         slot++;
     }
     return slot;
 }
-

@@ -2,6 +2,7 @@
 #ifndef STOPWATCH_H
 #define STOPWATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "net/training.h"
@@ -15,16 +16,25 @@ typedef struct {
 typedef struct {
     uint32_t (*cycles)(void); /* a free-running counter, modulo 2^32 */
     uint32_t lap;             /* what it showed when something was last booked */
+    bool running;             /* in a step; an evaluation books nothing, so that the account stays that of the last step */
     cycle_account_t account;
 } stopwatch_t;
 
-/* Let the time since the last booking go unbooked. */
+/* Book from now on. */
 static inline void stopwatch_start(stopwatch_t *watch) {
+    watch->running = true;
     watch->lap = watch->cycles();
 }
 
-/* Book the cycles since the last booking; less than 2^32 of them. */
+static inline void stopwatch_stop(stopwatch_t *watch) {
+    watch->running = false;
+}
+
+/* Book the cycles since the last booking, less than 2^32 of them; nothing while stopped. */
 static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
+    if (!watch->running) {
+        return;
+    }
     const uint32_t now = watch->cycles();
     *to += now - watch->lap;
     watch->lap = now;

@@ -67,10 +67,13 @@ class LockStep:
                 self._follow_schedule()
                 self._step(worker)
 
-    def finish(self) -> None:
-        """Evaluate once more, ask for cycles by layer, and read the watermarks."""
+    def evaluate(self) -> None:
+        """Evaluate what was trained."""
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
+
+    def finish(self) -> None:
+        """Read the watermarks."""
         said = self.device.memory()
         self.outcome.sram = Watermarks(said["static_bytes"], said["arena_peak"], said["stack_peak"])
         if self.witness is not None:

@@ -94,6 +94,7 @@ def _train(
         trial = LockStep(prepared, device, _witness(prepared, target), outcome, progress)
         trial.begin()
         trial.train()
+        trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
         if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
             measure_windows(trial, meter, prepared.spec.energy)
         trial.finish()

@@ -40,6 +40,9 @@ void test_loss_kernels(void);
 void test_blob(void);
 void test_plan(void);
 void test_engine(void);
+void test_configure(void);
 void test_training(void);
+void test_parts_and_runs(void);
+void test_cycles(void);
 
 #endif

@@ -53,7 +53,10 @@ int main(void) {
         {"blob", test_blob},
         {"plan", test_plan},
         {"engine", test_engine},
+        {"configure", test_configure},
         {"training", test_training},
+        {"parts and runs", test_parts_and_runs},
+        {"cycles", test_cycles},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

@@ -17,11 +17,15 @@ static int64_t floor_division(int64_t x, int64_t y) {
     return x / y - (x % y < 0 ? 1 : 0);
 }
 
-int64_t naive_clip127(int64_t x) {
-    if (x > 127) {
-        return 127;
+int64_t naive_clip(int64_t x, int64_t limit) {
+    if (x > limit) {
+        return limit;
     }
-    return x < -127 ? -127 : x;
+    return x < -limit ? -limit : x;
+}
+
+int64_t naive_clip127(int64_t x) {
+    return naive_clip(x, 127);
 }
 
 int64_t naive_sat32(int64_t x) {
@@ -164,6 +168,34 @@ int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out) {
         out[i] = (int8_t)(s > 0 ? naive_round_shift(acc[i], s) : acc[i]);
     }
     return (int32_t)(s > 0 ? s : 0);
+}
+
+static int64_t above_label(const int8_t *logits, int32_t s, uint32_t j, uint32_t label) {
+    const int64_t clamped = s < -16 ? -16 : s > 15 ? 15 : s;
+    return floor_division(47274 * ((int64_t)logits[j] - logits[label]), naive_power(15 - clamped));
+}
+
+static int64_t sum_above(const int8_t *logits, int32_t s, uint32_t n, uint32_t label, int64_t p) {
+    int64_t sum = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        const int64_t t = above_label(logits, s, j, label) - p;
+        sum += naive_power(t > 0 ? t : 0);
+    }
+    return sum;
+}
+
+naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
+                                 uint32_t label) {
+    int64_t largest = INT64_MIN;
+    for (uint32_t j = 0; j < n; j++) {
+        const int64_t a = above_label(plus, plus_exponent, j, label), b = above_label(minus, minus_exponent, j, label);
+        largest = a > largest ? a : largest;
+        largest = b > largest ? b : largest;
+    }
+    return (naive_terms_t){
+        .a = sum_above(plus, plus_exponent, n, label, largest - 10),
+        .b = sum_above(minus, minus_exponent, n, label, largest - 10),
+    };
 }
 
 static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_t j) {

@@ -9,6 +9,7 @@
 #include "net/training.h"
 
 int64_t naive_power(int64_t n); /* 2^n */
+int64_t naive_clip(int64_t x, int64_t limit);
 int64_t naive_clip127(int64_t x);
 int64_t naive_sat32(int64_t x);
 int64_t naive_trunc(int64_t x, int64_t n); /* trunc(x / 2^n), 0 for n >= 31 */
@@ -29,6 +30,14 @@ void naive_max_pool_backward(const int8_t *in, const int8_t *error, const layer_
 
 /* Returns what the exponent grows by. */
 int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out);
+
+/* Section 5, loss = integer: A and B of one sample, from the logits and the exponents of the plus pass and of the minus pass. */
+typedef struct {
+    int64_t a, b;
+} naive_terms_t;
+
+naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
+                                 uint32_t label);
 
 void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error);
 

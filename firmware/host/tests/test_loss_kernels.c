@@ -3,6 +3,7 @@
 #include "arith/float32.h"
 #include "check.h"
 #include "kernels/cross_entropy_f32.h"
+#include "kernels/integer_loss_s8.h"
 #include "kernels/softmax_error_s8.h"
 #include "naive.h"
 
@@ -59,7 +60,60 @@ static void test_cross_entropy(void) {
     }
 }
 
+static int32_t draw_exponent(void) {
+    return draw(0, 4) == 0 ? draw(-100, 100) : draw(-18, 17);
+}
+
+static void check_terms(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
+                        uint32_t label) {
+    const logits_t a = {.values = plus, .exponent = plus_exponent}, b = {.values = minus, .exponent = minus_exponent};
+    const integer_loss_t found = integer_loss_s8(a, b, n, label);
+    const naive_terms_t expected = naive_integer_loss(plus, plus_exponent, minus, minus_exponent, n, label);
+    CHECK(found.plus == expected.a && found.minus == expected.b, "exponents %d and %d, n = %u: %u and %u, not %lld and %lld",
+          plus_exponent, minus_exponent, n, found.plus, found.minus, (long long)expected.a, (long long)expected.b);
+}
+
+static void test_integer_loss(void) {
+    for (int round = 0; round < 6000; round++) {
+        const uint32_t n = (uint32_t)(round % 50 == 0 ? 256 : draw(2, 20)), label = (uint32_t)draw(0, (int32_t)n - 1);
+        const int32_t s = draw_exponent();
+        int8_t *plus = draw_s8(n, round % 3 == 0 ? 3 : 127), *minus = draw_s8(n, round % 5 == 0 ? 2 : 127);
+        check_terms(plus, s, minus, draw(0, 1) == 0 ? s : draw_exponent(), n, label);
+        free(plus);
+        free(minus);
+    }
+    /* The largest differences at both ends of the clamp. */
+    const int8_t low[] = {127, -127, -127}, high[] = {-127, 127, 127};
+    for (int32_t s = -40; s <= 40; s++) {
+        check_terms(low, s, high, s, 3, 0);
+        check_terms(low, s, high, -s, 3, 1);
+    }
+}
+
+/* Where rounding cannot matter, the integer terms order two passes as the losses themselves do. */
+static void test_integer_loss_orders(void) {
+    uint32_t compared = 0;
+    for (int round = 0; round < 6000; round++) {
+        const uint32_t n = (uint32_t)draw(2, 12), label = (uint32_t)draw(0, (int32_t)n - 1);
+        const int32_t s = draw(-6, -2);
+        int8_t *plus = draw_s8(n, 127), *minus = draw_s8(n, 127);
+        const double difference = true_cross_entropy(plus, n, s, label) - true_cross_entropy(minus, n, s, label);
+        const logits_t a = {.values = plus, .exponent = s}, b = {.values = minus, .exponent = s};
+        const integer_loss_t found = integer_loss_s8(a, b, n, label);
+        if (fabs(difference) > 2.0 && fabs(difference) < 5.0) { /* beyond one unit of log2, within the ten bits that are kept */
+            CHECK((found.plus > found.minus) == (difference > 0), "%u and %u, losses differ by %g", found.plus, found.minus,
+                  difference);
+            compared++;
+        }
+        free(plus);
+        free(minus);
+    }
+    CHECK(compared > 500, "%u pairs compared", compared);
+}
+
 void test_loss_kernels(void) {
     test_softmax_error();
     test_cross_entropy();
+    test_integer_loss();
+    test_integer_loss_orders();
 }

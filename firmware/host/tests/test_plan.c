@@ -4,6 +4,7 @@
 #include "check.h"
 #include "net/plan.h"
 #include "network_file.h"
+#include "trainee.h"
 
 static network_t parsed(network_file_t *file) {
     network_t network;
@@ -61,8 +62,8 @@ static void test_placement(void) {
         file_random_network(&file);
         const network_t network = parsed(&file);
         plan_t *plan = take(sizeof *plan);
-        const uint8_t partition = (uint8_t)draw(0, network.tensors);
-        plan_make(plan, &network, network_first_bp(&network, partition), (uint16_t)draw(1, 6));
+        const settings_t settings = draw_settings((uint8_t)draw(0, network.tensors));
+        plan_make(plan, &network, &settings);
         check_placement(plan);
         free(plan);
         file_free(&file);
@@ -99,7 +100,7 @@ static void test_table(void) {
         {768, 0, 0},        {400, 3, 3},         {44, 6, 6},  {20, 8, 8},                                     /* acc */
         {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
     };
-    plan_make(plan, &network, network_first_bp(&network, 4), 4);
+    plan_make(plan, &network, &(settings_t){.partition = 4, .batch = 4, .slots = 4});
     check_rows(plan, forward, sizeof forward / sizeof forward[0]);
 
     const row_t all[] = {
@@ -112,7 +113,7 @@ static void test_table(void) {
         {6 * 6 * 3 + 64, 15, 15}, {10 * 10 * 2 + 64, 18, 18},                                                 /* bscratch */
         {220, 0, 18}, {880, 0, 18}, {360, 0, 18}, {216, 0, 18},                                               /* grad */
     };
-    plan_make(plan, &network, network_first_bp(&network, 0), 4);
+    plan_make(plan, &network, &(settings_t){.partition = 0, .batch = 4, .slots = 4});
     check_rows(plan, all, sizeof all / sizeof all[0]);
     CHECK(plan->layer[1].act == plan->layer[0].act && plan->layer[7].err == plan->layer[6].err, "relu in place");
 
@@ -125,8 +126,42 @@ static void test_table(void) {
         {44, 10, 10},                                                                                         /* eacc */
         {220, 0, 18}, {880, 0, 18},                                                                           /* grad */
     };
-    plan_make(plan, &network, network_first_bp(&network, 2), 4);
+    plan_make(plan, &network, &(settings_t){.partition = 2, .batch = 4, .slots = 4});
     check_rows(plan, last_two, sizeof last_two / sizeof last_two[0]);
+    free(plan);
+    file_free(&file);
+}
+
+/* The same network with an integer loss: a batch of 7 with 3 slots, and a group of 3. */
+static void test_table_of_groups(void) {
+    network_file_t file;
+    file_small_network(&file);
+    const network_t network = parsed(&file);
+    plan_t *plan = take(sizeof *plan);
+
+    const row_t streamed[] = {
+        {file.size, 0, 18}, {3, 0, 18}, {3 * 128, 0, 18}, {7 * 5, 0, 18}, {7 * 2, 0, 18},                     /* always */
+        {192, 0, 2},        {48, 2, 3}, {100, 3, 5},  {20, 5, 6}, {11, 6, 10}, {5, 8, 9},                     /* act */
+        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},  {20, 8, 8},                                             /* acc */
+        {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
+        {5, 9, 10}, {220, 0, 18},                                                                             /* err, grad */
+    };
+    plan_make(plan, &network, &(settings_t){.partition = 3, .loss = LOSS_INTEGER, .batch = 7, .slots = 3});
+    check_rows(plan, streamed, sizeof streamed / sizeof streamed[0]);
+
+    const row_t grouped[] = {
+        {file.size, 0, 18}, {3, 0, 18}, {3 * 128, 0, 18}, {3 * 5, 0, 18}, {3 * 2, 0, 18},                     /* always */
+        {576, 0, 2},        {144, 2, 3}, {300, 3, 5}, {60, 5, 12}, {33, 6, 11}, {15, 8, 9},                   /* act */
+        {2304, 0, 0},       {1200, 3, 3}, {132, 6, 6}, {60, 8, 8},                                            /* acc */
+        {10 * 10 * 2 + 64, 0, 0}, {6 * 6 * 3 + 64, 3, 3},                                                     /* scratch */
+        {15, 9, 10}, {33, 10, 12}, {132, 10, 10},                                                             /* err, eacc */
+        {220, 0, 18}, {880, 0, 18},                                                                           /* grad */
+    };
+    plan_make(plan, &network, &(settings_t){.partition = 2, .loss = LOSS_INTEGER, .scope = SCOPE_BATCH, .batch = 3, .slots = 3});
+    check_rows(plan, grouped, sizeof grouped / sizeof grouped[0]);
+
+    plan_make(plan, &network, &(settings_t){.partition = 0, .loss = LOSS_INTEGER, .batch = 3, .slots = 3});
+    CHECK(plan->buffers == 30, "%u buffers: without zeroth order no logits are kept", plan->buffers);
     free(plan);
     file_free(&file);
 }
@@ -142,18 +177,20 @@ static void test_bounds(void) {
     file_finish(&file, 127);
     network_t network = parsed(&file);
     plan_t *plan = take(sizeof *plan);
-    plan_make(plan, &network, 0, 1);
+    const settings_t settings = {.batch = 1, .slots = 1};
+    plan_make(plan, &network, &settings);
     CHECK(plan->buffers == 3 + 32 + 32 + 31 + 32 + 31 + 31 + 32, "%u buffers", plan->buffers);
     check_placement(plan);
 
     network.layer[5].shape.out_h = network.layer[5].shape.out_w = network.layer[5].shape.out_c = UINT16_MAX;
-    CHECK(plan_make(plan, &network, 0, 1) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
+    CHECK(plan_make(plan, &network, &settings) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
     free(plan);
     file_free(&file);
 }
 
 void test_plan(void) {
     test_table();
+    test_table_of_groups();
     test_placement();
     test_bounds();
 }

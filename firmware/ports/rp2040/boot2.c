@@ -5,7 +5,7 @@
 
 #include "cortex_m.h"
 
-/* RP2040 data sheet, 4.10.13: the SSI, and chapter 4.10.3: execute in place */
+/* RP2040 data sheet, 4.10.13: the SSI, as 2.6.3 uses it to execute in place */
 #define SSI_CTRLR0 REGISTER(0x18000000u)
 #define SSI_CTRLR1 REGISTER(0x18000004u)
 #define SSI_SSIENR REGISTER(0x18000008u)
@@ -17,8 +17,8 @@
 #define SPI_CTRLR0_8_BIT_COMMAND (2u << 8)
 #define SPI_CTRLR0_24_BIT_ADDRESS (6u << 2)
 
-/* Command 03h is understood by every serial flash, without a mode to set first. A quad read would be four times as fast, but the
-   kernels' loops stay in the 16 KB cache. */
+/* Command 03h is understood by every serial flash, without a mode to set first: a Pico's and its clones', and after any reset. A quad
+   read (EBh) fills a line of the cache several times as fast, but the kernels' loops stay in its 16 KB (2.6.3.1), and the data are in SRAM. */
 enum { READ_DATA = 0x03, CLOCK_DIVIDER = 4 }; /* 125 MHz / 4 = 31 MHz, W25Q16JV allows 50 MHz for 03h */
 
 #define VECTORS 0x10000100u

@@ -16,14 +16,20 @@ static void start_crystal(void) {
     }
 }
 
-/* A debugger's reset leaves the clocks as they are: off the PLL before it is touched. */
+/* A debugger's reset is that of the processor core alone (2.4.2.9) and leaves the clocks as an earlier program had them: off the PLL
+   before it is touched, by the multiplexer without glitches before the other one (2.15.3.2), and undivided. clk_peri is stopped long
+   before its source changes. */
 static void run_from_crystal(void) {
-    CLK_SYS_CTRL = CLK_SYS_FROM_REF;
+    ATOMIC_CLEAR(CLK_PERI_CTRL) = CLK_PERI_ENABLE;
+    ATOMIC_CLEAR(CLK_SYS_CTRL) = CLK_SYS_FROM_PLL;
     while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_REF) {
     }
+    REGISTER(CLK_SYS_CTRL) = CLK_SYS_FROM_REF;
     CLK_REF_CTRL = CLK_REF_XOSC;
     while (CLK_REF_SELECTED != 1u << CLK_REF_XOSC) {
     }
+    CLK_REF_DIV = CLK_UNDIVIDED;
+    CLK_SYS_DIV = CLK_UNDIVIDED;
 }
 
 /* The sequence of 2.18.2.1. */
@@ -42,12 +48,13 @@ static void start_pll(void) {
 }
 
 void clock_start(void) {
+    ATOMIC_CLEAR(WATCHDOG_CTRL) = WATCHDOG_ENABLE; /* an earlier program's */
     start_crystal();
     run_from_crystal();
     start_pll();
-    CLK_SYS_CTRL = CLK_SYS_FROM_PLL;
+    REGISTER(CLK_SYS_CTRL) = CLK_SYS_FROM_PLL;
     while (CLK_SYS_SELECTED != 1u << CLK_SYS_FROM_PLL) {
     }
-    CLK_PERI_CTRL = CLK_PERI_ENABLE; /* from clk_sys */
+    REGISTER(CLK_PERI_CTRL) = CLK_PERI_ENABLE; /* from clk_sys */
     WATCHDOG_TICK = WATCHDOG_TICK_ENABLE | BOARD_CRYSTAL_HZ / 1000000u;
 }

@@ -9,9 +9,12 @@
 
 #define USED_BLOCKS (RESETS_IO_BANK0 | RESETS_PADS_BANK0 | RESETS_TIMER | RESETS_UART0)
 
-/* Whatever a boot ROM or a debugger left in them: through reset, and out of it. */
+#define KEPT_BLOCKS (RESETS_IO_QSPI | RESETS_PADS_QSPI | RESETS_PLL_SYS) /* the way to the flash, and the clock */
+
+/* An earlier program's DMA, PIO, USB, ... run on through a debugger's reset (RP2040 data sheet, 2.4.2.9): all into reset, as after
+   power on, and out of it only what is used. */
 static void restart_blocks(void) {
-    ATOMIC_SET(RESETS_RESET) = USED_BLOCKS;
+    ATOMIC_SET(RESETS_RESET) = RESETS_ALL & ~KEPT_BLOCKS;
     ATOMIC_CLEAR(RESETS_RESET) = USED_BLOCKS;
     while ((RESETS_DONE & USED_BLOCKS) != USED_BLOCKS) {
     }

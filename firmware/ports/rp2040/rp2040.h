@@ -11,22 +11,28 @@
 /* 2.14 Subsystem resets */
 #define RESETS_RESET 0x4000C000u
 #define RESETS_DONE REGISTER(0x4000C008u)
+#define RESETS_ALL 0x1FFFFFFu
 #define RESETS_IO_BANK0 (1u << 5)
+#define RESETS_IO_QSPI (1u << 6)
 #define RESETS_PADS_BANK0 (1u << 8)
+#define RESETS_PADS_QSPI (1u << 9)
 #define RESETS_PLL_SYS (1u << 12)
 #define RESETS_TIMER (1u << 21)
 #define RESETS_UART0 (1u << 22)
 
 /* 2.15 Clocks */
 #define CLK_REF_CTRL REGISTER(0x40008030u)
+#define CLK_REF_DIV REGISTER(0x40008034u)
 #define CLK_REF_SELECTED REGISTER(0x40008038u)
-#define CLK_SYS_CTRL REGISTER(0x4000803Cu)
+#define CLK_SYS_CTRL 0x4000803Cu
+#define CLK_SYS_DIV REGISTER(0x40008040u)
 #define CLK_SYS_SELECTED REGISTER(0x40008044u)
-#define CLK_PERI_CTRL REGISTER(0x40008048u)
+#define CLK_PERI_CTRL 0x40008048u
 #define CLK_REF_XOSC 2u
 #define CLK_SYS_FROM_REF 0u
 #define CLK_SYS_FROM_PLL 1u /* the auxiliary source, whose reset value is pll_sys */
 #define CLK_PERI_ENABLE (1u << 11)
+#define CLK_UNDIVIDED (1u << 8)
 
 /* 2.16 Crystal oscillator */
 #define XOSC_CTRL REGISTER(0x40024000u)
@@ -47,6 +53,8 @@
 #define PLL_PWR_VCOPD (1u << 5)
 
 /* 4.7 Watchdog: its tick drives the timer */
+#define WATCHDOG_CTRL 0x40058000u
+#define WATCHDOG_ENABLE (1u << 30)
 #define WATCHDOG_TICK REGISTER(0x4005802Cu)
 #define WATCHDOG_TICK_ENABLE (1u << 9)
 

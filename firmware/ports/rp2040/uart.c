@@ -43,7 +43,7 @@ void uart_put_polled(uint8_t byte) {
 void uart0_handler(void) {
     const uint32_t status = UART0_MIS;
     UART0_ICR = status; /* before the bytes: what arrives meanwhile interrupts again */
-    if ((status & UART_INT_RX) != 0) {
+    if ((status & UART_INT_RX) != 0) { /* so many are there; asking for each would double the accesses */
         for (int i = 0; i < RX_THRESHOLD; i++) {
             serial_received((uint8_t)UART0_DR);
         }

@@ -43,6 +43,10 @@ void port_marker(bool high) {
     harness_event("marker %d\n", high);
 }
 
+void port_sleep_ms(uint32_t ms) {
+    harness_event("sleep %u\n", (unsigned)ms);
+}
+
 void port_uart_write(const uint8_t *bytes, size_t n) {
     harness_sent(bytes, n);
 }

@@ -6,72 +6,14 @@ import random
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xxhash
-from agent_link_model import ERRORS, IDS, MESSAGES, Frame, frames, hello
+from agent_client import CLASSES, INPUTS, NAMES, SETTINGS, WEIGHTS, Client, network
+from agent_link_model import ERRORS, IDS, MESSAGES, hello
 from conftest import Agent
 
 from hil.link.messages import decode, encode, fixed_size
-
-NAMES = {number: name for name, number in IDS.items()}
-INPUTS, CLASSES = 16, 4
-WEIGHTS = bytes((i * 37 + 11) % 201 - 100 & 0xFF for i in range(INPUTS * CLASSES))
-SETTINGS = {
-    "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "batch": 2,
-    "seed": 99,
-}  # fmt: skip
-
-
-def network() -> bytes:
-    """Return the smallest network file that trains (docs/network.md): 4 x 4 x 1 inputs, one fully connected layer."""
-    shape = struct.pack("<3H3H", 4, 4, 1, 1, 1, CLASSES)
-    layer = struct.pack("<BBBBBbH", 2, 0, 0, 0, 0, -7, 0) + shape + struct.pack("<III", 64, len(WEIGHTS), 0)
-    rest = struct.pack("<3HHb7x", 4, 4, 1, CLASSES, -7) + layer + WEIGHTS
-    head = struct.pack("<IHHII", 0x54454E48, 1, 1, 16 + len(rest), xxhash.xxh32_intdigest(rest, seed=0))
-    return head + rest
-
-
-class Client:
-    """A host on a perfect line."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent, self.seq, self.events = agent, 0, []
-        assert frames(agent.receive(hello(0x77).encoded())[0])[0].type == IDS["hello"] | 0x80
-
-    def send(self, kind: int, body: bytes) -> list[Frame]:
-        """Send one request and return all that comes back; it must be answered as docs/link.md says."""
-        self.seq += 1
-        sent, events = self.agent.receive(Frame(kind, 0x77, self.seq, body).encoded())
-        self.events += events
-        answers = frames(sent)
-        assert all(answer.session == 0x77 and answer.seq == self.seq for answer in answers)
-        assert [a.type for a in answers[:-1]] == ([IDS["ack"]] if NAMES.get(kind) in ("step", "infer") else [])
-        return answers
-
-    def call(self, name: str, **values: Any) -> dict[str, Any]:
-        """Send a request and return the fields of its reply; an error is returned as its name, a and b."""
-        request = MESSAGES.requests[name]
-        answer = self.send(request.id, encode(request.request, values))[-1]
-        if answer.type == IDS["error"]:
-            code, a, b = struct.unpack("<BII", answer.body)
-            return {"error": MESSAGES.errors[code], "a": a, "b": b}
-        assert answer.type == (IDS["ack"] if request.windowed else request.id | 0x80)
-        return {} if request.windowed else decode(request.reply, answer.body)
-
-    def load(self, blob: bytes) -> dict[str, Any]:
-        """Load a network file in two pieces."""
-        self.call("load_begin", total=len(blob))
-        self.call("load_data", offset=0, data=blob[:50])
-        self.call("load_data", offset=50, data=blob[50:])
-        return self.call("load_end")
-
-    def fill(self) -> None:
-        """Fill both slots."""
-        for slot in range(2):
-            pixels = bytes((slot * 91 + i * 13) % 256 for i in range(INPUTS))
-            assert self.call("samples", slot=slot, label=slot, pixels=pixels) == {}
 
 
 @pytest.fixture
@@ -97,7 +39,7 @@ def test_a_whole_trial(client: Client) -> None:
         weights = client.call("read_tensor", tensor=0, offset=0, length=len(WEIGHTS))["data"]
         assert reply["digests"] == (xxhash.xxh32_intdigest(weights, seed=0),)
     assert weights != WEIGHTS
-    assert client.events == ["marker 1", "marker 0"] * 3
+    assert client.events == [], "the marker belongs to runs"
     client.fill()
     evaluated = client.call("infer", count=2)
     assert len(evaluated["predictions"]) == 2
@@ -125,7 +67,8 @@ def test_requests_out_of_place_are_refused(client: Client) -> None:
     assert client.call("digests")["error"] == "no_network"
     client.load(network())
     assert client.call("step", step=0, count=2)["error"] == "not_configured"
-    assert client.call("configure", **SETTINGS | {"loss": 1}) == {"error": "bad_setting", "a": 5, "b": 1}
+    assert client.call("part", step=0, **{"pass": 0}, first=0, count=1)["error"] == "not_configured"
+    assert client.call("run", step=0, steps=1, count=1, idle_ms=0)["error"] == "not_configured"
     client.call("configure", **SETTINGS)
     assert client.call("step", step=0, count=2) == {"error": "slots_empty", "a": 0, "b": 2}
     client.fill()

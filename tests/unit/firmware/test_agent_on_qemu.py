@@ -1,4 +1,4 @@
-"""The committed mps2-an500 image on QEMU: it starts, says who it is, answers, and reports its memory."""
+"""The committed images on QEMU: they start, say who they are, answer, report their memory, and train as this computer does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from agent_link_model import IDS, MESSAGES, Frame, decode, hello
-from conftest import FIRMWARE, tool
+from agent_client import Client
+from agent_link_model import IDS, LONG, MESSAGES, Frame, decode, hello
+from conftest import FIRMWARE, Agent, tool
 
 from hil.link.messages import decode as decode_body
 
@@ -28,10 +31,11 @@ DEADLINE = 10.0  # seconds of wall time; QEMU answers within milliseconds
 class Machine:
     """QEMU with its serial line on standard input and output."""
 
-    def __init__(self) -> None:
+    def __init__(self, image: str) -> None:
+        self.image = image
         self.process = subprocess.Popen(
             [
-                tool("qemu-system-arm"), "-M", "mps2-an500", "-kernel", str(PREBUILT / "mps2-an500.elf"),
+                tool("qemu-system-arm"), "-M", image, "-kernel", str(PREBUILT / f"{image}.elf"),
                 "-icount", "shift=5", "-display", "none", "-monitor", "none", "-chardev", "stdio,id=line,signal=off",
                 "-serial", "chardev:line",
             ],
@@ -49,6 +53,12 @@ class Machine:
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
+    def receive(self, data: bytes) -> tuple[bytes, list[str]]:
+        """Send one frame and return all that comes back, as conftest.Agent does."""
+        self.send(data)
+        answers = 2 if decode(data[:-1]).type in LONG else 1
+        return b"".join(self.answer().encoded() for _ in range(answers)), []
+
     def answer(self) -> Frame:
         """Return the next frame that comes back."""
         end = time.monotonic() + DEADLINE
@@ -62,25 +72,25 @@ class Machine:
         return decode(part)
 
 
-@pytest.fixture(scope="module")
-def machine() -> Iterator[Machine]:
-    """Return a running machine whose session has begun."""
-    running = Machine()
+@pytest.fixture(scope="module", params=["mps2-an500", "mps2-an385"])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """Return a running machine: code for a Cortex-M7, and for a Cortex-M0+."""
+    running = Machine(request.param)
     yield running
     running.process.kill()
     running.process.communicate()
 
 
 def test_hello_reports_the_image_of_the_manifest(machine: Machine) -> None:
-    entry = tomllib.loads((PREBUILT / "MANIFEST.toml").read_text())["mps2-an500"]
+    entry = tomllib.loads((PREBUILT / "MANIFEST.toml").read_text())[machine.image]
     reply = machine.ask(hello(NONCE))
     said = decode_body(MESSAGES.requests["hello"].reply, reply.body)
-    assert said["board"].rstrip(b"\0") == b"mps2-an500"
+    assert said["board"].rstrip(b"\0") == machine.image.encode()
     assert [said[f"image_{name}"] for name in ("base", "size", "digest")] == [
         entry[f"image_{name}"] for name in ("base", "size", "digest")
     ]
     assert said["counter"] == MESSAGES.enums["counter"]["systick"]
-    assert said["rx_window"] >= 4096
+    assert said["rx_window"] >= 3 * MESSAGES.max_body
 
 
 def test_a_session_answers_in_order(machine: Machine) -> None:
@@ -115,3 +125,35 @@ def test_a_full_window_is_taken_in_one_go_and_the_rings_go_round(machine: Machin
     for number in range(seq, seq + 10):
         body = bytes([number]) * 1024
         assert machine.ask(Frame(IDS["echo"], session, number, body)).body == body
+
+
+def trial(client: Client, changes: dict[str, int]) -> list[dict[str, Any]]:
+    """Train by step, in parts and in a run, evaluate and trace; return all replies but the cycles."""
+    client.prepare(batch=3, slots=3, **changes)
+    client.fill(0, 3)
+    replies = [client.call("step", step=0, count=3)]
+    for number in range(2 if changes["partition"] else 1):
+        client.fill(0, 3)
+        replies.append(client.call("part", step=1, **{"pass": number}, first=0, count=3))
+    replies.append(client.call("step", step=1, count=3))
+    client.fill(0, 3)
+    replies.append(client.call("run", step=2, steps=5, count=3, idle_ms=3))
+    client.fill(0, 3)
+    replies.append(client.call("trace", slot=1, stage=0xFFFF, offset=0))
+    replies.append(client.call("infer", count=3))
+    assert not any("error" in reply for reply in replies)
+    return [{key: value for key, value in reply.items() if not key.startswith("cycles")} for reply in replies]
+
+
+@pytest.mark.parametrize("partition", [0, 1])
+@pytest.mark.parametrize("loss", [0, 1])
+@pytest.mark.parametrize("scope", [0, 1])
+def test_an_image_trains_as_the_code_on_this_computer(
+    machine: Machine, agent_program: Path, partition: int, loss: int, scope: int
+) -> None:
+    changes = {"partition": partition, "loss": loss, "scope": scope, "perturb": loss, "r_max": 31}
+    agent = Agent(agent_program)
+    expected = trial(Client(agent), changes)
+    agent.close()
+    machine.ask(hello(NONCE + 3))  # another session than the client's: each trial begins afresh
+    assert trial(Client(machine), changes) == expected

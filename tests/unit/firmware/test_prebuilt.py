@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -33,17 +34,22 @@ PREBUILT = FIRMWARE / "prebuilt"
 
 @dataclass(frozen=True)
 class Memories:
-    """Where a board's image, its data with the stack, and its arena may lie: first address and size in bytes."""
+    """Where a board's image, its data with the stack, and its arena may lie: first address and size in bytes.
+
+    `vectors` is the offset of the vector table in the image.
+    """
 
     image: tuple[int, int]
     data: tuple[int, int]
     arena: tuple[int, int]
+    vectors: int = 0
 
 
-# STM32H7B3: RM0455, memory map. RP2040: its data sheet, 2.2. AN385, AN500: Arm DAI 0385 and 0500, memory map.
+# STM32H7B3: RM0455, memory map. RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
+# second stage of the boot before the vectors). AN385, AN500: Arm DAI 0385 and 0500, memory map.
 BOARDS = {
     "stm32h7b3": Memories((0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20)),
-    "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 264 << 10), (0x2000_0000, 264 << 10)),
+    "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256),
     "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
     "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
 }
@@ -125,10 +131,11 @@ def test_data_stack_and_arena_are_in_their_memories_and_apart(image: str, elf: E
 
 def test_vector_table_is_sane(image: str, elf: ELFFile) -> None:
     base, data = loaded(elf)[0]
-    stack, reset = struct.unpack_from("<2I", data)
+    at = BOARDS[image].vectors
+    stack, reset = struct.unpack_from("<2I", data, at)
     assert stack == symbol(elf, "__stack_top")
     assert reset == symbol(elf, "reset_handler") == elf["e_entry"]
-    handlers = struct.unpack_from("<15I", data, 4)
+    handlers = struct.unpack_from("<15I", data, at + 4)
     assert all(handler & 1 for handler in handlers), "Thumb"
     assert all(inside(handler & ~1, handler + 1, (base, len(data))) for handler in handlers)
     fault = symbol(elf, "fault_handler")
@@ -141,12 +148,23 @@ def test_no_path_and_no_debug_information_is_in_the_images(image: str, elf: ELFF
     assert b"/home/" not in content and b"/tmp/" not in content and os.fsencode(FIRMWARE) not in content
 
 
-def test_board_header_and_catalogue_name_the_same_marker_and_baud() -> None:
-    text = (FIRMWARE / "ports/stm32h7b3/board.h").read_text()
+@pytest.mark.parametrize("board", ["stm32h7b3", "rp2040"])
+def test_board_header_and_catalogue_name_the_same_marker_and_baud(board: str) -> None:
+    text = (FIRMWARE / f"ports/{board}/board.h").read_text()
     constants = dict(re.findall(r"#define BOARD_(\w+) (\w+)", text))
-    entry = load("stm32h7b3")
-    assert entry.marker == constants["MARKER_PORT"].replace("GPIO", "P") + constants["MARKER_PIN"].rstrip("u")
+    entry = load(board)
+    port = constants.get("MARKER_PORT", "GP").replace("GPIO", "P")
+    assert entry.marker == port + constants["MARKER_PIN"].rstrip("u")
     assert entry.baud == int(constants["BAUD"].rstrip("u"))
+
+
+def test_the_second_boot_stage_is_sealed() -> None:
+    """RP2040 data sheet, 2.8.1.3.1. The oracle is zlib's CRC-32: the same polynomial, bits reflected and the result inverted."""
+    with (PREBUILT / "rp2040.elf").open("rb") as file:
+        stage = loaded(ELFFile(file))[0][1][:256]
+    mirrored = bytes(int(f"{byte:08b}"[::-1], 2) for byte in stage[:252])
+    expected = int(f"{zlib.crc32(mirrored) ^ 0xFFFF_FFFF:032b}"[::-1], 2)
+    assert struct.unpack("<I", stage[252:]) == (expected,)
 
 
 def test_message_header_is_the_generated_one() -> None:

@@ -1,0 +1,120 @@
+/* Settings: what `configure` refuses and in which words, and what it leaves as it was. */
+#include <string.h>
+
+#include "check.h"
+#include "engine_bench.h"
+
+/* The good settings with one field, by its index in the request, changed. */
+static settings_t with_field(settings_t s, uint32_t field, uint16_t value) {
+    uint8_t *fields[] = {&s.partition, &s.b_zo, &s.b_bp, &s.p_zero, &s.r_max, &s.loss, &s.scope, &s.perturb};
+    if (field < sizeof fields / sizeof fields[0]) {
+        *fields[field] = (uint8_t)value;
+    } else if (field == 8) {
+        s.batch = value;
+    } else {
+        s.slots = value;
+    }
+    return s;
+}
+
+static void refuse_setting(bench_t *bench, settings_t settings, uint32_t field, uint32_t value) {
+    uint32_t planned = 0;
+    expect(engine_configure(bench->engine, &settings, &planned), FAILURE_BAD_SETTING, field, value, "a bad setting");
+}
+
+static void test_settings(void) {
+    bench_t bench = bench_begin();
+    uint32_t planned = 0;
+    bench_load(&bench);
+    expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step");
+    expect(bench_infer(&bench, 1), FAILURE_NOT_CONFIGURED, 0, 0, "infer");
+    expect(engine_part(bench.engine, 0, 0, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "part");
+    expect(engine_check_run(bench.engine, 0, 1, 1), FAILURE_NOT_CONFIGURED, 0, 0, "run");
+    static const struct {
+        uint8_t field;
+        uint16_t value;
+    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8}, {4, 0}, {4, 128}, {5, 2}, {6, 2}, {7, 2}, {8, 0}, {10, 0}, {10, BATCH + 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        refuse_setting(&bench, with_field(good, bad[i].field, bad[i].value), bad[i].field, bad[i].value);
+    }
+    static const struct {
+        uint8_t field;
+        uint16_t value;
+    } extreme[] = {{0, 0}, {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0}, {3, 255}, {4, 1}, {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1},
+                   {10, 1}};
+    for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
+        settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
+        settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
+        expect_fine(engine_configure(bench.engine, &settings, &planned), "an extreme setting");
+    }
+    bench_end(&bench);
+}
+
+/* Two settings that do not go together: the later one is to blame. */
+static void test_settings_that_do_not_go_together(void) {
+    bench_t bench = bench_begin();
+    uint32_t planned = 0;
+    settings_t settings = good;
+    bench_load(&bench);
+    settings.perturb = PERTURB_EXACT;
+    settings.r_max = 64;
+    refuse_setting(&bench, settings, 7, PERTURB_EXACT);
+    settings.r_max = 63;
+    expect_fine(engine_configure(bench.engine, &settings, &planned), "the largest noise of the exact form");
+    settings.scope = SCOPE_BATCH;
+    settings.slots = BATCH - 1;
+    refuse_setting(&bench, settings, 10, BATCH - 1);
+    settings.scope = SCOPE_SAMPLE;
+    expect_fine(engine_configure(bench.engine, &settings, &planned), "fewer slots where samples may stream");
+    bench_put(&bench, 1);
+    expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2, "a slot too many");
+    bench_end(&bench);
+}
+
+static void test_does_not_fit(void) {
+    bench_t bench = bench_begin();
+    uint32_t planned = 0;
+    bench_load(&bench);
+    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    settings_t large = good;
+    large.batch = large.slots = 1000;
+    const failure_t failure = engine_configure(bench.engine, &large, &planned);
+    CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a > 1000 * PIXELS && failure.b == ARENA, "code %u, a %u", failure.code,
+          failure.a);
+    expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step after a plan that does not fit");
+    bench_end(&bench);
+}
+
+/* `configure` again keeps the weights, goes on at its first step and empties the slots. */
+static void test_configure_again(void) {
+    bench_t bench = bench_begin();
+    uint32_t before[ENGINE_MAX_TENSORS], loaded[ENGINE_MAX_TENSORS], after[ENGINE_MAX_TENSORS], planned = 0;
+    bench_load(&bench);
+    expect_fine(engine_digests(bench.engine, loaded), "digests");
+    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    bench_put(&bench, 0);
+    expect_fine(bench_step(&bench, 0, 1), "step");
+    expect_fine(engine_digests(bench.engine, before), "digests");
+    CHECK(memcmp(loaded, before, 4 * sizeof loaded[0]) != 0, "the step has changed the weights");
+    bench_put(&bench, 0);
+    expect_fine(engine_configure(bench.engine, &good, &planned), "configure again");
+    expect_fine(engine_digests(bench.engine, after), "digests");
+    CHECK(memcmp(before, after, 4 * sizeof before[0]) == 0, "configure keeps the weights");
+    expect(bench_step(&bench, 0, 1), FAILURE_SLOTS_EMPTY, 0, 1, "configure empties the slots");
+    bench_put(&bench, 0);
+    expect_fine(bench_step(&bench, 0, 1), "step 0 again");
+    settings_t later = good;
+    later.first_step = 1000000;
+    expect_fine(engine_configure(bench.engine, &later, &planned), "configure");
+    bench_put(&bench, 0);
+    expect(bench_step(&bench, 1, 1), FAILURE_OUT_OF_ORDER, 1, 1000000, "the step that would have been next");
+    expect_fine(bench_step(&bench, 1000000, 1), "the first step");
+    bench_end(&bench);
+}
+
+void test_configure(void) {
+    test_settings();
+    test_settings_that_do_not_go_together();
+    test_does_not_fit();
+    test_configure_again();
+}

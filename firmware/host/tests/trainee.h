@@ -1,0 +1,37 @@
+/* What the tests of training share: batches, settings, and an engine that trains on them. */
+#ifndef TRAINEE_H
+#define TRAINEE_H
+
+#include "net/engine.h"
+#include "network_file.h"
+
+typedef struct {
+    uint8_t *pixels, *labels;
+    int8_t *inputs; /* the pixels as the text turns them into int8 */
+    uint32_t count, elements;
+} batch_t;
+
+batch_t draw_batch(const network_t *network, uint32_t count);
+void free_batch(batch_t *batch);
+
+/* Any settings that go together, for a network of which the first `partition` tensors are trained by zeroth order. */
+settings_t draw_settings(uint8_t partition);
+
+/* An engine with its network loaded and its settings made, in an arena of exactly the planned size: one byte more shows. */
+typedef struct {
+    engine_t *engine;
+    uint8_t *arena;
+    uint32_t planned;
+} trainee_t;
+
+trainee_t trainee_begin(const network_file_t *file, const settings_t *settings, uint32_t (*cycles)(void));
+void trainee_end(trainee_t *trainee);
+
+/* Put samples first..first+count-1 of the batch into slots 0..count-1. */
+void put_samples(engine_t *engine, const batch_t *batch, uint32_t first, uint32_t count);
+
+/* One step, its samples all in slots; and one whose samples come in parts of any size that the slots can hold. */
+step_result_t step_at_once(engine_t *engine, uint32_t step, const batch_t *batch);
+step_result_t step_in_parts(engine_t *engine, uint32_t step, const batch_t *batch);
+
+#endif

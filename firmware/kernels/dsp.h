@@ -1,0 +1,159 @@
+/* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP variants of kernels are made of (ARM DDI 0403E.e,
+   A4.4.3 and A7.7). With KERNELS_DSP_IN_C they are spelt in C, so that a computer without them runs and checks the same kernels. */
+#ifndef DSP_H
+#define DSP_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__ARM_FEATURE_DSP) || defined(KERNELS_DSP_IN_C)
+#define KERNELS_DSP 1
+#else
+#define KERNELS_DSP 0
+#endif
+
+/* Four bytes at any address: Armv7E-M loads and stores words unaligned. */
+static inline uint32_t load_word(const int8_t *bytes) {
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static inline void store_word(int8_t *bytes, uint32_t word) {
+    memcpy(bytes, &word, sizeof word);
+}
+
+/* The same byte four times. */
+static inline uint32_t four_times(int32_t byte) {
+    return ((uint32_t)byte & 0xFFu) * 0x01010101u;
+}
+
+#if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
+
+/* Bytes 0 and 2 of a word, signed, in two lanes: SXTB16. */
+static inline uint32_t even_lanes(uint32_t word) {
+    uint32_t lanes;
+    __asm__("sxtb16 %0, %1" : "=r"(lanes) : "r"(word));
+    return lanes;
+}
+
+/* Bytes 1 and 3. */
+static inline uint32_t odd_lanes(uint32_t word) {
+    uint32_t lanes;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(lanes) : "r"(word));
+    return lanes;
+}
+
+/* sum plus the products of both lanes: SMLAD. */
+static inline int32_t add_products(int32_t sum, uint32_t a, uint32_t b) {
+    __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* Signed bytes, saturating to -128..127: QADD8, QSUB8. */
+static inline uint32_t add_bytes(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    __asm__("qadd8 %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+static inline uint32_t subtract_bytes(uint32_t a, uint32_t b) {
+    uint32_t difference;
+    __asm__("qsub8 %0, %1, %2" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+
+/* a - b for each byte by itself, modulo 2^8: USUB8. */
+static inline uint32_t wrap_bytes(uint32_t a, uint32_t b) {
+    uint32_t difference;
+    __asm__("usub8 %0, %1, %2" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+
+/* For each byte yes where a >= b, unsigned, else no: USUB8 sets the flags that SEL reads. */
+static inline uint32_t where_at_least_u8(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    uint32_t chosen;
+    __asm__("usub8 %0, %1, %2\n\tsel %0, %3, %4" : "=&r"(chosen) : "r"(a), "r"(b), "r"(yes), "r"(no));
+    return chosen;
+}
+
+/* The same for signed bytes: SSUB8. */
+static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    uint32_t chosen;
+    __asm__("ssub8 %0, %1, %2\n\tsel %0, %3, %4" : "=&r"(chosen) : "r"(a), "r"(b), "r"(yes), "r"(no));
+    return chosen;
+}
+
+#else
+
+static inline uint32_t even_lanes(uint32_t word) {
+    const uint32_t low = (uint32_t)(int8_t)(word & 0xFFu), high = (uint32_t)(int8_t)(word >> 16 & 0xFFu);
+    return (low & 0xFFFFu) | high << 16;
+}
+
+static inline uint32_t odd_lanes(uint32_t word) {
+    return even_lanes(word >> 8 | word << 24);
+}
+
+static inline int32_t add_products(int32_t sum, uint32_t a, uint32_t b) {
+    return sum + (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu) + (int16_t)(a >> 16) * (int16_t)(b >> 16);
+}
+
+static inline int32_t byte_of(uint32_t word, uint32_t i) {
+    return (int8_t)(word >> (8 * i) & 0xFFu);
+}
+
+static inline uint32_t saturated_byte(int32_t value, uint32_t i) {
+    const int32_t held = value > 127 ? 127 : value < -128 ? -128 : value;
+    return ((uint32_t)held & 0xFFu) << (8 * i);
+}
+
+static inline uint32_t add_bytes(uint32_t a, uint32_t b) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        sum |= saturated_byte(byte_of(a, i) + byte_of(b, i), i);
+    }
+    return sum;
+}
+
+static inline uint32_t subtract_bytes(uint32_t a, uint32_t b) {
+    uint32_t difference = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        difference |= saturated_byte(byte_of(a, i) - byte_of(b, i), i);
+    }
+    return difference;
+}
+
+static inline uint32_t wrap_bytes(uint32_t a, uint32_t b) {
+    uint32_t difference = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        difference |= (((a >> (8 * i)) - (b >> (8 * i))) & 0xFFu) << (8 * i);
+    }
+    return difference;
+}
+
+static inline uint32_t where_at_least_u8(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        mask |= (a >> (8 * i) & 0xFFu) >= (b >> (8 * i) & 0xFFu) ? 0xFFu << (8 * i) : 0;
+    }
+    return (yes & mask) | (no & ~mask);
+}
+
+static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        mask |= byte_of(a, i) >= byte_of(b, i) ? 0xFFu << (8 * i) : 0;
+    }
+    return (yes & mask) | (no & ~mask);
+}
+
+#endif
+
+/* Signed bytes held in low..high, four of each. */
+static inline uint32_t hold_bytes(uint32_t x, uint32_t low, uint32_t high) {
+    x = where_at_least_s8(x, high, high, x);
+    return where_at_least_s8(x, low, x, low);
+}
+
+#endif

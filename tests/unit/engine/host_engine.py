@@ -1,0 +1,205 @@
+"""The training engine of the firmware as a Python object: the host's shared library behind a few methods."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.network.settings import Settings
+
+MOST_LAYERS = 32
+ALL_STAGES = 0xFFFF
+CODES = {"loss": {"float": 0, "integer": 1}, "scope": {"sample": 0, "batch": 1}, "perturb": {"clamped": 0, "exact": 1}}
+
+
+class Failure(ctypes.Structure):
+    """failure_t of net/failure.h."""
+
+    _fields_ = [("code", ctypes.c_uint8), ("a", ctypes.c_uint32), ("b", ctypes.c_uint32)]
+
+
+class EngineSettings(ctypes.Structure):
+    """settings_t of net/training.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint8) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb")),
+        ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16), ("first_step", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+class StepResult(ctypes.Structure):
+    """step_result_t of net/training.h."""
+
+    _fields_ = [
+        ("step", ctypes.c_uint32), ("loss_plus", ctypes.c_float), ("loss_minus", ctypes.c_float), ("sign", ctypes.c_int8),
+        *((f"cycles_{name}", ctypes.c_uint64) for name in ("perturb", "forward", "backward", "update", "digest", "total")),
+        ("digests", ctypes.c_uint32 * MOST_LAYERS),
+    ]  # fmt: skip
+
+
+class InferResult(ctypes.Structure):
+    """infer_result_t of net/training.h."""
+
+    _fields_ = [
+        ("correct", ctypes.c_uint16), ("logits_digest", ctypes.c_uint32), ("predictions", ctypes.POINTER(ctypes.c_uint8))
+    ]  # fmt: skip
+
+
+class EngineRefused(Exception):
+    """The engine refused; `code`, `a` and `b` as in [error] of hil/link/messages.toml."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"code {failure.code}, a {failure.a}, b {failure.b}")
+        self.code, self.a, self.b = failure.code, failure.a, failure.b
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step or a run reports; the digests are those of the trained tensors."""
+
+    step: int
+    loss_plus: float
+    loss_minus: float
+    sign: int
+    digests: tuple[int, ...]
+    cycles: dict[str, int]
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """Everything but the cycles: what must not depend on how the samples came."""
+        return self.step, self.loss_plus, self.loss_minus, self.sign, self.digests
+
+
+class HostEngine:
+    """An engine with a network loaded.
+
+    Args:
+        library: the shared library of firmware/host.
+        blob: a network file.
+        arena: bytes.
+
+    Raises:
+        EngineRefused: by every method, where the engine refuses.
+    """
+
+    def __init__(self, library: ctypes.CDLL, blob: bytes, arena: int = 1 << 20) -> None:
+        self._library = library
+        library.host_engine_new.restype = ctypes.c_void_p
+        self._engine = ctypes.c_void_p(library.host_engine_new(ctypes.c_uint32(arena)))
+        sizes = (ctypes.c_uint32 * 3)()
+        library.host_sizes(sizes)
+        assert list(sizes) == [ctypes.sizeof(kind) for kind in (EngineSettings, StepResult, Failure)]
+        self._call("engine_load_begin", ctypes.c_uint32(len(blob)))
+        self._call("engine_load_data", ctypes.c_uint32(0), blob, ctypes.c_uint32(len(blob)))
+        self._call("engine_load_end")
+        library.engine_tensors.restype = library.engine_layers.restype = ctypes.c_uint8
+        self.tensors: int = library.engine_tensors(self._engine)
+        self.layers: int = library.engine_layers(self._engine)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._library.host_engine_free(self._engine)
+
+    def _call(self, name: str, *arguments: object) -> None:
+        function = getattr(self._library, name)
+        function.restype = Failure
+        failure = function(self._engine, *arguments)
+        if failure.code:
+            raise EngineRefused(failure)
+
+    def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
+        """Place the buffers; return the bytes planned."""
+        words = {name: codes[getattr(settings, name)] for name, codes in CODES.items()}
+        numbers = {
+            name: getattr(settings, name) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "batch", "seed")
+        }
+        chosen = EngineSettings(**words, **numbers, slots=slots, first_step=first_step)
+        planned = ctypes.c_uint32()
+        self._call("engine_configure", ctypes.byref(chosen), ctypes.byref(planned))
+        return planned.value
+
+    def buffers(self) -> list[tuple[int, int, int, int]]:
+        """Return size, offset, first and last slot of every buffer, in the order of docs/memory.md."""
+        self._library.host_plan_buffers.restype = ctypes.c_uint16
+        found = []
+        for index in range(self._library.host_plan_buffers(self._engine)):
+            fields = (ctypes.c_uint32 * 4)()
+            self._library.host_plan_buffer(self._engine, ctypes.c_uint16(index), fields)
+            found.append(tuple(fields))
+        return found
+
+    def samples(self, images: np.ndarray, labels: Sequence[int]) -> None:
+        """Fill the slots from 0 on: images uint8 [n, ...], labels [n]."""
+        for slot, (image, label) in enumerate(zip(images, labels, strict=True)):
+            self.sample(slot, image, int(label))
+
+    def sample(self, slot: int, image: np.ndarray, label: int) -> None:
+        """Fill a slot."""
+        pixels = image.astype(np.uint8).tobytes()
+        self._call(
+            "engine_put_sample", ctypes.c_uint16(slot), ctypes.c_uint8(label), pixels, ctypes.c_uint32(len(pixels))
+        )
+
+    def step(self, step: int, count: int) -> Step:
+        """Train on the samples in slots 0..count-1, or end a step that came in parts."""
+        return self._train("engine_step", ctypes.c_uint32(step), ctypes.c_uint16(count))
+
+    def part(self, step: int, number: int, first: int, count: int) -> None:
+        """Take the samples in the slots, which are `first`.. of the batch, through pass `number`."""
+        numbers = ctypes.c_uint32(step), ctypes.c_uint8(number), ctypes.c_uint16(first), ctypes.c_uint16(count)
+        self._call("engine_part", *numbers)
+
+    def run(self, step: int, steps: int, count: int) -> Step:
+        """Train `steps` steps on the same samples."""
+        return self._train("host_run", ctypes.c_uint32(step), ctypes.c_uint16(steps), ctypes.c_uint16(count))
+
+    def _train(self, name: str, *arguments: object) -> Step:
+        result = StepResult()
+        self._call(name, *arguments, ctypes.byref(result))
+        cycles = {
+            kind: getattr(result, f"cycles_{kind}")
+            for kind in ("perturb", "forward", "backward", "update", "digest", "total")
+        }
+        digests = tuple(result.digests[: self.tensors])
+        return Step(result.step, result.loss_plus, result.loss_minus, result.sign, digests, cycles)
+
+    def laps(self) -> list[int]:
+        """Return units of 1024 cycles of each step of the last run, of its first 128 at most."""
+        laps = (ctypes.c_uint32 * 128)()
+        self._library.host_laps.restype = ctypes.c_uint16
+        return list(laps[: self._library.host_laps(self._engine, laps)])
+
+    def profile(self) -> list[int]:
+        """Return units of 1024 cycles by layer: forward of every layer, then backward."""
+        cycles = (ctypes.c_uint32 * (2 * self.layers))()
+        self._library.engine_profile(self._engine, cycles)
+        return list(cycles)
+
+    def infer(self, count: int) -> tuple[int, int, bytes]:
+        """Return how many of the samples are classified right, the digest of the logits, and the predictions."""
+        predictions = (ctypes.c_uint8 * count)()
+        result = InferResult(predictions=predictions)
+        self._call("engine_infer", ctypes.c_uint16(count), ctypes.byref(result))
+        return result.correct, result.logits_digest, bytes(predictions)
+
+    def trace(self, slot: int, stage: int = ALL_STAGES, offset: int = 0, room: int = 1 << 16) -> bytes:
+        """Return the digests of all stages, or the bytes of one."""
+        out, length = (ctypes.c_uint8 * room)(), ctypes.c_uint32(room)
+        numbers = ctypes.c_uint16(slot), ctypes.c_uint16(stage), ctypes.c_uint32(offset)
+        self._call("engine_trace", *numbers, out, ctypes.byref(length))
+        return bytes(out[: length.value])
+
+    def digests(self) -> tuple[int, ...]:
+        """Return the digest of every trained tensor."""
+        words = (ctypes.c_uint32 * MOST_LAYERS)()
+        self._call("engine_digests", words)
+        return tuple(words[: self.tensors])
+
+    def tensor(self, tensor: int, size: int) -> np.ndarray:
+        """Return a trained tensor, int8 [size]."""
+        out = (ctypes.c_uint8 * size)()
+        self._call("engine_read_tensor", ctypes.c_uint8(tensor), ctypes.c_uint32(0), ctypes.c_uint32(size), out)
+        return np.frombuffer(bytes(out), np.int8)

@@ -1,0 +1,155 @@
+"""What `configure`, `part`, `step`, `run`, `laps`, `profile` and `trace` do and refuse, over the link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_client import CLASSES, SETTINGS, Client, network
+from agent_link_model import MESSAGES
+from conftest import Agent
+
+
+@pytest.fixture
+def client(agent_program: Path) -> Iterator[Client]:
+    """Return a client of a fresh agent, its session begun."""
+    agent = Agent(agent_program)
+    yield Client(agent)
+    agent.close()
+
+
+REFUSED = [
+    ({"partition": 2}, "partition"), ({"b_zo": 0}, "b_zo"), ({"b_zo": 8}, "b_zo"), ({"b_bp": 0}, "b_bp"), ({"b_bp": 8}, "b_bp"),
+    ({"r_max": 0}, "r_max"), ({"r_max": 128}, "r_max"), ({"loss": 2}, "loss"), ({"scope": 2}, "scope"), ({"perturb": 2}, "perturb"),
+    ({"perturb": 1, "r_max": 64}, "perturb"), ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
+    ({"scope": 1, "slots": 1}, "slots"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "field"), REFUSED)
+def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict[str, int], field: str) -> None:
+    client.load(network())
+    values = SETTINGS | changes
+    order = [name for name, _ in MESSAGES.requests["configure"].request]
+    assert client.call("configure", **values) == {"error": "bad_setting", "a": order.index(field), "b": values[field]}
+    assert (
+        client.call("configure", **SETTINGS | {"perturb": 1, "r_max": 63, "scope": 1, "loss": 1})["arena_planned"] > 0
+    )
+
+
+def test_configure_goes_on_at_its_first_step(client: Client) -> None:
+    client.prepare(first_step=4_000_000_000)
+    client.fill()
+    assert client.call("step", step=0, count=2) == {"error": "out_of_order", "a": 0, "b": 4_000_000_000}
+    assert client.call("step", step=4_000_000_000, count=2)["step"] == 4_000_000_000
+    client.call("configure", **SETTINGS | {"b_zo": 3, "first_step": 4_000_000_001})
+    client.fill()
+    assert client.call("step", step=4_000_000_001, count=2)["sign"] in (-1, 0, 1)
+
+
+@pytest.mark.parametrize("partition", [0, 1])
+@pytest.mark.parametrize("loss", [0, 1])
+def test_a_batch_larger_than_the_slots_comes_in_parts(agent_program: Path, partition: int, loss: int) -> None:
+    replies = []
+    for slots in (5, 2):
+        agent = Agent(agent_program)
+        client = Client(agent)
+        client.prepare(batch=5, slots=slots, partition=partition, loss=loss)
+        for step in range(3):
+            for number in range(1 + partition if slots < 5 else 0):
+                for first in range(0, 5, slots):
+                    count = min(slots, 5 - first)
+                    client.fill(first, count)
+                    place = {"pass": number, "first": first, "count": count}
+                    assert client.call("part", step=step, **place) == {"done": first + count}
+            if slots == 5:
+                client.fill(0, 5)
+            reply = client.call("step", step=step, count=5)
+        replies.append({name: value for name, value in reply.items() if not name.startswith("cycles")})
+        agent.close()
+    assert replies[0] == replies[1]
+
+
+def test_parts_out_of_place_are_refused(client: Client) -> None:
+    client.prepare(batch=3, slots=2)
+    client.fill()
+
+    def part(number: int, first: int, count: int, step: int = 0) -> dict[str, Any]:
+        return client.call("part", step=step, **{"pass": number}, first=first, count=count)
+
+    assert part(0, 0, 2, step=1) == {"error": "out_of_order", "a": 1, "b": 0}
+    assert part(0, 1, 2) == {"error": "out_of_order", "a": 1, "b": 0}
+    assert part(0, 0, 3) == {"error": "bad_slot", "a": 3, "b": 2}
+    assert part(2, 0, 2) == {"error": "bad_slot", "a": 2, "b": 2}
+    assert part(1, 0, 2) == {"error": "parts_missing", "a": 0, "b": 3}
+    assert part(0, 0, 2) == {"done": 2}
+    assert part(0, 2, 1) == {"error": "slots_empty", "a": 0, "b": 1}
+    client.fill()
+    assert client.call("infer", count=2) == {"error": "parts_missing", "a": 2, "b": 3}
+    assert client.call("trace", slot=0, stage=0, offset=0)["error"] == "parts_missing"
+    assert client.call("step", step=0, count=2) == {"error": "parts_missing", "a": 0, "b": 2}
+    assert part(0, 2, 2) == {"error": "bad_slot", "a": 4, "b": 3}
+    assert part(1, 0, 2) == {"done": 2}
+    assert client.call("step", step=0, count=2)["step"] == 0
+    assert client.call("run", step=1, steps=1, count=1, idle_ms=0) == {"error": "bad_slot", "a": 2, "b": 3}
+
+
+def test_a_run_is_its_steps_between_two_edges_of_the_marker(agent_program: Path) -> None:
+    replies = []
+    for steps in (1, 4):
+        agent = Agent(agent_program)
+        client = Client(agent)
+        client.prepare()
+        for step in range(0, 4, steps):
+            client.fill()
+            reply = client.call("run", step=step, steps=steps, count=2, idle_ms=250)
+        assert client.events == ["sleep 250", "marker 1", "marker 0", "sleep 250"] * (4 // steps)
+        assert len(client.call("laps")["laps"]) == steps
+        replies.append({name: value for name, value in reply.items() if not name.startswith("cycles")})
+        assert client.call("step", step=4, count=2) == {"error": "slots_empty", "a": 0, "b": 2}
+        agent.close()
+    assert replies[0] == replies[1]
+
+
+def test_a_refused_run_moves_no_marker(client: Client) -> None:
+    client.prepare()
+    client.fill()
+    assert client.call("run", step=1, steps=2, count=2, idle_ms=9) == {"error": "out_of_order", "a": 1, "b": 0}
+    assert client.call("run", step=0, steps=0, count=2, idle_ms=9) == {"error": "bad_slot", "a": 0, "b": 65535}
+    assert client.call("run", step=0, steps=2, count=3, idle_ms=9) == {"error": "bad_slot", "a": 3, "b": 2}
+    assert client.events == []
+
+
+def test_cycles_add_up_and_profile_and_laps_share_them_out(client: Client) -> None:
+    assert client.call("laps") == {"laps": ()}
+    assert client.call("profile") == {"cycles": ()}
+    client.prepare(partition=0)
+    client.fill()
+    reply = client.call("run", step=0, steps=200, count=2, idle_ms=0)
+    phases = ("perturb", "forward", "backward", "update", "digest")
+    assert reply["cycles_total"] == sum(reply[f"cycles_{phase}"] for phase in phases)
+    forward, backward = client.call("profile")["cycles"]
+    assert (forward, backward) == (reply["cycles_forward"] // 1024, reply["cycles_backward"] // 1024)
+    laps = client.call("laps")["laps"]
+    assert len(laps) == 128, "the first so many steps"
+    assert len(set(laps)) == 1
+    client.fill()
+    client.call("trace", slot=0, stage=0, offset=0)
+    client.call("infer", count=2)
+    assert client.call("profile")["cycles"] == (forward, backward), "what does not train leaves no trace there"
+
+
+def test_a_traced_sample_is_one_of_its_group(client: Client) -> None:
+    client.prepare(scope=1, batch=3, slots=3, partition=0)
+    client.fill(0, 2)
+    together = [client.call("trace", slot=slot, stage=0, offset=0)["data"] for slot in range(2)]
+    assert client.call("trace", slot=2, stage=0, offset=0) == {"error": "slots_empty", "a": 2, "b": 2}
+    assert together[0][CLASSES:] == together[1][CLASSES:], "one exponent for the group"
+    apart = []
+    for slot in range(2):
+        client.call("configure", **SETTINGS | {"partition": 0})
+        client.fill(slot, 1)
+        apart.append(client.call("trace", slot=0, stage=0, offset=0)["data"])
+    assert together != apart, "alone, a sample has an exponent of its own"
