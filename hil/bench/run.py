@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.bench import one_core
 from hil.data import batches
 from hil.link.session import Session
 from hil.reference.methods import method
@@ -26,10 +27,10 @@ ECHO_BYTES, ECHOES = 1024, 100
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a benchmark."""
+    """One figure of a benchmark; no value where what it measures is not installed."""
 
     benchmark: str
-    value: float
+    value: float | None
     unit: str
     note: str
 
@@ -37,12 +38,13 @@ class Row:
 def main(board: str, as_json: bool) -> int:
     """Run all benchmarks on the stand-in (or the attached board) and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
-    rows = [*_reference(prepared), *_board(prepared)]
+    rows = [*_reference(prepared), *_one_core(), *_board(prepared)]
     if as_json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
         for row in rows:
-            print(f"{row.benchmark:34} {row.value:>18,.1f} {row.unit:16} {row.note}")
+            value = "not installed" if row.value is None else f"{row.value:,.1f}"
+            print(f"{row.benchmark:34} {value:>18} {row.unit:16} {row.note}")
     return 0
 
 
@@ -59,6 +61,12 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
         "steps/s",
         f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy",
     )
+
+
+def _one_core() -> Iterator[Row]:
+    for name, rate in one_core.rates().items():
+        what = "PyTorch, FP32 SGD" if name == one_core.TORCH else f"reference, {name}"
+        yield Row(what, rate, "steps/s", f"LeNet-5, batch {one_core.BATCH}, one core")
 
 
 def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +118,7 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
 
 
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
-    device.configure(prepared.settings)
+    device.configure(prepared.settings, prepared.slots, 0)
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""Integer rounding (docs/arithmetic.md, sections 1 and 2), on whole arrays of int64."""
+"""Integer rounding (docs/arithmetic.md, sections 1 and 2), on whole arrays."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ def clip127(x: np.ndarray) -> np.ndarray:
     return clip(x, 127)
 
 
-def trunc_shift(x: np.ndarray, s: int | np.ndarray) -> np.ndarray:
-    """Return trunc(x / 2^s); a shift of 31 or more gives 0."""
-    s = np.asarray(s)
-    shifted = np.sign(x) * (np.abs(x) >> np.minimum(s, 31))
-    return np.where(s >= 31, 0, shifted)
+def trunc_shift(x: np.ndarray, s: int) -> np.ndarray:
+    """Return trunc(x / 2^s) in the type of `x`, which holds |x|; a shift of 31 or more gives 0."""
+    return np.zeros_like(x) if s >= 31 else np.sign(x) * (np.abs(x) >> s)
 
 
 def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
-    """Divide by 2^s with pseudo-stochastic rounding and clip to int8: the low bits of x decide by themselves."""
+    """Divide by 2^s with pseudo-stochastic rounding and clip to int8, in the type of `x`, which holds |x|: the low bits of x decide by themselves."""
     if s == 0:
         return clip127(x)
-    q = np.sign(x) * (np.abs(x) >> s)
-    p = np.abs(x - q * (1 << s))
+    sign, size = np.sign(x), np.abs(x)
+    q = size >> s
+    p = size - (q << s)
     half = s // 2
     high = p >> half
     low = p - (high << half)
     if s % 2:
         low = 2 * low
-    return clip127(q + np.sign(x) * (high > low))
+    return sign * np.minimum(q + (high > low), 127)

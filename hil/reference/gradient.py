@@ -2,76 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from hil.network.graph import Layer
+from hil.network.graph import Layer, Op
 from hil.reference.arith import INT32_MAX, INT32_MIN, trunc_shift
-from hil.reference.layers import gradient_sum, weight_gradients
-
-CHUNK = 64  # samples whose gradients are held one by one at a time
+from hil.reference.layers import exact_float
 
 
 def batch_gradient(layer: Layer, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Return G of a layer.
 
-    The exponent E only grows; while it stands still the samples that have it are summed by one product, and
-    only those below it are looked at one by one. Where a sum might saturate, every sample is added by itself.
+    The exponent E only grows; while it stands still, the samples are summed at once. Where a sum might saturate, they
+    are added one by one instead.
 
     Args:
         layer: conv2d or fully_connected.
-        error: int8 [B, oh, ow, O], of its output.
-        x: int8 [B, H, W, C], its input.
+        error: int8 [oh, ow, O, B], of its output.
+        x: int8 [H, W, C, B], its input.
         exponents: int [B], of the samples' gradients.
 
     Returns:
-        int64 [weights].
+        [weights], int32 where the type holds every magnitude, else int64.
     """
-    if _largest_sum(error) > INT32_MAX:
-        return _one_by_one(layer, error, x, exponents)
-    total = np.zeros(np.size(layer.weights), np.int64)
-    before = int(exponents[0])
-    for exponent, part in _while_exponent_stands(exponents):
-        total = trunc_shift(total, exponent - before) + _part_sum(
-            layer, error[part], x[part], exponent - exponents[part]
-        )
+    if layer.op is Op.FULLY_CONNECTED:  # INT32_MAX // 127^2 is twice the largest batch: nothing saturates
+        errors, inputs = (_by_sample(tensor) for tensor in (error, x))
+        return _summed(exponents, lambda part, shifts: outer_sum(errors[part], inputs[part], shifts))
+    each = convolution_gradients(layer, error, x)
+    if np.abs(each).sum(axis=0, dtype=np.float64).max() > INT32_MAX:
+        return _one_by_one(each, exponents)
+    return _summed(exponents, lambda part, shifts: _scaled_sum(each[part], shifts))
+
+
+def _by_sample(tensor: np.ndarray) -> np.ndarray:
+    """Return [H, W, C, B] as [B, elements], each sample in one piece."""
+    return np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]).T)
+
+
+def _summed(exponents: np.ndarray, part_sum: Callable[[slice, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return G, int32, of sums by `part_sum` over samples that are shifted to the exponent that holds for them."""
+    total, before = np.zeros((), np.int32), int(exponents[0])
+    largest = np.maximum.accumulate(exponents)
+    starts = [0, *(np.flatnonzero(np.diff(largest)) + 1).tolist(), len(largest)]
+    for start, end in pairwise(starts):
+        exponent, part = int(largest[start]), slice(start, end)
+        total = trunc_shift(total, exponent - before) + part_sum(part, exponent - exponents[part])
         before = exponent
     return total
 
 
-def _largest_sum(error: np.ndarray) -> int:
-    """Return what no element of the batch's gradient can exceed: activations are at most 127."""
-    by_channel = np.abs(error.astype(np.int64)).reshape(len(error), -1, error.shape[-1]).sum(axis=1)
-    return 127 * int(by_channel.max(axis=1).sum())
+def outer_sum(errors: np.ndarray, inputs: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return the sum over samples of trunc(e x / 2^s) for every pair of an error e and an input x.
+
+    With |e| = p 2^s + q it is p |x| + trunc(q |x| / 2^s) and its sign: one product of matrices, and one more for every
+    value of q. All terms of a pair have one sign and together at most 127^2. Where samples are fewer than values of q,
+    each is multiplied by itself.
+
+    Args:
+        errors: int8 [B, O].
+        inputs: int8 [B, I].
+        shifts: int [B], 0 or more.
+
+    Returns:
+        int32 [O * I].
+    """
+    dtype = exact_float(len(errors))
+    total = np.zeros((errors.shape[1], inputs.shape[1]), dtype)
+    for s in np.unique(shifts[shifts < 14]).tolist():  # |e x| has 14 bits
+        e, x = errors[shifts == s], inputs[shifts == s].astype(dtype)
+        if len(e) < 2**s:
+            for one, its in zip(e * dtype(2.0**-s), x, strict=True):
+                total += np.trunc(np.outer(one, its))
+            continue
+        sign, size = np.sign(e), np.abs(e).astype(np.int16)
+        total += (sign * (size >> s)).astype(dtype).T @ x
+        for q in range(1, min(2**s, 128)):
+            total += (sign * (size & (2**s - 1) == q)).astype(dtype).T @ np.trunc(x * dtype(q / 2**s))
+    return total.astype(np.int32).reshape(-1)
 
 
-def _while_exponent_stands(exponents: np.ndarray) -> Iterator[tuple[int, slice]]:
-    """Yield E and the samples that are added while it holds."""
-    largest = np.maximum.accumulate(exponents)
-    starts = [0, *(np.flatnonzero(np.diff(largest)) + 1), len(largest)]
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
-        yield int(largest[start]), slice(int(start), int(end))
+def convolution_gradients(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return every sample's exact gradient of a convolution, float [B, weights].
+
+    Args:
+        layer: conv2d.
+        error: int8 [oh, ow, O, B].
+        x: int8 [H, W, C, B].
+    """
+    (height, width, channels), (out_h, out_w, outputs), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
+    batch, pad, positions = x.shape[-1], layer.pad, out_h * out_w
+    padded = np.zeros((batch, height + 2 * pad, width + 2 * pad, channels), exact_float(positions))
+    padded[:, pad : pad + height, pad : pad + width] = _by_sample(x).reshape(batch, height, width, channels)
+    sample, row, column, channel = padded.strides
+    span = kw * channels  # of a row of taps
+    spans = as_strided(padded, (batch, height + 2 * pad, out_w, span), (sample, row, column, channel)).copy()
+    sample, row, column, tap = spans.strides
+    by_tap_row = as_strided(spans, (batch, kh, positions, span), (sample, row, column, tap), writeable=False)
+    errors = _by_sample(error).reshape(batch, 1, positions, outputs).astype(padded.dtype)
+    gradients = errors.swapaxes(2, 3) @ by_tap_row
+    return gradients.transpose(0, 2, 1, 3).reshape(batch, -1)
 
 
-def _part_sum(layer: Layer, error: np.ndarray, x: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Return the sum of gradients, each divided by 2^shift toward zero; a shift of 31 or more gives 0."""
-    plain = shifts == 0
-    total = gradient_sum(layer, error[plain], x[plain])
-    below = np.flatnonzero((shifts > 0) & (shifts < 31))
-    for at in range(0, len(below), CHUNK):
-        chosen = below[at : at + CHUNK]
-        each = weight_gradients(layer, error[chosen], x[chosen])
-        each *= np.ldexp(each.dtype.type(1), -shifts[chosen])[:, None]  # exact: a power of two
-        total += np.trunc(each, out=each).sum(axis=0, dtype=np.float64).astype(np.int64)
-    return total
+def _scaled_sum(each: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return the sum of gradients [B, weights] within int32, each divided by 2^shift toward zero, int32."""
+    scale = np.ldexp(each.dtype.type(1), -np.minimum(shifts, 31))  # 31 leaves nothing of them
+    return np.trunc(each * scale[:, None]).sum(axis=0, dtype=np.float64).astype(np.int32)
 
 
-def _one_by_one(layer: Layer, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+def _one_by_one(each: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Return G, int64, as section 7 says it."""
     gradient = Gradient()
-    for sample, exponent in enumerate(exponents):
-        one = slice(sample, sample + 1)
-        gradient.add(weight_gradients(layer, error[one], x[one])[0].astype(np.int64), int(exponent))
+    for one, exponent in zip(each, exponents, strict=True):
+        gradient.add(one.astype(np.int64), int(exponent))
     return gradient.total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.reference.arith import bits, psto_shift, trunc_shift
+from hil.reference.arith import psto_shift
 from hil.reference.floats import F, exp32, log32
 
 LOG2_E_Q15 = 47274
@@ -47,8 +47,8 @@ def integer_losses(
     sums = [(1 << np.maximum(power - offset, 0)).sum(axis=1) for power in powers]
     if len(labels) == 1:
         return int(sums[0][0]), int(sums[1][0])
-    totals = [sum(bits(int(value)) - 1 for value in column) for column in sums]
-    return totals[0], totals[1]
+    floors = [int((np.frexp(column)[1] - 1).sum()) for column in sums]  # frexp gives bits(m) of an integer m
+    return floors[0], floors[1]
 
 
 def _log2_powers(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -59,20 +59,17 @@ def _log2_powers(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) 
 
 def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return NITI's integer error of the logits, int8 [B, classes]; its exponent is -7 for every sample."""
-    powers = np.stack(
-        [_powers(row.astype(np.int64), int(exponent)) for row, exponent in zip(logits, exponents, strict=True)]
-    )
+    powers = _powers(logits.astype(np.int64), exponents[:, None])
     shares = powers * 2**11 // powers.sum(axis=1, keepdims=True)
     rows = np.arange(len(labels))
     shares[rows, labels] -= shares.sum(axis=1)
     return psto_shift(shares, 4).astype(np.int8)
 
 
-def _powers(a: np.ndarray, s: int) -> np.ndarray:
-    """Return e^(a 2^s) up to a common factor, as integers."""
-    if s > -7:
-        h = a * LOG2_E_Q15 >> (15 - min(s, 8))
-        return 1 << np.maximum(h - (h.max() - 10), 0)
-    reduced = trunc_shift(a, min(max(-8 - s, 0), 8))
-    s = max(s, -8)
-    return (1 << (1 - 2 * s)) + reduced * (1 << (1 - s)) + reduced * reduced
+def _powers(a: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return e^(a 2^s) up to a common factor of each sample, as integers: of logits [B, classes] and exponents [B, 1]."""
+    h = a * LOG2_E_Q15 >> (15 - np.clip(s, -6, 8))
+    powers = 1 << np.maximum(h - (h.max(axis=1, keepdims=True) - 10), 0)
+    reduced, low = np.sign(a) * (np.abs(a) >> np.clip(-8 - s, 0, 8)), np.clip(s, -8, -7)
+    polynomial = (1 << (1 - 2 * low)) + reduced * (1 << (1 - low)) + reduced * reduced
+    return np.where(s > -7, powers, polynomial)

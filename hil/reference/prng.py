@@ -1,7 +1,7 @@
 """The perturbation stream (docs/arithmetic.md, section 8).
 
-xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream of N words is made by
-doubling: the first m words, jumped by m, are the next m.
+xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream is made in lanes that run side
+by side, and their first states by doubling: the first n of them, jumped by n lanes, are the next n.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 MASK = 0xFFFFFFFF
+LENGTH = 8  # words that a lane makes step by step; a power of two
 
 
 def mix32(h: int) -> int:
@@ -59,18 +60,24 @@ def _jump(tables: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 def words(state: int, count: int) -> np.ndarray:
     """Return the `count` words after `state`, uint32."""
-    stream = np.empty(count, np.uint32)
-    stream[:1] = xorshift32(state)
-    have, doublings = 1, 0
-    while have < count:
-        more = min(have, count - have)
-        stream[have : have + more] = _jump(_jump_tables(doublings), stream[:more])
+    lanes = np.empty(-(-count // LENGTH), np.uint32)  # states LENGTH words apart
+    lanes[:1] = state
+    have, doublings = 1, LENGTH.bit_length() - 1
+    while have < len(lanes):
+        more = min(have, len(lanes) - have)
+        lanes[have : have + more] = _jump(_jump_tables(doublings), lanes[:more])
         have, doublings = have + more, doublings + 1
-    return stream
+    stream = np.empty((LENGTH, len(lanes)), np.uint32)
+    for following in stream:
+        lanes ^= lanes << 13
+        lanes ^= lanes >> 17
+        lanes ^= lanes << 5
+        following[:] = lanes
+    return stream.T.reshape(-1)[:count]
 
 
 def perturbation(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> np.ndarray:
-    """Return z of a tensor, int64 [size], each value in -r_max..r_max.
+    """Return z of a tensor, int16 [size], each value in -r_max..r_max.
 
     Args:
         seed: of the trial.
@@ -82,5 +89,11 @@ def perturbation(seed: int, step: int, tensor: int, size: int, p_zero: int, r_ma
     """
     groups = (size + 3) // 4
     stream = words(start_state(seed, step, tensor), 2 * groups).reshape(groups, 2)
-    mask, value = (stream[:, column].astype("<u4").view(np.uint8)[:size].astype(np.int64) for column in (0, 1))
-    return np.where(mask < p_zero, 0, (value * (2 * r_max + 1) + r_max >> 8) - r_max)
+    mask, value = (stream[:, column].astype("<u4").view(np.uint8)[:size] for column in (0, 1))
+    product = value.astype(np.uint16)
+    product *= 2 * r_max + 1
+    product += r_max  # at most 255 * 255 + 127: no carry is lost
+    z = (product >> 8).view(np.int16)
+    z -= r_max
+    z *= mask >= p_zero
+    return z

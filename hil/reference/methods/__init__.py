@@ -31,7 +31,9 @@ class StepOutcome:
     @property
     def right_sign(self) -> bool:
         """Whether the sign is that of the float losses (ElasticZO, section 4.3: about 95 % of the signs of INT8* are)."""
-        return self.sign == (self.float_loss_plus > self.float_loss_minus) - (self.float_loss_plus < self.float_loss_minus)
+        return self.sign == (self.float_loss_plus > self.float_loss_minus) - (
+            self.float_loss_plus < self.float_loss_minus
+        )
 
 
 @dataclass(frozen=True)

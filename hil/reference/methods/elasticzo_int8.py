@@ -17,7 +17,7 @@ from hil.reference.loss import ERROR_EXP, cross_entropy, integer_losses, logits_
 from hil.reference.methods import Stage, StepOutcome
 from hil.reference.prng import perturbation
 
-Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [B, H, W, C] and exponents int [B], input first
+Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [H, W, C, B] and exponents int [B], input first
 CHUNK = 256  # images of an evaluation at a time
 
 
@@ -50,9 +50,10 @@ class ElasticZoInt8:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
         noise = self._noise(step)
+        x = self._input(images)
         logits, gradients, weights = [], {}, self.weights
         for weights in self._passes(self.weights, noise):
-            activations = self._forward(weights, images, self._together)
+            activations = self._forward(weights, x, self._together)
             logits.append(self._logits(activations))
             last = len(logits) == (2 if noise else 1)
             if last:
@@ -76,7 +77,7 @@ class ElasticZoInt8:
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
         """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
-        logits, exponents = self._logits(self._forward(self.weights, images, together=False))
+        logits, exponents = self._logits(self._forward(self.weights, self._input(images), together=False))
         predictions = logits.argmax(axis=1).astype(np.uint8)
         data = b"".join(_bytes(row, exponent) for row, exponent in zip(logits, exponents, strict=True))
         return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
@@ -86,7 +87,7 @@ class ElasticZoInt8:
         right = 0
         for at in range(0, len(images), CHUNK):
             part = slice(at, at + CHUNK)
-            logits, _ = self._logits(self._forward(self.weights, images[part], together=False))
+            logits, _ = self._logits(self._forward(self.weights, self._input(images[part]), together=False))
             right += int((logits.argmax(axis=1) == labels[part]).sum())
         return right / len(images)
 
@@ -94,7 +95,7 @@ class ElasticZoInt8:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
         if not self._together:
             images, labels, slot = images[slot : slot + 1], labels[slot : slot + 1], 0
-        activations = self._forward(weights, images, self._together)
+        activations = self._forward(weights, self._input(images), self._together)
         layers = self.network.layers
         stages = [
             Stage(layer.name, "output", _bytes(*_of_slot(act, slot)))
@@ -139,21 +140,25 @@ class ElasticZoInt8:
         left = iter(weights)
         return [None if layer.weights is None else next(left) for layer in self.network.layers]
 
-    def _forward(self, weights: Sequence[np.ndarray], images: np.ndarray, together: bool) -> Activations:
-        batch = len(images)
-        x = (images >> 1).astype(np.int8).reshape(batch, *self.network.in_shape)
-        activations = [(x, np.full(batch, self.network.input_exp))]
+    def _input(self, images: np.ndarray) -> np.ndarray:
+        """Return uint8 images [B, H, W] as int8 [H, W, C, B] (section 3)."""
+        pixels = np.ascontiguousarray(images.reshape(len(images), -1).T)
+        return (pixels >> 1).view(np.int8).reshape(*self.network.in_shape, -1)
+
+    def _forward(self, weights: Sequence[np.ndarray], x: np.ndarray, together: bool) -> Activations:
+        activations = [(x, np.full(x.shape[-1], self.network.input_exp))]
         for layer, own in zip(self.network.layers, self._of_layer(weights), strict=True):
             activations.append(forward(layer, own, *activations[-1], together))
         return activations
 
     def _logits(self, activations: Activations) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits int8 [B, classes] and their exponents."""
         logits, exponents = activations[-1]
-        return logits.reshape(len(logits), -1), exponents
+        return np.ascontiguousarray(logits.reshape(-1, logits.shape[-1]).T), exponents
 
     def _logits_error(self, activations: Activations, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         error = logits_error(*self._logits(activations), labels)
-        return error.reshape(activations[-1][0].shape), np.full(len(labels), ERROR_EXP)
+        return np.ascontiguousarray(error.T).reshape(activations[-1][0].shape), np.full(len(labels), ERROR_EXP)
 
     def _hand_on(
         self, index: int, weights: Sequence[np.ndarray], error: tuple[np.ndarray, np.ndarray], activations: Activations
@@ -164,7 +169,7 @@ class ElasticZoInt8:
     def _backward(
         self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray
     ) -> dict[int, np.ndarray]:
-        """Return the gradients of the back-propagated tensors, int64 [weights], by index of the tensor."""
+        """Return the gradients of the back-propagated tensors, integers [weights], by index of the tensor."""
         gradients: dict[int, np.ndarray] = {}
         tensor = len(self.weights)
         if self._first_bp < len(self.network.layers):
@@ -195,7 +200,7 @@ class ElasticZoInt8:
 
 
 def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:
-    return activation[0][slot], int(activation[1][slot])
+    return activation[0][..., slot], int(activation[1][slot])
 
 
 def _bytes(values: np.ndarray, exponent: int) -> bytes:

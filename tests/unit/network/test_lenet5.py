@@ -102,7 +102,8 @@ def test_a_partition_beside_a_variant() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "meant"), [("loss", "int", "integer"), ("scope", "batches", "batch"), ("perturb", "exakt", "exact")]
+    ("name", "wrong", "meant"),
+    [("loss", "int", "integer"), ("scope", "batches", "batch"), ("perturb", "exakt", "exact")],
 )
 def test_a_word_that_is_none_of_its_setting(name: str, wrong: str, meant: str) -> None:
     with pytest.raises(RigError, match=f"setting {name} is '{wrong}'.*{meant}"):

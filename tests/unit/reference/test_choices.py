@@ -55,7 +55,9 @@ def test_of_one_sample_both_scopes_are_the_same(variant):
 
 def test_of_many_samples_the_scopes_differ():
     data = load("fashion-mnist-1k")
-    outcomes = [trained(scope=scope).step(data.train_images[:8], data.train_labels[:8]) for scope in ("sample", "batch")]
+    outcomes = [
+        trained(scope=scope).step(data.train_images[:8], data.train_labels[:8]) for scope in ("sample", "batch")
+    ]
     assert outcomes[0].loss_plus != outcomes[1].loss_plus
 
 

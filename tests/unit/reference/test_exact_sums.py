@@ -7,6 +7,7 @@ import pytest
 
 from hil.network.graph import Layer, Op
 from hil.reference import layers
+from hil.reference.gradient import convolution_gradients
 from hil.reference.plain import layers as plain
 from hil.reference.plain.numbers import Tensor
 
@@ -35,12 +36,12 @@ def flat(array: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("inputs", [1000, 1201, 3001])
 def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
     rng = np.random.default_rng(inputs)
-    layer, x = fully_connected(rng, inputs, 3), extreme(rng, 2, 1, 1, inputs)
+    layer, x = fully_connected(rng, inputs, 3), extreme(rng, 1, 1, inputs, 2)
     sums: list[np.ndarray] = []
     monkeypatch.setattr(layers, "requantize", lambda acc, exponents, together: (sums.append(acc), exponents))
     layers.forward(layer, layer.weights, x, np.array([-7, -7]), together=False)
-    exact = [[sum(a * b for a, b in zip(flat(row), flat(w), strict=True)) for w in layer.weights] for row in x]
-    assert sums[0].reshape(2, 3).tolist() == exact
+    exact = [[sum(a * b for a, b in zip(flat(row), flat(w), strict=True)) for w in layer.weights] for row in x[0, 0].T]
+    assert sums[0].reshape(3, 2).T.tolist() == exact
     assert inputs == 1000 or max(map(max, exact)) > MANTISSA
 
 
@@ -48,7 +49,7 @@ def test_forward_sums(monkeypatch: pytest.MonkeyPatch, inputs: int) -> None:
 def test_sums_of_the_input_error(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     rng = np.random.default_rng(5)
     layer = conv2d(rng, 3, 2, 150) if kind == "conv2d" else fully_connected(rng, 3, 1301)
-    error = extreme(rng, 1, *layer.out_shape)
+    error = extreme(rng, *layer.out_shape, 1)
     sums: list[np.ndarray] = []
     monkeypatch.setattr(layers, "requantize", lambda acc, exponents, together: (sums.append(acc), exponents))
     layers.input_error(layer, layer.weights, error, np.array([-7]), error, error, together=False)
@@ -62,10 +63,10 @@ def test_sums_of_the_input_error(monkeypatch: pytest.MonkeyPatch, kind: str) -> 
 def test_sums_of_the_weight_gradient() -> None:
     rng = np.random.default_rng(6)
     layer = conv2d(rng, 37, 1, 2)
-    x, error = extreme(rng, 2, *layer.in_shape), extreme(rng, 2, *layer.out_shape)
-    got = layers.weight_gradients(layer, error, x)
+    x, error = extreme(rng, *layer.in_shape, 2), extreme(rng, *layer.out_shape, 2)
+    got = convolution_gradients(layer, error, x)
     for sample in range(2):
-        source, back = Tensor(flat(x[sample]), 0), Tensor(flat(error[sample]), 0)
+        source, back = Tensor(flat(x[..., sample]), 0), Tensor(flat(error[..., sample]), 0)
         exact = plain.weight_gradient(layer, source, back)
         assert got[sample].tolist() == exact.values
         assert max(exact.values) > MANTISSA

@@ -93,6 +93,14 @@ def test_evaluation_is_the_specifications(network: Network, seed: int, batch: in
     assert digest == xxhash.xxh32_intdigest(data)
 
 
+def test_accuracy_is_the_share_of_right_predictions() -> None:
+    data = load("fashion-mnist-1k")
+    images, labels = data.test_images[:300], data.test_labels[:300]  # a chunk and a part
+    trained = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("full-bp", 5, scope="batch"))
+    trained.step(data.train_images[:8], data.train_labels[:8])
+    assert trained.accuracy(images, labels) == trained.evaluate_chunk(images, labels)[1] / 300
+
+
 def test_a_gradient_of_one_moves_the_weights_by_one() -> None:
     """By hand: x = 1, s = -5, h = 5 and -1, v = 2^10 and 2^4, P = 2016 and 31, so e = g = -1 and 1, and b = 1 is not 0."""
     weights = np.array([[120], [-20]], np.int8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -72,6 +73,14 @@ def check_steps(network: Network, chosen: Settings, batches: list[tuple[np.ndarr
 def test_small_networks(data: st.DataObject, network: Network, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     check_steps(network, chosen, [samples(network, chosen.batch, seed + step) for step in range(STEPS)])
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), network=networks(largest=4, exponents=(-10, -4)), seed=st.integers(0, 2**32))
+def test_a_larger_batch_and_a_step_of_fewer(data: st.DataObject, network: Network, seed: int) -> None:
+    """Enough samples of one exponent for whole products; then a step that the data set's end cut short, then one sample."""
+    chosen = replace(data.draw(method_settings(network)), batch=30)
+    check_steps(network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 
 
 @settings(max_examples=30, deadline=None)

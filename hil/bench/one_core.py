@@ -1,0 +1,106 @@
+"""Training steps a second on one core: the reference, and beside it PyTorch's FP32 SGD step of the same network and batch.
+
+Measured in a process of its own: BLAS and PyTorch read the number of their threads when they are imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from hil.data import DataSet, batches, load
+from hil.network import Network, Op, build
+from hil.network.settings import VARIANTS, Settings
+from hil.reference.methods import method
+
+BATCH, STEPS, REPEATS = 256, 10, 3
+TORCH = "torch"
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+Batches = list[tuple[np.ndarray, np.ndarray]]
+
+
+def rates() -> dict[str, float | None]:
+    """Return steps a second on one core by variant and, under `torch`, of PyTorch; None where it is not installed."""
+    program = [sys.executable, "-c", "from hil.bench import one_core; one_core.main()"]
+    done = subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)
+    result: dict[str, float | None] = json.loads(done.stdout)
+    return result
+
+
+def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) -> float:
+    """Return steps a second of processor time: the best of REPEATS rounds over the batches, after one to warm up.
+
+    Of one thread it is wall time on a core that nobody else uses.
+    """
+    seconds = []
+    for _ in range(REPEATS + 1):
+        started = time.process_time()
+        for images, labels in given:
+            step(images, labels)
+        seconds.append(time.process_time() - started)
+    return len(given) / min(seconds[1:])
+
+
+def reference_rate(network: Network, variant: str, given: Batches) -> float:
+    """Return the reference's steps a second."""
+    settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
+    return best_rate(method("elasticzo-int8")(network, settings).step, given)
+
+
+def torch_rate(network: Network, given: Batches) -> float | None:
+    """Return PyTorch's steps a second: forward, cross-entropy, backward and SGD in FP32; None where it is not installed."""
+    if importlib.util.find_spec(TORCH) is None:
+        return None
+    torch = importlib.import_module(TORCH)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*_modules(torch.nn, network))
+    optimizer, loss = torch.optim.SGD(model.parameters(), lr=0.01), torch.nn.CrossEntropyLoss()
+
+    def step(images: np.ndarray, labels: np.ndarray) -> None:
+        pixels = torch.from_numpy(images.reshape(-1, 1, *images.shape[1:3])).float() / 255
+        optimizer.zero_grad()
+        loss(model(pixels), torch.from_numpy(labels.astype(np.int64))).backward()
+        optimizer.step()
+
+    return best_rate(step, given)
+
+
+def _modules(nn: Any, network: Network) -> list[Any]:
+    """Return the layers as PyTorch's modules, without biases, which the networks here do not have."""
+    modules = []
+    for layer in network.layers:
+        if layer.op is Op.CONV2D:
+            shape = layer.in_shape[2], layer.out_shape[2], layer.kernel
+            modules.append(nn.Conv2d(*shape, padding=layer.pad, bias=False))
+        elif layer.op is Op.MAX_POOL:
+            modules.append(nn.MaxPool2d(layer.stride))
+        elif layer.op is Op.RELU:
+            modules.append(nn.ReLU())
+        else:
+            modules += [nn.Flatten(), nn.Linear(layer.in_size, layer.out_size, bias=False)]
+    return modules
+
+
+def some_batches(data: DataSet, count: int) -> Batches:
+    """Return the first batches of BATCH training images and labels."""
+    chosen = islice(batches(data, BATCH, 1), count)
+    return [(data.train_images[which], data.train_labels[which]) for which in chosen]
+
+
+def main() -> None:
+    """Print the rates as JSON."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    network, given = build("lenet5", 1), some_batches(load("fashion-mnist-1k"), STEPS)
+    found: dict[str, float | None] = {variant: reference_rate(network, variant, given) for variant in VARIANTS}
+    print(json.dumps(found | {TORCH: torch_rate(network, given)}))
