@@ -52,13 +52,12 @@ void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32
     for (uint32_t j = 0; j < n; j++) {
         sum += term(logits[j], &softmax);
     }
-    uint32_t total = 0; /* the sum of all P, which rounding keeps a little below 2^11 */
+    int32_t others = 0;
     for (uint32_t j = 0; j < n; j++) {
-        total += (term(logits[j], &softmax) << 11) / sum;
+        if (j != label) {
+            error[j] = (int8_t)psto_shift((int32_t)((term(logits[j], &softmax) << 11) / sum), 4);
+            others += error[j];
+        }
     }
-    for (uint32_t j = 0; j < n; j++) {
-        const uint32_t p = (term(logits[j], &softmax) << 11) / sum;
-        const int32_t d = (int32_t)p - (j == label ? (int32_t)total : 0);
-        error[j] = (int8_t)psto_shift(d, 4);
-    }
+    error[label] = (int8_t)-(others < 127 ? others : 127);
 }

@@ -58,12 +58,13 @@ def _log2_powers(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) 
 
 
 def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return NITI's integer error of the logits, int8 [B, classes]; its exponent is -7 for every sample."""
+    """Return the integer error of the logits (section 6), int8 [B, classes]; its exponent is -7 for every sample."""
     powers = _powers(logits.astype(np.int64), exponents[:, None])
-    shares = powers * 2**11 // powers.sum(axis=1, keepdims=True)
+    errors = psto_shift(powers * 2**11 // powers.sum(axis=1, keepdims=True), 4)
     rows = np.arange(len(labels))
-    shares[rows, labels] -= shares.sum(axis=1)
-    return psto_shift(shares, 4).astype(np.int8)
+    errors[rows, labels] = 0
+    errors[rows, labels] = -np.minimum(errors.sum(axis=1), 127)
+    return errors.astype(np.int8)
 
 
 def _powers(a: np.ndarray, s: np.ndarray) -> np.ndarray:

@@ -216,18 +216,16 @@ static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_
 }
 
 void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error) {
-    int64_t sum = 0, total = 0;
+    int64_t sum = 0, others = 0;
     for (uint32_t j = 0; j < n; j++) {
         sum += softmax_term(logits, n, s, j);
     }
     CHECK(sum <= UINT32_MAX, "the text wants 32 bits");
     for (uint32_t j = 0; j < n; j++) {
-        total += softmax_term(logits, n, s, j) * 2048 / sum;
+        error[j] = (int8_t)naive_psto_shift(softmax_term(logits, n, s, j) * 2048 / sum, 4);
+        others += j == label ? 0 : error[j];
     }
-    for (uint32_t j = 0; j < n; j++) {
-        const int64_t d = softmax_term(logits, n, s, j) * 2048 / sum - (j == label ? total : 0);
-        error[j] = (int8_t)naive_psto_shift(d, 4);
-    }
+    error[label] = (int8_t)(others > 127 ? -127 : -others);
 }
 
 static uint32_t shift_left(uint32_t x, int n) {

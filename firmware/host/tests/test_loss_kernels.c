@@ -15,7 +15,11 @@ static void test_softmax_error(void) {
         softmax_error_s8(logits, n, s, label, error);
         naive_softmax_error(logits, n, s, label, expected);
         check_s8(error, expected, n, "softmax_error_s8");
-        CHECK(error[label] <= 0, "the error of the label is %d", error[label]);
+        int32_t sum = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            sum += error[j];
+        }
+        CHECK(error[label] <= 0 && (sum == 0 || error[label] == -127), "the error of the label is %d, the sum %d", error[label], sum);
         free(logits);
         free(error);
         free(expected);

@@ -28,9 +28,9 @@ def logits_error(logits: Tensor, label: int) -> Tensor:
         small = [trunc_shift(a_j, n) for a_j in a]
         v = [2 ** (1 - 2 * s) + a_j * 2 ** (1 - s) + a_j * a_j for a_j in small]
     total = sum(v)
-    shares = [v_j * 2**11 // total for v_j in v]
-    d = [share - (sum(shares) if j == label else 0) for j, share in enumerate(shares)]
-    return Tensor([psto_shift(d_j, 4) for d_j in d], -7)
+    errors = [psto_shift(v_j * 2**11 // total, 4) for v_j in v]
+    errors[label] = -min(sum(errors) - errors[label], 127)
+    return Tensor(errors, -7)
 
 
 def integer_losses(plus: list[Tensor], minus: list[Tensor], labels: list[int]) -> tuple[int, int]:
