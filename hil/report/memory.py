@@ -29,11 +29,12 @@ def memory_bars(trial: TrialRecord) -> go.Figure:
         ("arena_peak", "arena peak", BOARD),
         ("stack_peak", "stack peak", REFERENCE),
     ):
-        in_use = f"in use ({trial.sram_provenance[name]})"
+        in_use = f"in use<br>({trial.sram_provenance[name]})"
         figure.add_bar(y=[in_use], x=[kib[name]], name=label, orientation="h", marker_color=colour)
-    for name, label in (("planned", "arena planned"), ("analytic", "paper's formula")):
+    formula = f"equation {trial.analytic['equation']}" if trial.analytic else "the paper's formula"
+    for name, label in (("planned", "arena planned"), ("analytic", formula)):
         if name in kib:
-            label = f"{label} ({trial.sram_provenance[name]})"
+            label = f"{label}<br>({trial.sram_provenance[name]})"
             figure.add_bar(y=[label], x=[kib[name]], orientation="h", marker_color=GREY, showlegend=False)
     if "budget" in kib:
         figure.add_vline(

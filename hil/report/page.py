@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from hil.record import Run, TrialRecord, quantities, read_run
+from hil.report import formats
 from hil.report.figures import PHASES
+from hil.report.losses import loss_rows
 from hil.report.paper import comparison
+from hil.report.power import phase_rows, zooms
 from hil.report.sparkline import sparkline
-from hil.report.trial_figures import trial_figures
-
-NO_BREAK = "\N{NO-BREAK SPACE}"  # between a figure and its unit
-PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+from hil.report.trial_figures import has_curve, trial_figures
 
 
 def render(folder: Path) -> Path:
@@ -27,24 +30,37 @@ def render(folder: Path) -> Path:
     """
     run = read_run(folder)
     environment = _environment(run)
-    plotly = Markup(get_plotlyjs())
-    for trial, steps in zip(run.trials, run.steps, strict=True):
-        figures = trial_figures(trial, steps, _power(run, trial))
-        page = environment.get_template("trial.html.j2").render(
-            t=trial,
-            figures=figures,
-            tags=_tags(trial),
-            rows=comparison(trial),
-            plotly=plotly if any(figures.values()) else "",
-        )
-        _write(run.folder / trial.folder / "index.html", page)
-    views = [
-        {"record": trial, "tags": _tags(trial), "spark": sparkline(steps, trial)}
-        for trial, steps in zip(run.trials, run.steps, strict=True)
-    ]
+    pairs = list(zip(run.trials, run.steps, strict=True))
+    for trial, steps in pairs:
+        view = _view(trial, steps, _power(run, trial))
+        _write(run.folder / trial.folder / "index.html", environment.get_template("trial.html.j2").render(view))
+    views = [{"t": trial, "found": quantities(trial), "spark": sparkline(steps, trial)} for trial, steps in pairs]
     overview = run.folder / "index.html"
     _write(overview, environment.get_template("index.html.j2").render(trials=views))
     return overview
+
+
+def _view(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -> dict[str, Any]:
+    """Return what the page of a trial is made from."""
+    figures = trial_figures(trial, steps, power)
+    integers = trial.settings.get("loss") == "integer"
+    return {
+        "t": trial,
+        "found": quantities(trial),
+        "figures": figures,
+        "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
+        "integers": integers,
+        "rows": comparison(trial),
+        "zooms": zooms(trial.energy["laps_s"]) if figures["power"] and trial.energy else [],
+        "phase_rows": phase_rows(power) if figures["power"] and power is not None else [],
+        "plotly": _plotly() if any(figures.values()) else "",
+    }
+
+
+@cache
+def _plotly() -> str:
+    """Return plotly.js as gzip in base64: a page is 2 MB with it, and 5 MB with the plain text."""
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
 
 
 def _environment(run: Run) -> jinja2.Environment:
@@ -64,12 +80,10 @@ def _environment(run: Run) -> jinja2.Environment:
         "phases": (*PHASES, "total"),
         "zip_pairs": zip,
     }
-    environment.filters |= {"number": _number, "percent": _percent, "seconds": _seconds, "figure": _figure}
+    environment.filters |= {
+        name: getattr(formats, name) for name in ("number", "percent", "seconds", "figure")
+    }
     return environment
-
-
-def _tags(trial: TrialRecord) -> dict[str, str]:
-    return {name: quantity.provenance.value for name, quantity in quantities(trial).items()}
 
 
 def _power(run: Run, trial: TrialRecord) -> pd.DataFrame | None:
@@ -82,28 +96,3 @@ def _write(target: Path, page: str) -> None:
     partial = target.with_suffix(".html.part")
     partial.write_text(page, encoding="utf-8")
     partial.replace(target)
-
-
-def _number(value: float | None, unit: str = "") -> str:
-    return "–" if value is None else f"{value:,}{NO_BREAK + unit if unit else ''}"
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}{NO_BREAK}%"
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value * 1e3:,.2f}{NO_BREAK}ms" if value < 1 else f"{value:,.2f}{NO_BREAK}s"
-
-
-def _figure(quantity: dict[str, float | str | None]) -> str:
-    """Write a quantity of the record with its standard uncertainty, both with one prefix."""
-    value, uncertainty, unit = quantity["value"], quantity["uncertainty"], quantity["unit"]
-    assert isinstance(value, (int, float))
-    scale, prefix = next((pair for pair in PREFIXES if abs(value) >= pair[0]), PREFIXES[-1])
-    said = f"{value / scale:,.4g}"
-    if isinstance(uncertainty, (int, float)):
-        said = f"{value / scale:,.3f} ± {uncertainty / scale:,.2g}"
-    return f"{said}{NO_BREAK}{prefix}{unit}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hil.record import TrialRecord
+from hil.report.formats import NO_BREAK, number, percent
 
 # Table 1, accuracy in percent on MNIST and Fashion-MNIST after 100 epochs of 50,000 images, batch 256: INT8 and INT8*.
 TABLE_1 = {
@@ -13,6 +15,7 @@ TABLE_1 = {
     "cls1": {"mnist": (97.34, 95.83), "fashion-mnist": (84.66, 81.60)},
     "full-bp": {"mnist": (98.77, None), "fashion-mnist": (90.40, None)},
 }
+BATCH = 256
 WEIGHTS_BY_ZO = {"cls1": 96_630, "cls2": 106_710, "full-zo": 107_550, "full-bp": 0}  # section 5.2, without biases
 
 
@@ -30,33 +33,44 @@ def comparison(trial: TrialRecord) -> list[Row]:
     """Return the rows that a trial of ElasticZO-INT8 on LeNet-5 can be held against; empty for any other."""
     if trial.network != "lenet5" or trial.method != "elasticzo-int8" or trial.analytic is None:
         return []
-    rows = [
-        Row(
-            "weights by zeroth order", f"{WEIGHTS_BY_ZO[trial.variant]:,}", f"{trial.analytic['weights_by_zo']:,}", "–"
-        ),
-        Row(
-            f"training memory, equation {trial.analytic['equation']}",
-            f"{trial.analytic['bytes']:,} B",
-            "–" if trial.sram["arena_peak"] is None else f"{trial.sram['arena_peak']:,} B of arena in use",
-            "the paper keeps every activation of the batch; here buffers share memory by lifetime"
-            + (" and samples stream" if trial.settings.get("scope") == "sample" else ""),
-        ),
+    return [*_memory(trial, trial.analytic), *_shares(trial), *_signs(trial), *_accuracy(trial)]
+
+
+def _memory(trial: TrialRecord, analytic: dict[str, Any]) -> list[Row]:
+    here = "the paper keeps every activation of the batch; here buffers share memory by lifetime"
+    if trial.settings.get("scope") == "sample":
+        here += " and samples stream"
+    peak = trial.sram["arena_peak"]
+    in_use = "–" if peak is None else f"{number(peak, 'B')} of arena in use, {percent(peak / analytic['bytes'])} of it"
+    return [
+        Row("weights by zeroth order", f"{WEIGHTS_BY_ZO[trial.variant]:,}", f"{analytic['weights_by_zo']:,}", "–"),
+        Row(f"training memory, equation {analytic['equation']}", number(analytic["bytes"], "B"), in_use, here),
     ]
-    if trial.cycles and trial.variant != "full-bp":
-        share = trial.cycles["forward"] / trial.cycles["total"]
-        rows.append(
-            Row(
-                "share of forward passes in a step",
-                "94.8–97.1 %",
-                f"{share:.1%}",
-                "the paper: wall time on a Raspberry Pi Zero 2",
-            )
+
+
+def _shares(trial: TrialRecord) -> list[Row]:
+    """Return the shares of a step (figure 7); the paper has none for Full BP, and a backward pass only where BP trains."""
+    if not trial.cycles or not trial.cycles["total"] or trial.variant == "full-bp":
+        return []
+    backward = "< 2.5" if trial.variant in ("cls1", "cls2") else None
+    told = ((("forward",), "94.8–97.1"), (("backward",), backward), (("perturb", "update"), "1.0–1.2"))
+    setting = f"here cycles ({trial.cycles_provenance}), batch {trial.batch}; the paper: wall time on a Raspberry Pi Zero 2, batch {BATCH}"
+    return [
+        Row(
+            f"share of a step: {' and '.join(phases)}", f"{paper}{NO_BREAK}%",
+            percent(sum(trial.cycles[phase] for phase in phases) / trial.cycles["total"]), setting,
         )
-    if trial.signs is not None and trial.signs["of"]:
-        share = trial.signs["right"] / trial.signs["of"]
-        settings = f"batch {trial.batch}, r_max {trial.settings.get('r_max')}, {trial.signs['of']} steps from the start of training"
-        rows.append(Row("right signs of INT8*", "about 95 %", f"{share:.1%}", f"here {settings}; the paper: batch 256"))
-    return rows + _accuracy(trial)
+        for phases, paper in told
+        if paper is not None
+    ]  # fmt: skip
+
+
+def _signs(trial: TrialRecord) -> list[Row]:
+    if trial.signs is None or not trial.signs["of"]:
+        return []
+    settings = f"batch {trial.batch}, r_max {trial.settings.get('r_max')}, {trial.signs['of']:,} steps"
+    share = percent(trial.signs["right"] / trial.signs["of"])
+    return [Row("right signs of INT8*", f"about 95{NO_BREAK}%", share, f"here {settings}; the paper: batch {BATCH}")]
 
 
 def _accuracy(trial: TrialRecord) -> list[Row]:
@@ -67,5 +81,5 @@ def _accuracy(trial: TrialRecord) -> list[Row]:
     figure = TABLE_1[trial.variant][kind][integer]
     if figure is None:
         return []
-    setting = f"here {trial.steps_compared} steps of {trial.batch} on {trial.data}; the paper: 100 epochs, batch 256"
-    return [Row("accuracy, table 1", f"{figure:.2f} %", f"{100 * trial.accuracy['after']:.1f} %", setting)]
+    setting = f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}; the paper: 100 epochs, batch {BATCH}"
+    return [Row("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), setting)]

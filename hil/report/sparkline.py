@@ -7,17 +7,19 @@ import pandas as pd
 from markupsafe import Markup
 
 from hil.record import TrialRecord
+from hil.report.figures import loss_a_sample
 
 WIDTH, HEIGHT, MOST = 160, 40, 80
 
 
 def sparkline(steps: pd.DataFrame, trial: TrialRecord) -> Markup | None:
-    """Return the float loss a sample by step, thinned to means of neighbours; None with fewer than three steps."""
+    """Return the float loss a sample by step, thinned to means of neighbours; None with fewer than three finite losses."""
     if len(steps) < 3:
         return None
     integers = trial.settings.get("loss") == "integer"
-    names = ("reference_float_plus", "reference_float_minus") if integers else ("loss_plus", "loss_minus")
-    loss = ((steps[names[0]] + steps[names[1]]) / (2 * trial.batch)).to_numpy(float)
+    if integers and "reference_float_plus" not in steps:
+        return None
+    loss = loss_a_sample(steps, "float" if integers else "board", trial.batch).to_numpy(float)
     loss = loss[np.isfinite(loss)]
     if len(loss) < 3:
         return None

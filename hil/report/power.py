@@ -1,0 +1,96 @@
+"""The power trace of an energy measurement: its figure, its zooms, its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from hil.report.style import BOARD, GREY, LIMIT, THIRD, styled
+
+PHASES = ("idle before", "steps", "idle after")
+MOST_POINTS = 4000  # of a power trace; a longer one is thinned by the means of neighbours
+MOST_LABELS = 6  # step markers that are named; more would cover each other on a phone
+EDGE = 0.15  # of a step: how much of it is shown on the inner side of an edge
+
+
+@dataclass(frozen=True)
+class Zoom:
+    """A part of the time axis that a button shows: `low` to `high`, in s from the first edge."""
+
+    name: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """Power of one phase of the window that is shown, in watts."""
+
+    phase: str
+    readings: int
+    mean: float
+    lowest: float
+    highest: float
+
+
+def first_window(power: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first window of power.parquet (columns t_s, power_w, window, phase)."""
+    return power[power["window"] == power["window"].min()]
+
+
+def power_trace(power: pd.DataFrame, laps_s: list[float]) -> go.Figure:
+    """Power of the first energy window over time, with a line where each step ends.
+
+    Args:
+        power: columns t_s, power_w, window, phase (power.parquet).
+        laps_s: how long each autonomous step took.
+    """
+    figure = go.Figure()
+    window = first_window(power)
+    for phase, colour in zip(PHASES, (GREY, BOARD, GREY), strict=True):
+        part = _thinned(window[window["phase"] == phase])
+        line = {"color": colour, "width": 1.5}
+        figure.add_scatter(x=part["t_s"], y=1e3 * part["power_w"], name=phase, mode="lines", line=line)
+    edges = [0.0]
+    for lap in laps_s:
+        edges.append(edges[-1] + lap)
+    last = len(edges) - 1
+    for number, edge in enumerate(edges):
+        figure.add_vline(x=edge, line={"dash": "dot", "color": LIMIT if number in (0, last) else THIRD})
+        if number and (last <= MOST_LABELS or number in (1, last)):
+            middle = (edges[number - 1] + edge) / 2
+            figure.add_annotation(x=middle, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False)
+    figure.update_xaxes(rangeslider={"visible": True, "thickness": 0.09})
+    figure.update_yaxes(rangemode="tozero")
+    styled(figure, 400, "s from the first edge of the marker", "mW")
+    return figure.update_layout(legend={"y": 1.08})
+
+
+def zooms(laps_s: list[float]) -> list[Zoom]:
+    """Return the parts of the trace that are worth a button."""
+    end, first, last = sum(laps_s), laps_s[0], laps_s[-1]
+    return [
+        Zoom("first edge", -EDGE * first, EDGE * first),
+        Zoom("first step", 0.0, first),
+        Zoom("last edge", end - EDGE * last, end + EDGE * last),
+    ]
+
+
+def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
+    """Return the table behind the trace: power of each phase of the first window."""
+    window = first_window(power)
+    parts = ((phase, window["power_w"][window["phase"] == phase]) for phase in PHASES)
+    return [
+        PhaseRow(phase, len(part), float(part.mean()), float(part.min()), float(part.max()))
+        for phase, part in parts
+        if len(part)
+    ]
+
+
+def _thinned(part: pd.DataFrame) -> pd.DataFrame:
+    every = -(-len(part) // MOST_POINTS)
+    if every <= 1:
+        return part
+    return part[["t_s", "power_w"]].groupby(part.reset_index().index // every).mean()
