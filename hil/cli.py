@@ -9,6 +9,8 @@ from pathlib import Path
 from hil import __version__, boards
 from hil.errors import RigError
 
+OWN_OPTIONS = ("bench-server", "data", "experiment")  # commands that read the rest of the line themselves
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run one subcommand; return its exit code, 2 for a request that is wrong."""
@@ -20,12 +22,18 @@ def main(argv: list[str] | None = None) -> int:
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
+    commands.add_parser("data", help="bring full data sets to this computer: hil data fetch NAME", add_help=False)
+    commands.add_parser(
+        "experiment",
+        help="train the table of a paper, and certify it on the board: hil experiment NAME",
+        add_help=False,
+    )
     report = commands.add_parser("report", help="render the report of a recorded run again")
     report.add_argument(
         "run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)"
     )
     options, rest = parser.parse_known_args(argv)
-    if rest and options.command != "bench-server":
+    if rest and options.command not in OWN_OPTIONS:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
     try:
         return _run(options, rest)
@@ -48,6 +56,14 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.standins.virtual.__main__ import main as bench_server
 
         return bench_server(rest)
+    if options.command == "data":
+        from hil.data.fetch import main as data
+
+        return data(rest)
+    if options.command == "experiment":
+        from hil.experiment import main as experiment
+
+        return experiment(rest)
     if options.command == "bench":
         from hil.bench import main as benchmarks
 

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from hil.data.idx import idx_bytes, read_idx
+from hil.data.rotate import rotated
+from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError, close_matches
 
-FOLDERS = {"fashion-mnist-1k": Path(__file__).parent / "fashion_mnist"}
+DEFAULT, DEFAULT_FOLDER = "fashion-mnist-1k", Path(__file__).parent / "fashion_mnist"
+OWN = "idx:"  # the user's own files: idx:FOLDER
+PAPER_TRAIN = 50_000  # training images that ElasticZO states (section 5.1), of the 60,000
+ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)
+DRAW = 1024  # first word of the seed that draws them; the second is the split
+CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Images uint8 [n, height, width] and labels uint8 [n], to train on and to test with.
+    """Images uint8 [n, height, width] and labels uint8 [n] in 0..9, to train on and to test with.
 
     `sha256` is over the four arrays in IDX form, in the order of the fields.
     """
@@ -31,24 +39,104 @@ class DataSet:
     sha256: str
 
 
-@cache
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # images and labels to train on, then to test with
+
+
 def load(name: str) -> DataSet:
-    """Return a data set by name.
+    """Return a data set by name (docs/data.md).
 
     Raises:
         RigError: no such data set, or its files are missing or damaged.
     """
-    if name not in FOLDERS:
-        raise RigError(f"there is no data set {name!r}: {close_matches(name, FOLDERS)}")
-    folder = FOLDERS[name]
-    arrays = [
-        read_idx(folder / f"{part}-ubyte.gz")
-        for part in ("train-images-idx3", "train-labels-idx1", "test-images-idx3", "test-labels-idx1")
-    ]
-    for images, labels in (arrays[:2], arrays[2:]):
-        if len(images) != len(labels):
-            raise RigError(f"{folder} holds {len(images)} images and {len(labels)} labels: fetch the set again.")
-    return DataSet(name, *arrays, sha256=hashlib.sha256(b"".join(idx_bytes(array) for array in arrays)).hexdigest())
+    return _load(name, data_folder())
+
+
+def names() -> list[str]:
+    """Return every name that `load` knows, besides idx:FOLDER."""
+    full = list(known_sets())
+    turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
+    return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
+
+
+@lru_cache(maxsize=4)  # a full set is 55 MB
+def _load(name: str, root: Path) -> DataSet:
+    if name.startswith(OWN):
+        arrays = _own(Path(name[len(OWN) :]))
+    elif name == DEFAULT:
+        arrays = _own(DEFAULT_FOLDER)
+    elif name in names():
+        arrays = _derived(name, root)
+    else:
+        raise RigError(f"there is no data set {name!r}: {close_matches(name, [*names(), 'idx:FOLDER'])}")
+    for array in arrays:
+        array.flags.writeable = False
+    return DataSet(name, *arrays, hashlib.sha256(b"".join(idx_bytes(array) for array in arrays)).hexdigest())
+
+
+def _derived(name: str, root: Path) -> Arrays:
+    """Return a full set, the part of it that the paper trains on, or its rotated images."""
+    turned = re.fullmatch(r"rotated-(.+)-(\d+)", name)
+    full = turned.group(1) if turned else name.removesuffix("-50k")
+    arrays = _fetched(full, root)
+    if turned:
+        degrees = int(turned.group(2))
+        return *_rotated(arrays[0], arrays[1], 0, degrees), *_rotated(arrays[2], arrays[3], 1, degrees)
+    if name != full:
+        return (arrays[0][:PAPER_TRAIN], arrays[1][:PAPER_TRAIN], *arrays[2:])
+    return arrays
+
+
+@lru_cache(maxsize=2)
+def _fetched(name: str, root: Path) -> Arrays:
+    folder = root / name
+    if not all((folder / file_name(part)).is_file() for part in PARTS):
+        raise RigError(
+            f"the data set {name} is not in {folder}: run `hil data fetch {name}`, or say where it is with {FOLDER_VARIABLE}."
+        )
+    return read_set(find_set(name), folder)
+
+
+def _rotated(images: np.ndarray, labels: np.ndarray, split: int, degrees: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw images of one split by NumPy's PCG64, the same for every angle, and turn them."""
+    chosen = np.random.Generator(np.random.PCG64([DRAW, split])).permutation(len(images))[:ROTATED]
+    return rotated(images[chosen], degrees), labels[chosen]
+
+
+def _own(folder: Path) -> Arrays:
+    """Read four IDX files, plain or gzipped, by their usual names; the test part may be called `test` or `t10k`.
+
+    Raises:
+        RigError: a file is missing or damaged, or the files do not belong together.
+    """
+    arrays: list[np.ndarray] = []
+    for split in (("train",), ("test", "t10k")):
+        images, labels = (_read_one(folder, split, kind) for kind in ("images-idx3", "labels-idx1"))
+        if images.ndim != 3 or labels.ndim != 1:
+            raise RigError(
+                f"the {split[0]} files in {folder} hold images in {images.ndim} and labels in {labels.ndim} dimensions: "
+                "give images as [n, height, width] and labels as [n]."
+            )
+        if len(images) != len(labels) or not len(images):
+            raise RigError(
+                f"{folder} holds {len(images)} {split[0]} images and {len(labels)} labels: put a label to every image."
+            )
+        if labels.max() >= CLASSES:
+            raise RigError(
+                f"{folder} holds the {split[0]} label {labels.max()}: number the classes 0..{CLASSES - 1}, the networks have {CLASSES}."
+            )
+        arrays += [images, labels]
+    if arrays[0].shape[1:] != arrays[2].shape[1:]:
+        sizes = " and ".join("x".join(map(str, array.shape[1:])) for array in arrays[::2])
+        raise RigError(f"{folder} holds training and test images of {sizes}: make them one size.")
+    return arrays[0], arrays[1], arrays[2], arrays[3]
+
+
+def _read_one(folder: Path, split: tuple[str, ...], kind: str) -> np.ndarray:
+    possible = [f"{word}-{kind}-ubyte{ending}" for word in split for ending in (".gz", "")]
+    for name in possible:
+        if (folder / name).is_file():
+            return read_idx(folder / name)
+    raise RigError(f"{folder} holds no {possible[-1]} (or .gz): put the four IDX files there under their usual names.")
 
 
 def batches(data: DataSet, batch: int, seed: int) -> Iterator[np.ndarray]:

@@ -52,8 +52,8 @@ def test_the_digest_is_over_the_files_and_never_changes() -> None:
 
 
 def test_an_unknown_set_gets_its_close_match() -> None:
-    with pytest.raises(RigError, match=r"no data set 'fashion-mnist': did you mean fashion-mnist-1k\?"):
-        load("fashion-mnist")
+    with pytest.raises(RigError, match=r"no data set 'fashion-mnits': did you mean fashion-mnist"):
+        load("fashion-mnits")
 
 
 @pytest.mark.parametrize("batch", [1, 7, 8, 999, 1000])

@@ -1,0 +1,101 @@
+"""`hil data fetch`: bring a full data set to this computer once, verified, whole or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hil.data.routes import Parts, describe, route
+from hil.data.store import FOLDER_VARIABLE, PARTS, Known, data_folder, file_name, find_set, known_sets, read_set, verify
+from hil.errors import RigError
+
+
+def fetch(known: Known, root: Path, say: Callable[[str], None] = lambda line: None) -> Path:
+    """Bring a set into `root`/name, from the first source that has it, and return that folder.
+
+    What is there already and verifies is left alone; a damaged file is replaced.
+
+    Args:
+        known: the set.
+        root: takes one folder a set.
+        say: takes a line for the user.
+
+    Raises:
+        RigError: no source has it, or it cannot be written.
+    """
+    folder = root / known.name
+    if _is_there(known, folder):
+        say(f"{known.name}: already there, verified, in {folder}")
+        return folder
+    parts, origin = _first_that_has_it(known, folder, say)
+    try:
+        _write(parts, folder)
+    except OSError as error:
+        raise RigError(
+            f"{known.name} cannot be written to {folder} ({error.strerror or error}): "
+            f"choose another folder with --to or {FOLDER_VARIABLE}."
+        ) from error
+    say(f"{known.name}: from {origin}, verified, in {folder}")
+    return folder
+
+
+def _is_there(known: Known, folder: Path) -> bool:
+    try:
+        read_set(known, folder)
+    except RigError:
+        return False
+    return True
+
+
+def _first_that_has_it(known: Known, folder: Path, say: Callable[[str], None]) -> tuple[Parts, str]:
+    reasons = []
+    for source in known.sources:
+        name = describe(source)
+        say(f"{known.name}: trying {name}")
+        try:
+            parts = route(source)()
+            for part in PARTS:
+                verify(known, part, parts[part], name)
+            return parts, name
+        except RigError as error:
+            reasons.append(f"{name}: {error}")
+    files = ", ".join(file_name(part) for part in PARTS)
+    raise RigError(
+        f"{known.name} could not be fetched ({'; '.join(reasons)}): "
+        f"download {files} from {known.by_hand} by hand, put them into {folder}, and run this again to verify them."
+    )
+
+
+def _write(parts: Parts, folder: Path) -> None:
+    """Write all files beside their place first, so that a cut leaves old files or new ones, never half of one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
+        for part, data in parts.items():
+            (Path(scratch) / file_name(part)).write_bytes(gzip.compress(data, 6, mtime=0))
+        for part in parts:
+            (Path(scratch) / file_name(part)).replace(folder / file_name(part))
+
+
+def main(arguments: list[str]) -> int:
+    """Run `hil data` with its arguments."""
+    parser = argparse.ArgumentParser(prog="hil data", description="full data sets")
+    actions = parser.add_subparsers(dest="action", required=True)
+    fetching = actions.add_parser("fetch", help="bring a data set to this computer, verified")
+    fetching.add_argument("name", metavar="NAME", help=f"one of {', '.join(known_sets())}")
+    fetching.add_argument(
+        "--to",
+        type=Path,
+        metavar="DIR",
+        help=f"where (default: {FOLDER_VARIABLE}, else the user's cache folder)",
+    )
+    options = parser.parse_args(arguments)
+    known = find_set(options.name)
+    root = options.to or data_folder()
+    fetch(known, root, print)
+    print(f"licence: {known.licence}")
+    if root.resolve() != data_folder().resolve():
+        print(f"to use it: export {FOLDER_VARIABLE}={root}")
+    return 0

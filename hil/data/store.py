@@ -1,0 +1,121 @@
+"""Where the full data sets lie on this computer, and what their files must be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.data.idx import idx_bytes, read_idx
+from hil.errors import RigError, close_matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PARTS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+FOLDER_VARIABLE = "TRAINRIG_DATA"
+SOURCES = Path(__file__).parent / "sources.toml"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A full data set as sources.toml describes it.
+
+    Attributes:
+        name, title, licence: what it is and what may be done with it.
+        by_hand: where a person finds the files.
+        sha256, md5: by part, of the decompressed IDX bytes.
+        sources: where to look, in order, each with its `kind`.
+    """
+
+    name: str
+    title: str
+    licence: str
+    by_hand: str
+    sha256: dict[str, str]
+    md5: dict[str, str]
+    sources: tuple[dict[str, Any], ...]
+
+
+def known_sets(path: Path = SOURCES) -> dict[str, Known]:
+    """Return the full data sets by name."""
+    found = {}
+    for name, facts in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        sha256, md5 = ({part: facts["files"][part][kind] for part in PARTS} for kind in ("sha256", "md5"))
+        found[name] = Known(
+            name, facts["title"], facts["licence"], facts["by_hand"], sha256, md5, tuple(facts["sources"])
+        )
+    return found
+
+
+def find_set(name: str) -> Known:
+    """Return a full data set by name.
+
+    Raises:
+        RigError: no such set.
+    """
+    known = known_sets()
+    if name not in known:
+        raise RigError(f"there is no full data set {name!r} to fetch: {close_matches(name, known)}")
+    return known[name]
+
+
+def data_folder() -> Path:
+    """Return the folder that holds one folder a data set: TRAINRIG_DATA, else the user's cache by the platform's convention.
+
+    On Linux that is XDG_CACHE_HOME (XDG Base Directory Specification 0.8: ~/.cache where it is unset, empty or not absolute).
+    """
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "trainrig"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "trainrig"
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "trainrig"
+
+
+def file_name(part: str) -> str:
+    """Return the name under which a part is kept."""
+    return f"{part}-ubyte.gz"
+
+
+def verify(known: Known, part: str, data: bytes, origin: str) -> None:
+    """Check the IDX bytes of one part.
+
+    Raises:
+        RigError: they are not those of the data set.
+    """
+    digest = hashlib.sha256(data).hexdigest()
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if (digest, md5) != (known.sha256[part], known.md5[part]):
+        raise RigError(
+            f"{part} from {origin} is not {known.name}'s (SHA-256 {digest[:16]}..., not {known.sha256[part][:16]}...)"
+        )
+
+
+def read_set(known: Known, folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the four arrays of a set, every one verified: train images and labels, test images and labels.
+
+    Raises:
+        RigError: a file is missing, damaged or another one.
+    """
+    arrays = []
+    for part in PARTS:
+        path = folder / file_name(part)
+        array = read_idx(path)
+        try:
+            verify(known, part, idx_bytes(array), str(path))
+        except RigError as error:
+            raise RigError(f"{error}: run `hil data fetch {known.name}` to put the right file there.") from error
+        arrays.append(array)
+    return arrays[0], arrays[1], arrays[2], arrays[3]

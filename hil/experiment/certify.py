@@ -1,0 +1,152 @@
+"""Parts of an experiment on the board: the first steps, and steps from checkpoints drawn at random, all bit for bit.
+
+The board starts from the experiment's own weights, trains in lock-step with a fresh reference, and must end on the very digests that the experiment noted: so
+the record, the reference and the board are held to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.data import load
+from hil.experiment.curve import checkpoint_path, read_checkpoint
+from hil.experiment.run import METHOD, NETWORK, Run
+from hil.trial import TrialSpec
+from hil.trial.outcome import Outcome
+
+STEPS = 20  # of a segment
+DRAW = 20  # first word of the seed that draws the spot checks; the second is the row
+
+RunTrial = Callable[[TrialSpec, Path], Outcome]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Steps of a run that the board repeats.
+
+    Attributes:
+        run: the run.
+        epoch: epochs that lie before the segment.
+        steps: how many, all within one epoch.
+    """
+
+    run: Run
+    epoch: int
+    steps: int
+
+    @property
+    def name(self) -> str:
+        """Name of the segment's folder."""
+        return f"{self.run.name}-epoch{self.epoch:03d}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a segment gave.
+
+    Attributes:
+        run, data, column, variant, seed: the run.
+        epoch, first_step, steps: the segment; `steps` are those that were compared.
+        board, reality: what trained.
+        verdict: `pass`, `fail` or `blocked`.
+        reason: one sentence where it did not pass.
+    """
+
+    run: str
+    data: str
+    column: str
+    variant: str
+    seed: int
+    epoch: int
+    first_step: int
+    steps: int
+    board: str
+    reality: str | None
+    verdict: str
+    reason: str
+
+    def repeats(self, segment: Segment, board: str) -> bool:
+        """Return whether this certificate says already that a board repeated a segment rightly."""
+        return (self.run, self.epoch, self.steps, self.board, self.verdict) == (
+            segment.run.name,
+            segment.epoch,
+            segment.steps,
+            board,
+            "pass",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def segments(runs: Sequence[Run]) -> Iterator[Segment]:
+    """Yield, of every row of a column, the beginning of its first seed and one spot check of a seed and an epoch drawn at random."""
+    rows: dict[tuple[str, str, str], list[Run]] = {}
+    for run in runs:
+        rows.setdefault((run.data, run.column, run.variant), []).append(run)
+    for number, seeds in enumerate(rows.values()):
+        steps = min(STEPS, len(load(seeds[0].data).train_images) // seeds[0].batch)
+        yield Segment(seeds[0], 0, steps)
+        if seeds[0].epochs > 1:
+            rng = np.random.Generator(np.random.PCG64([DRAW, number]))
+            yield Segment(seeds[int(rng.integers(len(seeds)))], int(rng.integers(1, seeds[0].epochs)), steps)
+
+
+def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
+    """Return the trial that repeats a segment; the first steps of training start from the network itself, all others from a checkpoint.
+
+    Args:
+        segment: what to repeat.
+        board: name in the catalogue.
+        runs: holds the folders of the runs.
+
+    Raises:
+        RigError: a checkpoint is missing.
+    """
+    run = segment.run
+    path = checkpoint_path(runs / run.name, segment.epoch)
+    return TrialSpec(
+        board,
+        run.variant,
+        network=NETWORK,
+        method=METHOD,
+        data=run.data,
+        batch=run.batch,
+        seed=run.seed,
+        steps=segment.steps,
+        evaluate=0,
+        settings=run.changed_settings(),
+        schedule=run.schedule(len(load(run.data).train_images) // run.batch * run.epochs),
+        first_step=read_checkpoint(path).step,
+        checkpoint=path if segment.epoch or run.start else None,
+    )
+
+
+def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
+    """Let the board repeat a segment.
+
+    Args:
+        segment, board, runs: as for `trial_of`.
+        folder: takes the trial's logs.
+        run_trial: runs a trial on the bench.
+
+    Raises:
+        RigError: a checkpoint is missing, or the request is wrong.
+    """
+    run, spec = segment.run, trial_of(segment, board, runs)
+    noted = read_checkpoint(checkpoint_path(runs / run.name, segment.epoch + 1)).digests[segment.steps - 1]
+    folder.mkdir(parents=True, exist_ok=True)
+    outcome = run_trial(spec, folder)
+    verdict, reason, done = outcome.verdict, outcome.reason, len(outcome.steps)
+    if verdict == "pass" and (done != segment.steps or outcome.final_digests != tuple(map(int, noted))):
+        last = spec.first_step + segment.steps - 1
+        verdict = "fail"
+        reason = f"board and reference agree, but end on other weights than the experiment noted behind step {last}."
+    identity = (run.name, run.data, run.column, run.variant, run.seed)
+    return Certificate(*identity, segment.epoch, spec.first_step, done, board, outcome.reality, verdict, reason)

@@ -1,0 +1,186 @@
+"""`hil experiment`: train a table's runs, sum them up, and certify parts of them on the board."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+
+from hil import boards
+from hil.data import load
+from hil.data.store import PARTS, data_folder, file_name, known_sets
+from hil.errors import RigError
+from hil.experiment.certify import Certificate, RunTrial, certify, segments
+from hil.experiment.curve import RUN_FILE, read_run, write_run, write_whole
+from hil.experiment.pool import Pool, complete
+from hil.experiment.progress import RunLines
+from hil.experiment.render import write
+from hil.experiment.run import LOSS
+from hil.experiment.summary import Summary, summarise
+from hil.experiment.tables import TABLES, Asked, Table
+from hil.record.origin import origin
+from hil.rig import read_bench
+from hil.trial import TrialSpec, run_trial
+from hil.trial.outcome import Outcome
+
+EXIT_FAILED = 1
+CERTIFICATES = "certificates.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Run `hil experiment` with its arguments; 1 where a part of it failed on the board."""
+    options = _parser().parse_args(arguments)
+    asked = Asked(_data(options.data), _columns(options.columns), options.seeds, options.epochs, options.batch)
+    table = TABLES[options.experiment](asked)
+    boards.load(options.board)
+    out: Path = options.out or Path("reports") / "experiments" / table.name
+    console = Console()
+    if not options.certify_only:
+        train(table, out, options.jobs, options.resume, console)
+    _all_complete(table, out)
+    kept = _kept(out) if options.resume else []
+    summary = certified(table, out, options.board, on_bench, console, kept)
+    console.print((out / "table.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
+    return EXIT_FAILED if any(one.verdict == "fail" for one in summary.certificates) else 0
+
+
+def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
+    """Train every run of a table into out/runs and write the table as it stands behind each stage.
+
+    Raises:
+        RigError: the folder holds another experiment, or one that was not to be resumed; a run failed.
+    """
+    _begin(table, out, resume)
+    runs = out / "runs"
+    with RunLines(console) as lines, Pool(jobs, lines) as pool:
+        for stage in table.stages:
+            pool.train(runs / run.name for run in stage)
+            write(_summary(table, out, _kept(out)), out)
+
+
+def certified(
+    table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
+) -> Summary:
+    """Certify the segments of a table on the board, and write the table with them.
+
+    Args:
+        table: what was trained.
+        out: its folder.
+        board: name in the catalogue.
+        trial: runs a trial on the bench.
+        console: takes a line a segment.
+        kept: certificates of a night that was cut; those that passed are not asked for again.
+    """
+    found: list[Certificate] = []
+    for segment in segments(table.runs):
+        before = [one for one in kept if one.repeats(segment, board)]
+        if before:
+            found += before
+            continue
+        one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
+        found.append(one)
+        tail = f": {one.reason}" if one.reason else ""
+        console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
+        write_whole(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
+    summary = _summary(table, out, found)
+    write(summary, out)
+    return summary
+
+
+def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
+    """Run a trial on what rig.toml names, else on the board's stand-in."""
+    return run_trial(spec, read_bench(Path("rig.toml")), "auto", folder)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hil experiment", description="train the table of a paper, and certify it on the board"
+    )
+    parser.add_argument("experiment", choices=TABLES, help="which table")
+    parser.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
+    parser.add_argument("--seeds", type=_positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
+    parser.add_argument(
+        "--epochs", type=_positive, default=100, metavar="E", help="epochs; fine-tuning takes half of them (default: the paper's 100)"
+    )  # fmt: skip
+    parser.add_argument("--batch", type=_positive, default=256, metavar="B", help="samples a step (default: 256)")
+    parser.add_argument("--columns", default=",".join(LOSS), metavar="LIST", help="columns (default: int8,int8star)")
+    parser.add_argument(
+        "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"
+    )
+    parser.add_argument(
+        "--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one a core)"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
+    parser.add_argument("--resume", action="store_true", help="go on with what the folder holds")
+    parser.add_argument("--certify-only", action="store_true", help="train nothing, certify what the folder holds")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in LOSS:
+            raise RigError(f"--columns names {name!r}: choose from {', '.join(LOSS)}, with a comma between two.")
+    return names
+
+
+def _data(name: str | None) -> tuple[str, ...]:
+    if name is not None:
+        return (name,)
+    there = tuple(
+        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
+    )
+    if not there:
+        raise RigError(
+            f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
+        )
+    return there
+
+
+def _begin(table: Table, out: Path, resume: bool) -> None:
+    """Make the folders of the runs, or check that those that are there are of this very experiment."""
+    runs = out / "runs"
+    if runs.is_dir() and any(runs.iterdir()) and not resume:
+        raise RigError(f"{out} holds an experiment already: add --resume to go on with it, or choose another --out.")
+    digests: dict[str, str] = {}
+    for run in table.runs:
+        digests.setdefault(run.data, load(run.data).sha256)
+        folder = runs / run.name
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / RUN_FILE).exists():
+            write_run(folder, run, digests[run.data])
+        elif read_run(folder) != (run, digests[run.data]):
+            raise RigError(
+                f"{folder} was begun with other settings or data: choose another --out, or the settings it was begun with."
+            )
+
+
+def _all_complete(table: Table, out: Path) -> None:
+    missing = [run.name for run in table.runs if not complete(out / "runs" / run.name)]
+    if missing:
+        raise RigError(
+            f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}: add --resume."
+        )
+
+
+def _kept(out: Path) -> list[Certificate]:
+    path = out / CERTIFICATES
+    return [Certificate(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+
+
+def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:
+    facts = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds")} | origin()
+    return summarise(table, out / "runs", facts, certificates)

@@ -1,0 +1,154 @@
+"""From learning curves to a table: means, spreads, and whether the paper's order holds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hil.experiment.certify import Certificate
+from hil.experiment.curve import EpochRow, read_curve
+from hil.experiment.paper import ROWS, UNTUNED
+from hil.experiment.run import Run
+from hil.experiment.tables import Table
+
+Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell of the table.
+
+    Attributes:
+        data, column, row: which.
+        values: test accuracy of the last epoch in percent, one a seed; of the first row of the curve for `none`.
+        mean: of the values, None without any.
+        spread: their sample standard deviation (n - 1), None with fewer than two.
+        paper: published value, percent; None where there is none.
+        right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None where no sign is taken.
+        r_max: scale of the perturbation; None where nothing is perturbed.
+        train_s: wall time of the training steps, one seed.
+        steps_per_s: training steps in a second of wall time, mean over seeds.
+    """
+
+    data: str
+    column: str
+    row: str
+    values: tuple[float, ...]
+    mean: float | None
+    spread: float | None
+    paper: float | None
+    right_signs: float | None
+    r_max: int | None
+    train_s: float | None
+    steps_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """Whether the means of a column stand in the paper's order, Full BP > Cls1 > Cls2 > Full ZO.
+
+    `holds` is None while a mean is missing; `broken` names the pairs that stand the other way round.
+    """
+
+    data: str
+    column: str
+    holds: bool | None
+    broken: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that the files of an experiment say.
+
+    Attributes:
+        table: which.
+        facts: when, with what versions, on what host.
+        cells: results, in the order of the table.
+        orders: one a column.
+        curves: by run.
+        certificates: of the board, none where nothing was certified.
+    """
+
+    table: Table
+    facts: Mapping[str, Any]
+    cells: tuple[CellResult, ...]
+    orders: tuple[Order, ...]
+    curves: Curves
+    certificates: tuple[Certificate, ...]
+
+    def cell(self, data: str, column: str, row: str) -> CellResult:
+        """Return a cell."""
+        return next(one for one in self.cells if (one.data, one.column, one.row) == (data, column, row))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON takes it; accuracies are counted on the host's reference, times measured on the host."""
+        return {
+            "experiment": self.table.name,
+            "title": self.table.title,
+            "facts": dict(self.facts),
+            "provenance": {
+                "accuracy": "counted",
+                "right_signs": "counted",
+                "wall_time": "measured",
+                "paper": "published",
+            },
+            "differences": list(self.table.differences),
+            "cells": [asdict(cell) for cell in self.cells],
+            "orders": [asdict(order) for order in self.orders],
+            "runs": [asdict(run) | {"name": run.name} for run in self.table.runs],
+            "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
+            "certificates": [certificate.to_json() for certificate in self.certificates],
+        }
+
+
+def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()) -> Summary:
+    """Read the curves below `runs` and sum them up; runs that are not complete are left out of the cells."""
+    curves = {run.name: read_curve(runs / run.name) for run in table.runs}
+    cells = tuple(_cell(table, cell, curves) for cell in table.cells)
+    orders = tuple(_order(cells, *column) for column in table.columns)
+    return Summary(table, facts, cells, orders, curves, tuple(certificates))
+
+
+def _cell(table: Table, cell: tuple[str, str, str], curves: Curves) -> CellResult:
+    data, column, row = cell
+    runs = [run for run in table.cells[cell] if _done(run, curves)]
+    chosen = [curves[run.name][0 if row == UNTUNED else -1] for run in runs]
+    values = tuple(100 * one.test_accuracy for one in chosen)
+    trained = [one for run in runs for one in curves[run.name][1:]] if row != UNTUNED else []
+    signs = [one.right_signs for one in trained if one.right_signs is not None]
+    seconds = sum(one.train_s for one in trained)
+    steps = sum(curves[run.name][-1].step for run in runs) if trained else 0
+    return CellResult(
+        data,
+        column,
+        row,
+        values,
+        mean=statistics.fmean(values) if values else None,
+        spread=statistics.stdev(values) if len(values) > 1 else None,
+        paper=table.paper.get(cell),
+        right_signs=statistics.fmean(signs) if signs else None,
+        r_max=runs[0].r_max if runs and row not in (UNTUNED, "full-bp") else None,
+        train_s=seconds / len(runs) if trained else None,
+        steps_per_s=steps / seconds if seconds else None,
+    )
+
+
+def _done(run: Run, curves: Curves) -> bool:
+    rows = curves[run.name]
+    return bool(rows) and rows[-1].epoch == run.epochs
+
+
+def _order(cells: Sequence[CellResult], data: str, column: str) -> Order:
+    means = {cell.row: cell.mean for cell in cells if (cell.data, cell.column) == (data, column)}
+    broken, missing = [], False
+    for lower, higher in pairwise(ROWS):
+        low, high = means[lower], means[higher]
+        if low is None or high is None:
+            missing = True
+        elif not high > low:
+            broken.append(f"{higher} {high:.2f} is not above {lower} {low:.2f}")
+    return Order(data, column, False if broken else None if missing else True, tuple(broken))

@@ -1,0 +1,109 @@
+"""Train one run on the reference, epoch by epoch, so that it can be cut anywhere and go on with the same bits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from hil.data import DataSet, batches, load
+from hil.experiment.curve import (
+    EpochRow,
+    checkpoint_path,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    write_checkpoint,
+    write_curve,
+)
+from hil.experiment.run import METHOD, NETWORK, Schedule
+from hil.network import build
+from hil.reference.methods import Method, method
+
+SEEN = 10_000  # training images that an epoch is evaluated on; all test images are
+
+
+class Training:
+    """One run in its folder; goes on behind the last epoch that the folder holds.
+
+    Args:
+        folder: holds run.json; takes the curve and the checkpoints. Runs that others start from lie beside it.
+
+    Raises:
+        RigError: damaged files, missing data, or data that changed since the run began.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run, _ = read_run(folder)
+        self.data: DataSet = load(self.run.data)
+        self.per_epoch = len(self.data.train_images) // self.run.batch
+        self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
+        self.rows = read_curve(folder)
+        network = build(NETWORK, self.run.seed)
+        source = self._source()
+        if source is not None:
+            network = network.with_weights(read_checkpoint(source).weights)
+        self.learner: Method = method(METHOD)(network, self.run.settings(0, self.schedule))
+        self.step = self.rows[-1].step if self.rows else 0
+
+    def epochs(self) -> Iterator[EpochRow]:
+        """Train what is left, and yield a row behind every epoch, written already."""
+        if not self.rows:
+            write_checkpoint(
+                checkpoint_path(self.folder, 0),
+                self.learner.weights,
+                0,
+                np.zeros((0, len(self.learner.weights)), np.uint32),
+            )
+            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0))
+        order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
+        self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+        while self.rows[-1].epoch < self.run.epochs:
+            yield self._epoch(order)
+
+    def _source(self) -> Path | None:
+        """Return the checkpoint to go on from; None where training begins with initial weights."""
+        if self.rows:
+            return checkpoint_path(self.folder, self.rows[-1].epoch)
+        if self.run.start is None:
+            return None
+        before = self.folder.parent / self.run.start
+        return checkpoint_path(before, read_run(before)[0].epochs)
+
+    def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
+        marks = {first for first, _ in self.schedule}
+        epoch, started = self.rows[-1].epoch + 1, time.monotonic()
+        losses, right, digests = [], [], []
+        for chosen in islice(order, self.per_epoch):
+            if self.step in marks:
+                self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+            outcome = self.learner.step(self.data.train_images[chosen], self.data.train_labels[chosen])
+            losses.append((outcome.float_loss_plus + outcome.float_loss_minus) / (2 * len(chosen)))
+            right.append(outcome.right_sign)
+            digests.append(outcome.digests)
+            self.step += 1
+        trained = time.monotonic()
+        write_checkpoint(
+            checkpoint_path(self.folder, epoch), self.learner.weights, self.step, np.array(digests, np.uint32)
+        )
+        accuracies = self._evaluate()
+        signs = None if self.run.variant == "full-bp" else float(np.mean(right))
+        seconds = trained - started, time.monotonic() - trained
+        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds))
+
+    def _evaluate(self) -> tuple[float, float]:
+        """Return train and test accuracy."""
+        accuracy: Callable[[np.ndarray, np.ndarray], float] = self.learner.accuracy
+        return (
+            accuracy(self.data.train_images[:SEEN], self.data.train_labels[:SEEN]),
+            accuracy(self.data.test_images, self.data.test_labels),
+        )
+
+    def _keep(self, row: EpochRow) -> EpochRow:
+        self.rows.append(row)
+        write_curve(self.folder, self.rows)
+        return row

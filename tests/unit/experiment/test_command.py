@@ -1,0 +1,108 @@
+"""`hil experiment` from end to end on small data, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hil import cli
+from hil.experiment import command
+from hil.experiment.run import Run
+from hil.experiment.tables import Asked, Table
+from hil.trial import TrialSpec
+from hil.trial.outcome import Outcome
+
+from .test_certify import on_fake
+
+
+def small(asked: Asked) -> Table:
+    """Two rows on the data set that comes along."""
+    cells = {}
+    for row in ("full-zo", "cls2", "cls1", "full-bp"):
+        runs = tuple(
+            Run("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
+            for seed in range(1, asked.seeds + 1)
+        )
+        cells["fashion-mnist", "int8", row] = runs
+    return Table(
+        "small",
+        "A small table",
+        (tuple(run for runs in cells.values() for run in runs),),
+        cells,
+        ("full-zo", "cls2", "cls1", "full-bp"),
+        {},
+        (),
+    )
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The command on the small table and the fake board; returns its line."""
+    monkeypatch.setitem(command.TABLES, "elasticzo-table1", small)
+    monkeypatch.setattr(command, "on_bench", on_fake)
+    return [
+        "experiment",
+        "elasticzo-table1",
+        "--data",
+        "mnist",
+        "--seeds=1",
+        "--epochs=2",
+        "--batch=50",
+        "--jobs=2",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+
+
+def test_from_end_to_end(here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    assert cli.main(here) == 0
+    said = capsys.readouterr().out
+    facts = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [one["verdict"] for one in facts["certificates"]] == ["pass"] * 8
+    assert "report: " in said and "pass: fashion-mnist-1k-int8-cls1-seed1-epoch001, 20 steps on stm32h7b3" in said
+    assert cli.main(here) == 2
+    assert "holds an experiment already: add --resume" in capsys.readouterr().err
+    assert cli.main([*here, "--resume"]) == 0
+    assert "pass: " not in capsys.readouterr().out.split("# A small table")[0], (
+        "what is trained and certified is not done again"
+    )
+    assert cli.main([*here[:5], "--epochs=3", *here[6:], "--resume"]) == 2
+    assert "was begun with other settings" in capsys.readouterr().err
+
+
+def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(spec: TrialSpec, folder: Path) -> Outcome:
+        return on_fake(spec, folder, spoil=7 if spec.variant == "cls1" else None)
+
+    monkeypatch.setattr(command, "on_bench", wrong)
+    here.append("--epochs=1")
+    assert cli.main(here) == 1
+    verdicts = {
+        (one["variant"], one["verdict"]) for one in json.loads((tmp_path / "out" / "certificates.json").read_text())
+    }
+    assert ("cls1", "fail") in verdicts and ("cls2", "pass") in verdicts
+    monkeypatch.setattr(command, "on_bench", on_fake)
+    assert cli.main([*here, "--certify-only"]) == 0
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        (["--columns=fp32"], "--columns names 'fp32': choose from int8, int8star"),
+        (["--board=nucleo"], "nucleo"),
+        (["--certify-only"], "are not trained to their end"),
+    ],
+)
+def test_what_is_refused(here: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture) -> None:
+    assert cli.main([*here, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    monkeypatch.setenv("TRAINRIG_DATA", str(tmp_path))
+    assert cli.main(["experiment", "elasticzo-table2"]) == 2
+    assert "run `hil data fetch mnist or hil data fetch fashion-mnist` first" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["experiment", "elasticzo-table1", "--seeds=0"])
