@@ -31,7 +31,7 @@ def test_a_port_that_vanishes_is_blocked_at_the_link(broken_trial):
 
 
 def test_a_bench_that_is_killed_is_blocked_and_named(broken_trial):
-    outcome = broken_trial(inject=["exit_after:150000000"])
+    outcome = broken_trial(inject=["exit_after:30000000"])
     assert (outcome.verdict, outcome.stage) == ("blocked", "bench")
     assert "ended with status -9" in outcome.reason
 

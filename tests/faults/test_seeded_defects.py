@@ -1,4 +1,4 @@
-"""Ten defects seeded into the firmware's arithmetic, one at a time: each image is built, flashed and caught, and the right layer is named.
+"""Twelve defects seeded into the firmware's arithmetic, one at a time: each image is built, flashed and caught, and the right layer is named.
 
 Each line is a mistake that somebody could make: rounding, sign, saturation, index, stale buffer.
 """
@@ -35,6 +35,7 @@ DEFECTS = [
     Defect("sign: the perturbation is subtracted", "kernels/perturb_s8_dsp.c", "k > 0 ? add_bytes(w, z)", "k > 0 ? subtract_bytes(w, z)", ("conv1",), "weight"),
     Defect("saturation: a perturbed weight wraps around", "kernels/perturb_s8_dsp.c", "k > 0 ? add_bytes(w, z)", "k > 0 ? wrap_bytes(w, wrap_bytes(0, z))", ("conv1", "conv2", "fc1"), "weight"),
     Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
+    Defect("sign: the label's error does not cancel the others", "kernels/softmax_error_s8.c", "-(others < 127 ? others : 127)", "-(others < 127 ? others / 2 : 127)", ("fc3",), "error"),
     Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward.c", "out[i] > 0 ?", "out[i] >= 0 ?", ("relu4",), "error handed on"),
     Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
     Defect("index: the weight gradient skips the last input", "kernels/fully_connected_s8_weight_gradient.c", "j < inputs; j++", "j + 1 < inputs; j++", ("fc3",), "weight"),
