@@ -112,7 +112,8 @@ def describe(path: Path, compiler: str, sources: str) -> Entry:
     with path.open("rb") as file:
         elf = ELFFile(file)
         base, data = image(elf)
-        sizes = {name: elf.get_section_by_name(name)["sh_size"] for name in (".text", ".data", ".bss")}
+        sections = {name: elf.get_section_by_name(name) for name in (".text", ".data", ".bss")}
+    sizes = {name: section["sh_size"] if section else 0 for name, section in sections.items()}
     return Entry(
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         image_base=base,

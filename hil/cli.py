@@ -20,6 +20,9 @@ def main(argv: list[str] | None = None) -> int:
     commands.add_parser("boards", help="list the boards of the catalogue")
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
+    bench.add_argument(
+        "what", nargs="?", choices=("rig", "kernels"), default="rig", help="the rig's own rates (default), or the instructions of every kernel"
+    )  # fmt: skip
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
     commands.add_parser("data", help="bring full data sets to this computer: hil data fetch NAME", add_help=False)
@@ -65,9 +68,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
         return experiment(rest)
     if options.command == "bench":
+        from hil.bench import kernels
         from hil.bench import main as benchmarks
 
-        return benchmarks(options.board, as_json=options.json)
+        return kernels.main(options.json) if options.what == "kernels" else benchmarks(options.board, options.json)
     from hil.report import render
 
     print(render(options.run))

@@ -88,6 +88,18 @@ def image_of(board: str, elf: Path | None = None) -> Image:
     return image
 
 
+def kernel_image(core: str) -> Image:
+    """Return the prebuilt image that holds every kernel for a core, checked against the manifest.
+
+    Raises:
+        RigError: as `image_of`.
+    """
+    image = _prebuilt(f"kernels-{core}")
+    if core == "cortex-m0plus":
+        _check_armv6m(image, core)
+    return image
+
+
 def _check_armv6m(image: Image, board: str) -> None:
     """An emulator may run what the silicon refuses, so the image is refused first."""
     for address, halfword in foreign_instructions(image.path):
@@ -97,7 +109,7 @@ def _check_armv6m(image: Image, board: str) -> None:
         )
 
 
-def _prebuilt(board: str) -> Image:
+def _prebuilt(name: str) -> Image:
     folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     manifest_path = folder / "MANIFEST.toml"
     if not manifest_path.is_file():
@@ -105,12 +117,12 @@ def _prebuilt(board: str) -> Image:
             f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
         )
     manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
-    if board not in manifest:
-        raise RigError(f"{manifest_path} lists no image for {board}: run `make -C firmware prebuilt`.")
-    image = _read(folder / f"{board}.elf")
-    if image.sha256 != manifest[board]["sha256"]:
+    if name not in manifest:
+        raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
+    image = _read(folder / f"{name}.elf")
+    if image.sha256 != manifest[name]["sha256"]:
         raise RigError(
-            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[board]['sha256'][:12]}): "
+            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[name]['sha256'][:12]}): "
             "restore both from version control, or run `make -C firmware prebuilt`."
         )
     return image

@@ -54,6 +54,8 @@ BOARDS = {
     "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
 }
 
+KERNELS = ("kernels-cortex-m7", "kernels-cortex-m4", "kernels-cortex-m0plus")
+
 
 @pytest.fixture(scope="module")
 def manifest() -> dict[str, dict[str, object]]:
@@ -102,7 +104,15 @@ def test_manifest_describes_the_committed_files(
     assert entry["image_digest"] == xxhash.xxh32_intdigest(data, seed=0)
     sizes = {name: elf.get_section_by_name(f".{name}")["sh_size"] for name in ("text", "data", "bss")}
     assert sizes == {name: entry[name] for name in sizes}
-    assert set(manifest) == set(BOARDS)
+    assert set(manifest) == set(BOARDS) | set(KERNELS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_an_image_of_kernels_holds_every_kernel(name: str) -> None:
+    with (PREBUILT / f"{name}.elf").open("rb") as file:
+        there = {s.name for s in ELFFile(file).get_section_by_name(".symtab").iter_symbols()}
+    files = {path.stem.removesuffix("_dsp") for path in (FIRMWARE / "kernels").glob("*.c")}
+    assert {kernel for kernel in files if kernel not in ("weighted_rows_s8",)} <= there
 
 
 def test_segments_follow_each_other_without_gaps_inside_the_image_memory(image: str, elf: ELFFile) -> None:

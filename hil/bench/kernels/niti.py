@@ -1,0 +1,108 @@
+"""The kernels in NITI's convention (docs/arithmetic.md), each with its data: call them and return how many instructions they took.
+
+A forward pass includes its requantization, as a layer of a network does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.bench.kernels.machine import KernelMachine
+from hil.bench.kernels.shapes import Shape
+
+SCRATCH = 1 << 16  # more than any kernel asks for
+P_ZERO, R_MAX, STATE = 84, 7, 0x2545_F491  # of the noise; the paper's first sparsity
+
+
+def random_s8(rng: np.random.Generator, size: int) -> np.ndarray:
+    """Return int8 in -127..127."""
+    return rng.integers(-127, 128, size, np.int8)
+
+
+class Niti:
+    """Args:
+        machine: calls the kernels.
+        seed: decides all data.
+    """  # fmt: skip
+
+    def __init__(self, machine: KernelMachine, seed: int = 1) -> None:
+        self._machine = machine
+        self._rng = np.random.default_rng(seed)
+
+    def conv2d(self, shape: Shape) -> int:
+        """Convolution and requantization."""
+        call, put, room = self._machine.call, self._put, self._machine.room
+        acc = room(4 * shape.outputs)
+        weights, layer = put(shape.out_c * shape.taps), self._machine.put(shape.packed())
+        count = call("conv2d_s8", put(shape.inputs), weights, layer, room(SCRATCH), acc)
+        return count + call("requantize_s8", acc, shape.outputs, room(shape.outputs))
+
+    def fully_connected(self, inputs: int, outputs: int) -> int:
+        """Product with a matrix, and requantization."""
+        acc = self._machine.room(4 * outputs)
+        count = self._machine.call(
+            "fully_connected_s8", self._put(inputs), self._put(inputs * outputs), inputs, outputs, acc
+        )
+        return count + self._machine.call("requantize_s8", acc, outputs, self._machine.room(outputs))
+
+    def max_pool(self, shape: Shape) -> int:
+        """Pooling of 2 x 2."""
+        layer = Shape(shape.out_h, shape.out_w, shape.out_c, shape.out_c, 2)
+        packed = bytearray(layer.packed())
+        packed[6:10] = (layer.in_h // 2).to_bytes(2, "little") + (layer.in_w // 2).to_bytes(2, "little")
+        out = self._machine.room(shape.outputs)
+        return self._machine.call("max_pool_s8", self._put(shape.outputs), self._machine.put(bytes(packed)), out)
+
+    def relu(self, count: int) -> int:
+        """Rectification in place."""
+        return self._machine.call("relu_s8", self._put(count), count)
+
+    def conv2d_weight_gradient(self, shape: Shape) -> int:
+        """Exact gradient of a convolution's weights, added to a gradient."""
+        gradient = self._machine.put(np.zeros(shape.out_c * shape.taps, np.int32))
+        layer, scratch = self._machine.put(shape.packed()), self._machine.room(SCRATCH)
+        error = self._put(shape.outputs)
+        return self._machine.call(
+            "conv2d_s8_weight_gradient", self._put(shape.inputs), error, layer, 0, scratch, gradient
+        )
+
+    def conv2d_input_error(self, shape: Shape) -> int:
+        """Error of a convolution's input."""
+        acc, layer = self._machine.room(4 * shape.inputs), self._machine.put(shape.packed())
+        weights = self._put(shape.out_c * shape.taps)
+        return self._machine.call("conv2d_s8_input_error", self._put(shape.outputs), weights, layer, acc)
+
+    def fully_connected_weight_gradient(self, inputs: int, outputs: int) -> int:
+        """Outer product of error and input, added to a gradient."""
+        gradient = self._machine.put(np.zeros(inputs * outputs, np.int32))
+        return self._machine.call(
+            "fully_connected_s8_weight_gradient", self._put(inputs), self._put(outputs), inputs, outputs, 0, gradient
+        )
+
+    def fully_connected_input_error(self, inputs: int, outputs: int) -> int:
+        """Product of the error with the matrix turned over."""
+        acc, weights = self._machine.room(4 * inputs), self._put(inputs * outputs)
+        return self._machine.call("fully_connected_s8_input_error", self._put(outputs), weights, inputs, outputs, acc)
+
+    def perturb_and_update(self, weights: int) -> int:
+        """What a step does to a tensor by zeroth order: to plus, to minus, and restored and updated at once."""
+        at, noise = self._put(weights), (P_ZERO | R_MAX << 8, STATE)
+        passes = sum(self._machine.call("perturb_s8", at, weights, *noise, k) for k in (1, -2))
+        return passes + self._machine.call("zo_update_s8", at, weights, *noise, 1, 1, 127)
+
+    def digest(self, size: int) -> int:
+        """XXH32 of a tensor."""
+        return self._machine.call("xxh32", self._put(size), size, 0)
+
+    def lenet5(self) -> int:
+        """All layers of LeNet-5 as it is trained here, one sample."""
+        first, second = Shape(28, 28, 1, 6, 5, 2), Shape(14, 14, 6, 16, 5, 2)
+        count = 0
+        for shape in (first, second):
+            count += self.conv2d(shape) + self.relu(shape.outputs) + self.max_pool(shape)
+        for inputs, outputs in ((784, 120), (120, 84)):
+            count += self.fully_connected(inputs, outputs) + self.relu(outputs)
+        return count + self.fully_connected(84, 10)
+
+    def _put(self, size: int) -> int:
+        return self._machine.put(random_s8(self._rng, size))
