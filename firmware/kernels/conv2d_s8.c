@@ -6,10 +6,6 @@
 
 #include "kernels/pad_input_s8.h"
 
-uint64_t conv2d_s8_scratch(const layer_shape_t *shape) {
-    return pad_input_s8_scratch(shape);
-}
-
 /* The kernel window: `rows` runs of `row` contiguous taps, with a `gap` between them in the padded input. */
 typedef struct {
     uint32_t rows, row, gap;

@@ -2,110 +2,197 @@
 
 #if KERNELS_DSP
 
+#include <stdbool.h>
+
 #include "kernels/conv2d_s8.h"
-#include "kernels/pad_input_s8.h"
+#include "kernels/products_2x2_dsp.h"
+#include "kernels/products_5x5_dsp.h"
+#include "kernels/widen_s8_dsp.h"
 
-uint64_t conv2d_s8_scratch(const layer_shape_t *shape) {
-    return pad_input_s8_scratch(shape);
-}
+enum { WIDE = sizeof(int16_t), SLACK = 64 };
 
-/* The kernel window: `rows` runs of `row` contiguous taps, with a `gap` between them in the padded input. */
+/* A convolution on its way through the bands of its output: as many rows of the padded input as fit the scratch are held in int16,
+   so that neither inputs nor weights are widened in the innermost loop. */
 typedef struct {
-    uint32_t rows, row, gap;
-} window_t;
+    const layer_shape_t *shape;
+    const int8_t *in, *weights;
+    int16_t *rows;     /* the padded rows of the band, `pitch` inputs apart */
+    uint32_t *wide;    /* the weights of one or two channels, before `rows` */
+    uint32_t pitch;
+    uint32_t words;    /* of a run of weights: kernel_w * in_c in pairs */
+    uint32_t y, count; /* the band, in rows of the output */
+    int32_t *acc;      /* its sums */
+} conv_t;
 
-/* Two positions and two output channels on their way through a window. The second of each lies at a fixed distance from the
-   first, so that two pointers, two distances, four sums and the lanes of the taps nearly fit the registers. */
-typedef struct {
-    const int8_t *x, *w;
-    uint32_t to_x1, to_w1;
-    int32_t s00, s01, s10, s11;
-} block_t;
-
-/* Four taps: sixteen products for four loads. */
-static inline void four_taps(block_t *b) {
-    uint32_t word = load_word(b->x + b->to_x1);
-    const uint32_t even1 = even_lanes(word), odd1 = odd_lanes(word);
-    word = load_word(b->x);
-    const uint32_t even0 = even_lanes(word), odd0 = odd_lanes(word);
-    word = load_word(b->w + b->to_w1);
-    uint32_t even = even_lanes(word), odd = odd_lanes(word);
-    b->s01 = add_products(add_products(b->s01, even0, even), odd0, odd);
-    b->s11 = add_products(add_products(b->s11, even1, even), odd1, odd);
-    word = load_word(b->w);
-    even = even_lanes(word);
-    odd = odd_lanes(word);
-    b->s00 = add_products(add_products(b->s00, even0, even), odd0, odd);
-    b->s10 = add_products(add_products(b->s10, even1, even), odd1, odd);
-    b->x += 4;
-    b->w += 4;
+static inline uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
 }
 
-static inline void one_tap(block_t *b) {
-    const int32_t x0 = b->x[0], x1 = b->x[b->to_x1], w0 = b->w[0], w1 = b->w[b->to_w1];
-    b->s00 += x0 * w0;
-    b->s01 += x0 * w1;
-    b->s10 += x1 * w0;
-    b->s11 += x1 * w1;
-    b->x++;
-    b->w++;
+static void widen_row(const conv_t *conv, uint32_t padded_y, int16_t *out) {
+    const layer_shape_t *shape = conv->shape;
+    const uint32_t inputs = (uint32_t)shape->in_w * shape->in_c, side = (uint32_t)shape->padding * shape->in_c;
+    const uint32_t y = padded_y - shape->padding; /* beyond the input, above it too, where the row is padding */
+    if (y >= shape->in_h) {
+        memset(out, 0, conv->pitch * sizeof *out);
+        return;
+    }
+    memset(out, 0, side * sizeof *out);
+    widen_s8(conv->in + y * inputs, inputs, out + side);
+    memset(out + side + inputs, 0, side * sizeof *out);
 }
 
-static inline void all_taps(block_t *b, window_t window) {
-    do {
-        for (uint32_t i = 0; i < window.row / 4; i++) {
-            four_taps(b);
-        }
-        for (uint32_t i = 0; i < window.row % 4; i++) {
-            one_tap(b);
-        }
-        b->x += window.gap;
-    } while (--window.rows > 0);
-}
-
-/* All channels of two positions. An odd last channel is computed twice. */
-static inline void two_positions(const int8_t *x, uint32_t to_x1, const int8_t *weights, window_t window, uint32_t channels,
-                                 int32_t *acc0, int32_t *acc1) {
-    const uint32_t taps = window.rows * window.row;
-    for (uint32_t o = 0; o < channels; o += 2) {
-        const uint32_t next = o + 1 < channels ? o + 1 : o;
-        block_t b = {.x = x, .w = weights + o * taps, .to_x1 = to_x1, .to_w1 = (next - o) * taps};
-        all_taps(&b, window);
-        acc0[o] = b.s00;
-        acc0[next] = b.s01;
-        acc1[o] = b.s10;
-        acc1[next] = b.s11;
+static void widen_band(const conv_t *conv) {
+    const uint32_t rows = conv->count + conv->shape->kernel_h - 1u;
+    for (uint32_t i = 0; i < rows; i++) {
+        widen_row(conv, conv->y + i, conv->rows + i * conv->pitch);
     }
 }
 
-/* The commonest row of a first layer, of five taps, and rows of whole fours are known to the compiler. */
-static void any_row(const int8_t *x, uint32_t to_x1, const int8_t *weights, window_t window, uint32_t channels, int32_t *acc0,
-                    int32_t *acc1) {
-    if (window.row == 5) {
-        window.row = 5;
-        two_positions(x, to_x1, weights, window, channels, acc0, acc1);
-    } else if (window.row % 4 == 0) {
-        window.row = window.row / 4 * 4;
-        two_positions(x, to_x1, weights, window, channels, acc0, acc1);
+/* Two taps of a run, from `tap` on; 0 behind its end. */
+static inline uint32_t two_taps(const int8_t *run, uint32_t tap, uint32_t row) {
+    return low_lanes((uint32_t)run[tap], tap + 1 < row ? (uint32_t)run[tap + 1] : 0);
+}
+
+/* The weights of two channels in the order of products_2x2. */
+static void widen_weights(const conv_t *conv, const int8_t *w0, const int8_t *w1) {
+    const uint32_t row = (uint32_t)conv->shape->kernel_w * conv->shape->in_c;
+    uint32_t *out = conv->wide;
+    for (uint32_t i = 0; i < conv->shape->kernel_h; i++, w0 += row, w1 += row) {
+        uint32_t tap = 0;
+        if (conv->words % 2 != 0) {
+            *out++ = two_taps(w0, 0, row);
+            *out++ = two_taps(w1, 0, row);
+            tap = 2;
+        }
+        for (; tap + 4 <= row; tap += 4, out += 4) {
+            const widened_t first = widen_four(load_word(w0 + tap)), second = widen_four(load_word(w1 + tap));
+            out[0] = first.first;
+            out[1] = first.second;
+            out[2] = second.first;
+            out[3] = second.second;
+        }
+        if (tap < row) { /* three of four */
+            *out++ = two_taps(w0, tap, row);
+            *out++ = two_taps(w0, tap + 2, row);
+            *out++ = two_taps(w1, tap, row);
+            *out++ = two_taps(w1, tap + 2, row);
+        }
+    }
+}
+
+/* The sums of `pairs` pairs of positions, from x on in row y of the band, for the weights that have been widened. */
+static void sum_pairs(const conv_t *conv, products_2x2_t *products, uint32_t y, uint32_t x, uint32_t pairs) {
+    const layer_shape_t *shape = conv->shape;
+    const uint32_t next = shape->out_w > 1 ? shape->in_c : 0; /* a lonely position is computed twice */
+    products->in[0] = conv->rows + y * conv->pitch + x * shape->in_c;
+    products->in[1] = products->in[0] + next;
+    products->acc_end = products->acc + pairs * products->acc_step / sizeof *products->acc;
+    if (shape->in_c % 2 == 0) {
+        products_2x2_aligned(products);
     } else {
-        two_positions(x, to_x1, weights, window, channels, acc0, acc1);
+        products_2x2(products);
+    }
+}
+
+/* Two channels of all positions of the band. An odd last position is computed once more together with the one before. */
+static void sum_channels(const conv_t *conv, uint32_t first, uint32_t second) {
+    const layer_shape_t *shape = conv->shape;
+    const uint32_t kernel_h = shape->kernel_h, out_c = shape->out_c, out_w = shape->out_w;
+    products_2x2_t products = {
+        .gap = ((int32_t)conv->pitch - 2 * (int32_t)conv->words) * WIDE,
+        .weights_end = conv->wide + 2 * conv->words * kernel_h,
+        .turns = (conv->words / 2 + 3) / 4,
+        .to_channel = (second - first) * (uint32_t)sizeof(int32_t),
+        .to_position = (out_w > 1 ? out_c : 0) * (uint32_t)sizeof(int32_t),
+        .rewind = ((int32_t)(2u * shape->in_c) - (int32_t)(kernel_h * conv->pitch)) * WIDE,
+        .acc_step = 2 * out_c * (uint32_t)sizeof(int32_t),
+        .weights = conv->wide,
+        .groups = conv->words / 2,
+        .half = conv->words % 2,
+    };
+    for (uint32_t y = 0; y < conv->count; y++) {
+        int32_t *acc = conv->acc + y * out_w * out_c + first;
+        if (out_w > 1) {
+            products.acc = acc;
+            sum_pairs(conv, &products, y, 0, out_w / 2);
+        }
+        if (out_w % 2 != 0) {
+            const uint32_t x = out_w > 1 ? out_w - 2 : 0;
+            products.acc = acc + x * out_c;
+            sum_pairs(conv, &products, y, x, 1);
+        }
+    }
+}
+
+static void sum_band(const conv_t *conv) {
+    const uint32_t out_c = conv->shape->out_c;
+    const uint32_t taps = (uint32_t)conv->shape->kernel_h * conv->shape->kernel_w * conv->shape->in_c;
+    for (uint32_t o = 0; o < out_c; o += 2) {
+        const uint32_t second = least(o + 1, out_c - 1); /* an odd last channel is computed twice */
+        widen_weights(conv, conv->weights + o * taps, conv->weights + second * taps);
+        sum_channels(conv, o, second);
+    }
+}
+
+static bool takes_5x5(const conv_t *conv) {
+    const layer_shape_t *shape = conv->shape;
+    return shape->kernel_h == 5 && shape->kernel_w == 5 && shape->in_c == 1 && conv->pitch % 2 == 0;
+}
+
+/* One channel of a row of positions. Of the last four, which may be fewer, those that are there are kept. */
+static void sum_row_5x5(products_5x5_t *products, const int16_t *in, uint32_t out_w, uint32_t out_c, int32_t *acc) {
+    const uint32_t whole = out_w / 4 * 4;
+    products->in = in;
+    products->acc = acc;
+    products->acc_end = acc + whole * out_c;
+    products->step = out_c * (uint32_t)sizeof *acc;
+    products->three_steps = 3 * products->step;
+    if (whole > 0) {
+        products_5x5(products);
+    }
+    if (whole < out_w) {
+        int32_t sum[4];
+        products->in = in + whole;
+        products->acc = sum;
+        products->acc_end = sum + 4;
+        products->step = sizeof sum[0];
+        products->three_steps = 3 * sizeof sum[0];
+        products_5x5(products);
+        for (uint32_t x = whole; x < out_w; x++) {
+            acc[x * out_c] = sum[x - whole];
+        }
+    }
+}
+
+static void sum_band_5x5(const conv_t *conv) {
+    const uint32_t out_w = conv->shape->out_w, out_c = conv->shape->out_c;
+    products_5x5_t products = {.weights = conv->wide, .pitch = conv->pitch * WIDE};
+    for (uint32_t o = 0; o < out_c; o++) {
+        products_5x5_weights(conv->weights + o * 25, conv->wide);
+        for (uint32_t y = 0; y < conv->count; y++) {
+            sum_row_5x5(&products, conv->rows + y * conv->pitch, out_w, out_c, conv->acc + y * out_w * out_c + o);
+        }
     }
 }
 
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
-    pad_input_s8(in, shape, scratch);
-    const int8_t *padded = scratch;
-    const uint32_t in_c = shape->in_c, out_c = shape->out_c;
-    const uint32_t padded_row = (shape->in_w + 2u * shape->padding) * in_c;
-    const uint32_t row = shape->kernel_w * in_c;
-    const window_t window = {.rows = shape->kernel_h, .row = row, .gap = padded_row - row};
-    for (uint32_t y = 0; y < shape->out_h; y++) {
-        for (uint32_t x = 0; x < shape->out_w; x += 2) {
-            const uint32_t next = x + 1u < shape->out_w ? x + 1u : x; /* an odd last position is computed twice */
-            any_row(padded + x * in_c, (next - x) * in_c, weights, window, out_c, acc + x * out_c, acc + next * out_c);
+    conv_t conv = {.shape = shape, .in = in, .weights = weights, .acc = acc};
+    conv.wide = (uint32_t *)(void *)scratch;
+    conv.words = ((uint32_t)shape->kernel_w * shape->in_c + 1u) / 2;
+    conv.pitch = (shape->in_w + 2u * shape->padding) * shape->in_c;
+    const uint32_t wide_bytes = 2 * conv.words * shape->kernel_h * (uint32_t)sizeof *conv.wide;
+    conv.rows = (int16_t *)(void *)(scratch + wide_bytes);
+    const uint32_t rows = ((uint32_t)conv2d_s8_scratch(shape) - SLACK - wide_bytes) / (conv.pitch * WIDE);
+    const uint32_t most = rows - shape->kernel_h + 1; /* there is room for the kernel's rows at least */
+    for (; conv.y < shape->out_h; conv.y += conv.count) {
+        conv.count = least(most, shape->out_h - conv.y);
+        widen_band(&conv);
+        if (takes_5x5(&conv)) {
+            sum_band_5x5(&conv);
+        } else {
+            sum_band(&conv);
         }
-        padded += padded_row;
-        acc += shape->out_w * out_c;
+        conv.acc += conv.count * shape->out_w * shape->out_c;
     }
 }
 

@@ -28,6 +28,15 @@ static inline uint32_t four_times(int32_t byte) {
     return ((uint32_t)byte & 0xFFu) * 0x01010101u;
 }
 
+/* The low lanes of two words, and the high ones; of `a` in the low lane: PKHBT, PKHTB, which the compiler finds. */
+static inline uint32_t low_lanes(uint32_t a, uint32_t b) {
+    return (a & 0xFFFFu) | b << 16;
+}
+
+static inline uint32_t high_lanes(uint32_t a, uint32_t b) {
+    return a >> 16 | (b & 0xFFFF0000u);
+}
+
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
 /* Bytes 0 and 2 of a word, signed, in two lanes: SXTB16. */
@@ -48,6 +57,36 @@ static inline uint32_t odd_lanes(uint32_t word) {
 static inline int32_t add_products(int32_t sum, uint32_t a, uint32_t b) {
     __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
     return sum;
+}
+
+/* The upper 32 bits of a product, rounded to nearest, a half upwards: SMMULR. */
+static inline int32_t upper_product(int32_t a, int32_t b) {
+    int32_t upper;
+    __asm__("smmulr %0, %1, %2" : "=r"(upper) : "r"(a), "r"(b));
+    return upper;
+}
+
+/* Both lanes held in -128..127: SSAT16. */
+static inline uint32_t hold_lanes_s8(uint32_t lanes) {
+    uint32_t held;
+    __asm__("ssat16 %0, #8, %1" : "=r"(held) : "r"(lanes));
+    return held;
+}
+
+/* Bytes 0 and 2 of a word, unsigned, in two lanes: UXTB16. */
+static inline uint32_t even_lanes_u8(uint32_t word) {
+    uint32_t lanes;
+    __asm__("uxtb16 %0, %1" : "=r"(lanes) : "r"(word));
+    return lanes;
+}
+
+/* The next four words, and the pointer behind them: LDRD. */
+static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
+    __asm__ volatile("ldrd %0, %1, [%4], #8\n\tldrd %2, %3, [%4], #8"
+                     : "=&r"(four[0]), "=&r"(four[1]), "=&r"(four[2]), "=&r"(four[3]), "+&r"(words)
+                     :
+                     : "memory");
+    return words;
 }
 
 /* Signed bytes, saturating to -128..127: QADD8, QSUB8. */
@@ -99,13 +138,34 @@ static inline int32_t add_products(int32_t sum, uint32_t a, uint32_t b) {
     return sum + (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu) + (int16_t)(a >> 16) * (int16_t)(b >> 16);
 }
 
+static inline int32_t upper_product(int32_t a, int32_t b) {
+    return (int32_t)(((int64_t)a * b + 0x80000000) >> 32);
+}
+
+static inline int32_t held_in_s8(int32_t value) {
+    return value > 127 ? 127 : value < -128 ? -128 : value;
+}
+
+static inline uint32_t hold_lanes_s8(uint32_t lanes) {
+    const int32_t low = held_in_s8((int16_t)(lanes & 0xFFFFu)), high = held_in_s8((int16_t)(lanes >> 16));
+    return low_lanes((uint32_t)low, (uint32_t)high);
+}
+
+static inline uint32_t even_lanes_u8(uint32_t word) {
+    return word & 0x00FF00FFu;
+}
+
+static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
+    memcpy(four, words, 4 * sizeof *words);
+    return words + 4;
+}
+
 static inline int32_t byte_of(uint32_t word, uint32_t i) {
     return (int8_t)(word >> (8 * i) & 0xFFu);
 }
 
 static inline uint32_t saturated_byte(int32_t value, uint32_t i) {
-    const int32_t held = value > 127 ? 127 : value < -128 ? -128 : value;
-    return ((uint32_t)held & 0xFFu) << (8 * i);
+    return ((uint32_t)held_in_s8(value) & 0xFFu) << (8 * i);
 }
 
 static inline uint32_t add_bytes(uint32_t a, uint32_t b) {
@@ -149,6 +209,11 @@ static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, u
 }
 
 #endif
+
+/* The low bytes of four lanes: of `even` to bytes 0 and 2, of `odd` to bytes 1 and 3. */
+static inline uint32_t lanes_to_bytes(uint32_t even, uint32_t odd) {
+    return even_lanes_u8(even) | even_lanes_u8(odd) << 8;
+}
 
 /* Signed bytes held in low..high, four of each. */
 static inline uint32_t hold_bytes(uint32_t x, uint32_t low, uint32_t high) {

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else largest_bits_s32_dsp.c */
+
 #include "kernels/largest_bits_s32.h"
 
 #include "arith/bits.h"
@@ -9,3 +13,5 @@ int32_t largest_bits_s32(const int32_t *values, uint32_t n) {
     }
     return bits(any);
 }
+
+#endif

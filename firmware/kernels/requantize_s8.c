@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else requantize_s8_dsp.c */
+
 #include "kernels/requantize_s8.h"
 
 #include "arith/round_shift.h"
@@ -16,3 +20,5 @@ int32_t requantize_s8(const int32_t *acc, uint32_t n, int8_t *out) {
     }
     return s;
 }
+
+#endif

@@ -74,7 +74,7 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
     backward = range(n - 1, first_bp - 1, -1)
     wanted += [(f"act[{i}]", group * layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
     wanted += [(f"acc[{i}]", 4 * group * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
-    wanted += [(f"scratch[{i}]", padded_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
+    wanted += [(f"scratch[{i}]", scratch_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
     wanted += [(f"err[{i}]", group * layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
     wanted += [
         (f"eacc[{i}]", 4 * group * layers[i].in_size, (2 * n - i,) * 2)
@@ -93,8 +93,15 @@ def weight_count(layer: Layer) -> int:
     return 0 if layer.weights is None else int(layer.weights.size)
 
 
+def scratch_size(layer: Layer) -> int:
+    """Return the scratch bytes of a convolution's forward pass: rows of padded input, and weights of two channels in int16."""
+    (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
+    rows = max(height + 2 * layer.pad, 2 * kernel_h)
+    return rows * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+
+
 def padded_size(layer: Layer) -> int:
-    """Return the scratch bytes of a convolution: its input with the padding around it, and room to read past the end."""
+    """Return the scratch bytes of a convolution's weight gradient: its input with the padding around it, and room to read past the end."""
     height, width, channels = layer.in_shape
     return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64
 

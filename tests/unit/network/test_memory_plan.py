@@ -83,11 +83,14 @@ def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> N
             }[name]  # fmt: skip
         layer = network.layers[int(rest[:-1])]
         height, width, channels = layer.in_shape
-        padded = (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64
+        kernel_h, kernel_w = layer.kernel
+        row = (width + 2 * layer.pad) * channels
+        padded = (height + 2 * layer.pad) * row + 64
+        scratch = max(height + 2 * layer.pad, 2 * kernel_h) * row + 64 + 4 * kernel_h * (kernel_w * channels + 1)
         return {
             "act": group * layer.out_size, "err": group * layer.out_size,
             "acc": 4 * group * layer.out_size, "eacc": 4 * group * layer.in_size,
-            "scratch": padded, "bscratch": padded,
+            "scratch": scratch, "bscratch": padded,
             "grad": 4 * (0 if layer.weights is None else layer.weights.size),
         }[kind]  # fmt: skip
 
