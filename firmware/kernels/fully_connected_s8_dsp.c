@@ -2,53 +2,75 @@
 
 #if KERNELS_DSP
 
-#include "kernels/fully_connected_s8.h"
+#include <stdbool.h>
 
-enum { ROWS = 4 }; /* outputs that share a loaded input */
+#include "kernels/fully_connected_s8.h"
+#include "kernels/products_rows_dsp.h"
+
+enum { CHUNK = 256 }; /* inputs held in lanes of 16 bits, on the stack */
+
+typedef struct {
+    const int8_t *in, *weights;
+    uint32_t inputs, outputs;
+    int32_t *acc;
+} layer_t;
 
 static inline uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-static inline int32_t four_products(int32_t sum, uint32_t even, uint32_t odd, const int8_t *weights) {
-    const uint32_t w = load_word(weights);
-    return add_products(add_products(sum, even, even_lanes(w)), odd, odd_lanes(w));
+/* Add the products of `n` inputs, from `first` on, to all sums; n is a multiple of the group. */
+static void add_chunk(const layer_t *layer, uint32_t first, uint32_t n) {
+    uint32_t lanes[CHUNK / 2];
+    for (uint32_t i = 0; i < n; i += 4) {
+        const uint32_t word = load_word(layer->in + first + i);
+        lanes[i / 2] = even_lanes(word);
+        lanes[i / 2 + 1] = odd_lanes(word);
+    }
+    const int8_t *row = layer->weights + first;
+    products_rows_t products = {
+        .lanes = lanes,
+        .step = 2 * layer->inputs - n,
+        .acc_end = layer->acc + layer->outputs / 2 * 2,
+        .turns = (n / PRODUCTS_ROWS_GROUP + 3) / 4,
+        .groups = n / PRODUCTS_ROWS_GROUP,
+        .row = {row, row + layer->inputs},
+        .acc = layer->acc,
+    };
+    const bool aligned = ((uintptr_t)row | layer->inputs) % 4 == 0;
+    void (*const multiply)(const products_rows_t *) = aligned ? products_rows_aligned : products_rows;
+    if (layer->outputs > 1) {
+        multiply(&products);
+    }
+    if (layer->outputs % 2 != 0) { /* an odd last row goes with itself */
+        int32_t sum[2] = {0};
+        products.row[0] = products.row[1] = row + (layer->outputs - 1) * layer->inputs;
+        products.acc = sum;
+        products.acc_end = sum + 2;
+        multiply(&products);
+        layer->acc[layer->outputs - 1] += sum[0];
+    }
 }
 
-static inline void four_rows(const int8_t *in, const int8_t *const w[ROWS], uint32_t inputs, int32_t sum[ROWS]) {
-    const int8_t *w0 = w[0], *w1 = w[1], *w2 = w[2], *w3 = w[3];
-    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    const int8_t *const fours = in + inputs / 4 * 4, *const end = in + inputs;
-    for (; in != fours; in += 4, w0 += 4, w1 += 4, w2 += 4, w3 += 4) {
-        const uint32_t x = load_word(in), even = even_lanes(x), odd = odd_lanes(x);
-        s0 = four_products(s0, even, odd, w0);
-        s1 = four_products(s1, even, odd, w1);
-        s2 = four_products(s2, even, odd, w2);
-        s3 = four_products(s3, even, odd, w3);
+/* The products of the inputs from `first` on, fewer than a group. */
+static void add_rest(const layer_t *layer, uint32_t first) {
+    const int8_t *row = layer->weights;
+    for (uint32_t o = 0; o < layer->outputs; o++, row += layer->inputs) {
+        for (uint32_t j = first; j < layer->inputs; j++) {
+            layer->acc[o] += layer->in[j] * row[j];
+        }
     }
-    for (; in != end; in++) {
-        s0 += *in * *w0++;
-        s1 += *in * *w1++;
-        s2 += *in * *w2++;
-        s3 += *in * *w3++;
-    }
-    sum[0] = s0;
-    sum[1] = s1;
-    sum[2] = s2;
-    sum[3] = s3;
 }
 
 void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs, uint32_t outputs, int32_t *acc) {
-    for (uint32_t o = 0; o < outputs; o += ROWS) {
-        const int8_t *w[ROWS];
-        for (uint32_t i = 0; i < ROWS; i++) {
-            w[i] = weights + least(o + i, outputs - 1) * inputs; /* beyond the last output, it is computed again */
-        }
-        int32_t sum[ROWS];
-        four_rows(in, w, inputs, sum);
-        for (uint32_t i = 0; i < least(ROWS, outputs - o); i++) {
-            acc[o + i] = sum[i];
-        }
+    const layer_t layer = {.in = in, .weights = weights, .inputs = inputs, .outputs = outputs, .acc = acc};
+    const uint32_t grouped = inputs / PRODUCTS_ROWS_GROUP * PRODUCTS_ROWS_GROUP;
+    memset(acc, 0, outputs * sizeof *acc);
+    for (uint32_t first = 0; first < grouped; first += CHUNK) {
+        add_chunk(&layer, first, least(CHUNK, grouped - first));
+    }
+    if (grouped < inputs) {
+        add_rest(&layer, grouped);
     }
 }
 
