@@ -28,15 +28,6 @@ static inline uint32_t four_times(int32_t byte) {
     return ((uint32_t)byte & 0xFFu) * 0x01010101u;
 }
 
-/* The low lanes of two words, and the high ones; of `a` in the low lane: PKHBT, PKHTB, which the compiler finds. */
-static inline uint32_t low_lanes(uint32_t a, uint32_t b) {
-    return (a & 0xFFFFu) | b << 16;
-}
-
-static inline uint32_t high_lanes(uint32_t a, uint32_t b) {
-    return a >> 16 | (b & 0xFFFF0000u);
-}
-
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
 /* Bytes 0 and 2 of a word, signed, in two lanes: SXTB16. */
@@ -50,6 +41,19 @@ static inline uint32_t even_lanes(uint32_t word) {
 static inline uint32_t odd_lanes(uint32_t word) {
     uint32_t lanes;
     __asm__("sxtb16 %0, %1, ror #8" : "=r"(lanes) : "r"(word));
+    return lanes;
+}
+
+/* The low lanes of two words, and the high ones; of `a` in the low lane: PKHBT, PKHTB. */
+static inline uint32_t low_lanes(uint32_t a, uint32_t b) {
+    uint32_t lanes;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(lanes) : "r"(a), "r"(b));
+    return lanes;
+}
+
+static inline uint32_t high_lanes(uint32_t a, uint32_t b) {
+    uint32_t lanes;
+    __asm__("pkhtb %0, %2, %1, asr #16" : "=r"(lanes) : "r"(a), "r"(b));
     return lanes;
 }
 
@@ -132,6 +136,14 @@ static inline uint32_t even_lanes(uint32_t word) {
 
 static inline uint32_t odd_lanes(uint32_t word) {
     return even_lanes(word >> 8 | word << 24);
+}
+
+static inline uint32_t low_lanes(uint32_t a, uint32_t b) {
+    return (a & 0xFFFFu) | b << 16;
+}
+
+static inline uint32_t high_lanes(uint32_t a, uint32_t b) {
+    return a >> 16 | (b & 0xFFFF0000u);
 }
 
 static inline int32_t add_products(int32_t sum, uint32_t a, uint32_t b) {

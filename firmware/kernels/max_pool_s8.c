@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else max_pool_s8_dsp.c */
+
 #include "kernels/max_pool_s8.h"
 
 /* The maximum of one channel of a window, k x k positions `column` and `row` bytes apart. */
@@ -32,3 +36,5 @@ void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out) {
         pool(in, shape, shape->kernel_h, out);
     }
 }
+
+#endif

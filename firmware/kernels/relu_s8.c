@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else relu_s8_dsp.c */
+
 #include "kernels/relu_s8.h"
 
 void relu_s8(int8_t *values, uint32_t n) {
@@ -5,3 +9,5 @@ void relu_s8(int8_t *values, uint32_t n) {
         values[i] = values[i] > 0 ? values[i] : 0;
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else relu_s8_backward_dsp.c */
+
 #include "kernels/relu_s8_backward.h"
 
 void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n) {
@@ -5,3 +9,5 @@ void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n) {
         error[i] = out[i] > 0 ? error[i] : 0;
     }
 }
+
+#endif
