@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else conv2d_s8_input_error_dsp.c */
+
 #include "kernels/conv2d_s8_input_error.h"
 
 #include <string.h>
@@ -43,3 +47,5 @@ void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const lay
         }
     }
 }
+
+#endif

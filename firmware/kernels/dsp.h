@@ -93,6 +93,32 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     return words;
 }
 
+/* sum plus the product of two lanes, each low or high: SMLABB to SMLATT. */
+static inline int32_t add_low_low(int32_t sum, uint32_t a, uint32_t b) {
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+static inline int32_t add_high_low(int32_t sum, uint32_t a, uint32_t b) {
+    __asm__("smlatb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* sum plus the upper 32 bits of a product, downwards: SMMLA. */
+static inline int32_t add_upper_product(int32_t sum, int32_t a, int32_t b) {
+    __asm__("smmla %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* Store four words; returns the pointer behind them: STRD. */
+static inline int32_t *put_four(int32_t *words, const int32_t four[4]) {
+    __asm__ volatile("strd %1, %2, [%0], #8\n\tstrd %3, %4, [%0], #8"
+                     : "+r"(words)
+                     : "r"(four[0]), "r"(four[1]), "r"(four[2]), "r"(four[3])
+                     : "memory");
+    return words;
+}
+
 /* Signed bytes, saturating to -128..127: QADD8, QSUB8. */
 static inline uint32_t add_bytes(uint32_t a, uint32_t b) {
     uint32_t sum;
@@ -169,6 +195,23 @@ static inline uint32_t even_lanes_u8(uint32_t word) {
 
 static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     memcpy(four, words, 4 * sizeof *words);
+    return words + 4;
+}
+
+static inline int32_t add_low_low(int32_t sum, uint32_t a, uint32_t b) {
+    return sum + (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu);
+}
+
+static inline int32_t add_high_low(int32_t sum, uint32_t a, uint32_t b) {
+    return sum + (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
+}
+
+static inline int32_t add_upper_product(int32_t sum, int32_t a, int32_t b) {
+    return sum + (int32_t)(((int64_t)a * b) >> 32);
+}
+
+static inline int32_t *put_four(int32_t *words, const int32_t four[4]) {
+    memcpy(words, four, 4 * sizeof *words);
     return words + 4;
 }
 

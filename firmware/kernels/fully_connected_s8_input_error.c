@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else fully_connected_s8_input_error_dsp.c */
+
 #include "kernels/fully_connected_s8_input_error.h"
 
 #include <string.h>
@@ -12,3 +16,5 @@ void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, 
         weighted_rows_add(&rows, 0, inputs, acc);
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else fully_connected_s8_weight_gradient_dsp.c */
+
 #include "kernels/fully_connected_s8_weight_gradient.h"
 
 #include "arith/bits.h"
@@ -28,3 +32,5 @@ void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, u
         gradient += inputs;
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else weighted_runs_dsp.c */
+
 #include "kernels/weighted_rows_s8.h"
 
 uint32_t weighted_rows_take(weighted_rows_t *rows, const int8_t *error, uint32_t *next, uint32_t end, const int8_t *weights,
@@ -26,3 +30,5 @@ void weighted_rows_add(const weighted_rows_t *rows, uint32_t from, uint32_t n, i
         acc[j] += e0 * w0[j] + e1 * w1[j] + e2 * w2[j] + e3 * w3[j];
     }
 }
+
+#endif

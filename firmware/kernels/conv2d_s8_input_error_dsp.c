@@ -1,0 +1,63 @@
+#include "kernels/dsp.h"
+
+#if KERNELS_DSP
+
+#include "kernels/conv2d_s8_input_error.h"
+#include "kernels/weighted_runs_dsp.h"
+
+/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of them on
+   input position `input`. */
+typedef struct {
+    uint32_t first, end, input;
+} inside_t;
+
+static inline inside_t taps_inside(uint32_t at, uint32_t kernel, uint32_t padding, uint32_t size) {
+    const uint32_t first = at < padding ? padding - at : 0;
+    const uint32_t room = size + padding - at; /* input positions from tap 0 to the far edge */
+    return (inside_t){.first = first, .end = kernel < room ? kernel : room, .input = at + first - padding};
+}
+
+/* What the window of a position has inside the input. */
+static inline runs_t runs_inside(const layer_shape_t *shape, inside_t vertical, inside_t horizontal, int32_t *acc) {
+    const uint32_t in_c = shape->in_c, word = sizeof *acc;
+    const uint32_t n = (horizontal.end - horizontal.first) * in_c, pitch = shape->in_w * in_c;
+    int32_t *const first = acc + vertical.input * pitch + horizontal.input * in_c;
+    return (runs_t){
+        .fours = n / 4 * 4 * word,
+        .rest = n % 4 * word,
+        .row_skip = shape->kernel_w * in_c - n,
+        .acc_skip = (pitch - n) * word,
+        .acc = first,
+        .acc_end = first + (vertical.end - vertical.first) * pitch,
+    };
+}
+
+/* Spread the errors of one position over the inputs under its window. */
+static inline void spread_position(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *weights, uint32_t taps) {
+    weighted_rows_t rows = {.count = 0};
+    for (const int8_t *end = error + channels; error != end; error++, weights += taps) {
+        if (*error != 0) {
+            weighted_runs_take(runs, &rows, weights, *error);
+        }
+    }
+    if (rows.count > 0) {
+        weighted_runs_add(runs, &rows);
+    }
+}
+
+void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc) {
+    const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c;
+    memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
+    for (uint32_t y = 0; y < shape->out_h; y++) {
+        const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
+        for (uint32_t x = 0; x < shape->out_w; x++) {
+            const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+            const runs_t runs = runs_inside(shape, vertical, horizontal, acc);
+            spread_position(&runs, error, shape->out_c, weights + vertical.first * row + horizontal.first * in_c,
+                            shape->kernel_h * row);
+            error += shape->out_c;
+        }
+    }
+}
+
+#endif
