@@ -6,19 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/taps_inside.h"
 #include "kernels/weighted_rows_s8.h"
-
-/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of them on
-   input position `input`. */
-typedef struct {
-    uint32_t first, end, input;
-} inside_t;
-
-static inline inside_t taps_inside(uint32_t at, uint32_t kernel, uint32_t padding, uint32_t size) {
-    const uint32_t first = at < padding ? padding - at : 0;
-    const uint32_t room = size + padding - at; /* input positions from tap 0 to the far edge */
-    return (inside_t){.first = first, .end = kernel < room ? kernel : room, .input = at + first - padding};
-}
 
 /* Spread the errors of one output position over the inputs under its window. */
 static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, uint32_t y, uint32_t x, int32_t *acc) {

@@ -94,10 +94,11 @@ def weight_count(layer: Layer) -> int:
 
 
 def scratch_size(layer: Layer) -> int:
-    """Return the scratch bytes of a convolution's forward pass: rows of padded input, and weights of two channels in int16."""
+    """Return the scratch bytes of a convolution's forward pass: what the kernel of any core asks for (docs/memory.md)."""
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
     rows = max(height + 2 * layer.pad, 2 * kernel_h)
-    return rows * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+    padded = rows * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+    return max(padded, 8 * kernel_h * kernel_w * channels + 16)
 
 
 def padded_size(layer: Layer) -> int:

@@ -12,7 +12,7 @@ from hil.boards.images import kernel_image
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
-from hil.bench.kernels.machine import KernelMachine  # noqa: E402
+from hil.bench.kernels.machine import KernelMachine
 
 SCRATCH = 1 << 16
 

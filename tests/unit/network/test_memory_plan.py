@@ -87,6 +87,7 @@ def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> N
         row = (width + 2 * layer.pad) * channels
         padded = (height + 2 * layer.pad) * row + 64
         scratch = max(height + 2 * layer.pad, 2 * kernel_h) * row + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+        scratch = max(scratch, 8 * kernel_h * kernel_w * channels + 16)
         return {
             "act": group * layer.out_size, "err": group * layer.out_size,
             "acc": 4 * group * layer.out_size, "eacc": 4 * group * layer.in_size,

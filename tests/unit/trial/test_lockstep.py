@@ -51,7 +51,7 @@ def _half_up(x):
 def _first_tie(monkeypatch):
     """Return slot and index of the first conv1 output of step 0 that the changed rule makes different."""
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
-    settings = Settings.of_variant("cls1", tensors=5)
+    settings = Settings.of_variant("full-bp", tensors=5)
     reference = method("elasticzo-int8")(network, settings)
     plus = next(reference.passes(reference.weights, 0))
     chosen = next(batches(data, 8, 1))
@@ -71,7 +71,7 @@ def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index
     slot, index = _first_tie(monkeypatch)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
     monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
-    outcome = trial("cls1", 3)
+    outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference
     assert (found.step, found.layer, found.index) == (0, "conv1", index), found.sentence()

@@ -1,0 +1,82 @@
+#include "kernels/thumb1.h"
+
+#if KERNELS_THUMB1
+
+#include <stdbool.h>
+
+#include "kernels/conv2d_s8.h"
+#include "kernels/taps_inside.h"
+#include "kernels/terms_s8.h"
+
+/* The inputs of row `y` of the outputs: what is under the window of a position. */
+typedef struct {
+    const int8_t *in;
+    const layer_shape_t *shape;
+    inside_t vertical;
+} band_t;
+
+/* The inputs under the taps first..end-1 of each row of the window at `x`. */
+static patch_t patch_at(const band_t *band, uint32_t x, uint32_t first, uint32_t end) {
+    const layer_shape_t *shape = band->shape;
+    const uint32_t in_c = shape->in_c;
+    const uint32_t in_x = x + first - shape->padding;
+    return (patch_t){.bytes = band->in + (band->vertical.input * shape->in_w + in_x) * in_c,
+                     .n = (end - first) * in_c,
+                     .rows = band->vertical.end - band->vertical.first,
+                     .step = shape->in_w * in_c,
+                     .at = (band->vertical.first * shape->kernel_w + first) * in_c,
+                     .at_step = shape->kernel_w * in_c};
+}
+
+/* The terms of the positions `x` and `x` + 1: taps that lie inside the input for the second only, for both, for the first only. */
+static term_t *gather_pair(const band_t *band, uint32_t x, term_t *end) {
+    const layer_shape_t *shape = band->shape;
+    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+    const inside_t b = taps_inside(x + 1, shape->kernel_w, shape->padding, shape->in_w);
+    if (b.first < a.first) {
+        const patch_t second = patch_at(band, x + 1, b.first, a.first);
+        end = terms_of_patch(end, &second, 16);
+    }
+    if (a.first < b.end) {
+        const patch_t both = patch_at(band, x, a.first, b.end);
+        end = terms_of_pair(end, &both, shape->in_c);
+    }
+    if (b.end < a.end) {
+        const patch_t first = patch_at(band, x, b.end, a.end);
+        end = terms_of_patch(end, &first, 0);
+    }
+    return end;
+}
+
+/* An odd last position is the first of a pair without a second. */
+static term_t *gather_last(const band_t *band, uint32_t x, term_t *end) {
+    const layer_shape_t *shape = band->shape;
+    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+    const patch_t only = patch_at(band, x, a.first, a.end);
+    return terms_of_patch(end, &only, 0);
+}
+
+/* An even number of terms, at least two. */
+static uint32_t close_list(const term_t *terms, term_t *end) {
+    while (end == terms || (end - terms) % 2 != 0) {
+        *end++ = (term_t){0, 0};
+    }
+    return (uint32_t)(end - terms);
+}
+
+void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
+    term_t *const terms = (term_t *)(void *)scratch;
+    const uint32_t out_w = shape->out_w, out_c = shape->out_c;
+    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    for (uint32_t y = 0; y < shape->out_h; y++) {
+        const band_t band = {.in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h)};
+        for (uint32_t x = 0; x < out_w; x += 2) {
+            const bool pair = x + 1 < out_w;
+            term_t *const end = pair ? gather_pair(&band, x, terms) : gather_last(&band, x, terms);
+            terms_pair_sums(terms, close_list(terms, end), weights, taps, out_c, acc, pair ? out_c : 0);
+            acc += pair ? 2 * out_c : out_c;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* Sums of products on Armv6-M. One factor of every product comes from a list of terms, made once and used for many rows of bytes:
+   the list leaves out what is 0, LDM reads place and factor of several terms in one instruction, and no place has to be counted. */
+#ifndef TERMS_S8_H
+#define TERMS_S8_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint32_t at;    /* the byte of a row that the factor belongs to */
+    int32_t factor; /* -127..127; of a pair: that of the first plus 2^16 times that of the second */
+} term_t;
+
+/* A list of terms is never empty: [0] is {0, 0} if it would be. */
+
+/* sums[r] += the sum of factor times rows[r * distance + at] over the `n` terms, for r in 0..count-1. */
+void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums);
+
+/* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second]. `n` is even.
+   At most 127 * 127 a product, no -128. */
+void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
+                     uint32_t to_second);
+
+/* `rows` runs of `n` bytes, `step` bytes from one to the next in memory, `at_step` in the rows that they are to be multiplied with,
+   where the first has the place `at`. */
+typedef struct {
+    const int8_t *bytes;
+    uint32_t n, rows, step;
+    uint32_t at, at_step;
+} patch_t;
+
+/* Append the bytes of a patch that are not 0 as terms, times 2^shift; returns the end of the list. */
+term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift);
+
+/* The same of two patches as terms of pairs, the second `to_second` bytes after the first. */
+term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second);
+
+#endif

@@ -1,0 +1,265 @@
+#include "kernels/thumb1.h"
+
+#if KERNELS_THUMB1
+
+#include "kernels/terms_s8.h"
+
+static void add_sum(const term_t *terms, uint32_t n, const int8_t *row, int32_t *sum) {
+    for (const term_t *end = terms + n; terms != end; terms++) {
+        *sum += terms->factor * row[terms->at];
+    }
+}
+
+#if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
+
+/* Eight times the same, for loops that are entered in the middle. */
+#define EIGHT_TIMES(x) x x x x x x x x
+
+/* What a naked function begins and ends with: 36 bytes of stack. */
+#define SAVE_ALL "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n push {r4-r7}\n"
+#define RESTORE_ALL "pop {r0-r3}\n mov r8, r0\n mov r9, r1\n mov r10, r2\n mov r11, r3\n pop {r4-r7, pc}\n"
+
+/* Four rows: 13 instructions a term, 3.25 a product. r3-r6 the rows, r7 the terms, r8-r11 the sums, r12 the end of the terms, lr
+   where the loop is entered. On the stack: +0 the terms, +4 four distances, +44 the end of the sums, +48 the sums. */
+__attribute__((naked)) static void add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+                                                 const int8_t *rows __attribute__((unused)),
+                                                 uint32_t distance __attribute__((unused)), uint32_t count __attribute__((unused)),
+                                                 int32_t *sums __attribute__((unused))) {
+    __asm__(".syntax unified\n" SAVE_ALL
+            "lsls r5, r3, #2\n"
+            "push {r0, r5}\n"
+            "lsls r4, r1, #3\n"
+            "adds r4, r4, r0\n"
+            "mov r12, r4\n"
+            "negs r1, r1\n" /* n mod 8 terms the first time round */
+            "movs r4, #7\n"
+            "ands r1, r4\n"
+            "movs r4, #26\n"
+            "muls r1, r4\n"
+            "adr r4, 2f\n"
+            "adds r1, r1, r4\n"
+            "mov lr, r1\n"
+            "adds r4, r2, r3\n"
+            "adds r5, r4, r3\n"
+            "adds r6, r5, r3\n"
+            "mov r3, r2\n"
+            "ldr r0, [sp, #44]\n"
+            "ldr r1, [sp, #48]\n"
+            "lsls r0, r0, #2\n"
+            "adds r0, r0, r1\n"
+            "str r0, [sp, #44]\n"
+            "1:\n"
+            "ldr r7, [sp, #48]\n"
+            "ldm r7!, {r0-r2}\n"
+            "mov r8, r0\n"
+            "mov r9, r1\n"
+            "mov r10, r2\n"
+            "ldr r0, [r7]\n"
+            "mov r11, r0\n"
+            "ldr r7, [sp]\n"
+            "mov pc, lr\n"
+            ".balign 4\n"
+            "2:\n" EIGHT_TIMES("ldm r7!, {r0, r1}\n"
+                               "ldrsb r2, [r3, r0]\n"
+                               "muls r2, r1\n"
+                               "add r8, r2\n"
+                               "ldrsb r2, [r4, r0]\n"
+                               "muls r2, r1\n"
+                               "add r9, r2\n"
+                               "ldrsb r2, [r5, r0]\n"
+                               "muls r2, r1\n"
+                               "add r10, r2\n"
+                               "ldrsb r0, [r6, r0]\n"
+                               "muls r0, r1\n"
+                               "add r11, r0\n")
+            "cmp r7, r12\n"
+            "bne 2b\n"
+            "ldr r7, [sp, #48]\n"
+            "mov r0, r8\n"
+            "mov r1, r9\n"
+            "mov r2, r10\n"
+            "stm r7!, {r0-r2}\n"
+            "mov r0, r11\n"
+            "stm r7!, {r0}\n"
+            "str r7, [sp, #48]\n"
+            "ldr r0, [sp, #4]\n"
+            "adds r3, r3, r0\n"
+            "adds r4, r4, r0\n"
+            "adds r5, r5, r0\n"
+            "adds r6, r6, r0\n"
+            "ldr r0, [sp, #44]\n"
+            "cmp r7, r0\n"
+            "beq 3f\n"
+            "b 1b\n" /* farther than BNE reaches */
+            "3:\n"
+            "add sp, #8\n" RESTORE_ALL);
+}
+
+/* Two products at once. A factor of a pair is a + 2^16 b, so that a product with a byte w is a w + 2^16 b w: both parts lie within 15
+   bits and a sign, those of the sum P of two terms within 16. Then P >> 16 is the second part, one less where the first is negative:
+   bit 15 tells, and the shift leaves it in the carry. r4 sums up the second parts, r8 all of P modulo 2^32, from which the first
+   parts follow at the end. 9 instructions for 4 products. r5 the terms, r6 the row, r7 the sums, r9 the distance, r10 and r11
+   begin and end of the terms, r12 where the loop is entered, lr the end of the sums. On the stack: +36 the number of rows, +40 the
+   sums, +44 from the first to the second. */
+__attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+                                            const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
+                                            uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
+                                            uint32_t to_second __attribute__((unused))) {
+    __asm__(".syntax unified\n" SAVE_ALL
+            "mov r10, r0\n"
+            "mov r9, r3\n"
+            "mov r6, r2\n"
+            "lsls r3, r1, #3\n"
+            "adds r3, r3, r0\n"
+            "mov r11, r3\n"
+            "lsrs r1, r1, #1\n"
+            "negs r1, r1\n" /* n / 2 mod 8 times two terms the first time round */
+            "movs r2, #7\n"
+            "ands r1, r2\n"
+            "movs r2, #18\n"
+            "muls r1, r2\n"
+            "adr r2, 2f\n"
+            "adds r1, r1, r2\n"
+            "mov r12, r1\n"
+            "ldr r0, [sp, #36]\n"
+            "ldr r7, [sp, #40]\n"
+            "lsls r0, r0, #2\n"
+            "adds r0, r0, r7\n"
+            "mov lr, r0\n"
+            "ldr r0, [sp, #44]\n"
+            "lsls r0, r0, #2\n"
+            "str r0, [sp, #44]\n"
+            "1:\n"
+            "movs r4, #0\n"
+            "mov r8, r4\n"
+            "mov r5, r10\n"
+            "mov pc, r12\n"
+            ".balign 4\n"
+            "2:\n" EIGHT_TIMES("ldm r5!, {r0-r3}\n"
+                               "ldrsb r0, [r6, r0]\n"
+                               "muls r0, r1\n"
+                               "ldrsb r2, [r6, r2]\n"
+                               "muls r2, r3\n"
+                               "adds r0, r0, r2\n"
+                               "add r8, r0\n"
+                               "asrs r0, r0, #16\n"
+                               "adcs r4, r0\n")
+            "cmp r5, r11\n"
+            "bne 2b\n"
+            "mov r0, r8\n"
+            "lsls r1, r4, #16\n"
+            "subs r0, r0, r1\n"
+            "ldr r1, [sp, #44]\n"
+            "str r4, [r7, r1]\n"
+            "stm r7!, {r0}\n" /* after the second, which lies in the same place where there is none */
+            "add r6, r9\n"
+            "cmp r7, lr\n"
+            "bne 1b\n" RESTORE_ALL);
+}
+
+/* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8 for none. */
+__attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)), const patch_t *patch __attribute__((unused)),
+                                             uint32_t to_second __attribute__((unused))) {
+    __asm__(".syntax unified\n"
+            "push {r4-r7, lr}\n"
+            "mov r4, r8\n"
+            "mov r5, r9\n"
+            "push {r4, r5}\n"
+            "ldm r1!, {r4-r7}\n" /* bytes, n, rows, step */
+            "ldm r1, {r1, r3}\n" /* at, at_step */
+            "mov r12, r3\n"
+            "subs r7, r7, r3\n"
+            "mov r9, r7\n"
+            "subs r7, r3, r5\n"
+            "mov r8, r7\n"
+            "mov r7, r6\n"
+            "mov r3, r1\n"
+            "adds r6, r1, r5\n"
+            "subs r1, r4, r1\n"
+            "adds r2, r1, r2\n"
+            "1:\n"
+            "ldrsb r5, [r1, r3]\n"
+            "ldrsb r4, [r2, r3]\n"
+            "lsls r4, r4, #16\n"
+            "adds r4, r4, r5\n"
+            "beq 2f\n"
+            "stm r0!, {r3, r4}\n"
+            "2:\n"
+            "adds r3, r3, #1\n"
+            "cmp r3, r6\n"
+            "bne 1b\n"
+            "add r3, r8\n"
+            "add r1, r9\n"
+            "add r2, r9\n"
+            "add r6, r12\n"
+            "subs r7, r7, #1\n"
+            "bne 1b\n"
+            "pop {r4, r5}\n"
+            "mov r8, r4\n"
+            "mov r9, r5\n"
+            "pop {r4-r7, pc}\n");
+}
+
+#else
+
+static void add_four_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
+    for (uint32_t r = 0; r < count; r++) {
+        add_sum(terms, n, rows + r * distance, sums + r);
+    }
+}
+
+void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
+                     uint32_t to_second) {
+    for (uint32_t r = 0; r < count; r++, rows += distance) {
+        uint32_t all = 0, second = 0;
+        for (uint32_t i = 0; i < n; i += 2) {
+            const uint32_t sum = (uint32_t)(terms[i].factor * rows[terms[i].at] + terms[i + 1].factor * rows[terms[i + 1].at]);
+            all += sum;
+            second += (uint32_t)((int32_t)sum >> 16) + (sum >> 15 & 1u);
+        }
+        first[r + to_second] = (int32_t)second;
+        first[r] = (int32_t)(all - (second << 16));
+    }
+}
+
+term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second) {
+    const int8_t *bytes = patch->bytes;
+    for (uint32_t row = 0; row < patch->rows; row++, bytes += patch->step) {
+        for (uint32_t i = 0; i < patch->n; i++) {
+            const int32_t factor = bytes[i] + bytes[i + to_second] * 65536;
+            if (factor != 0) {
+                *end++ = (term_t){.at = patch->at + row * patch->at_step + i, .factor = factor};
+            }
+        }
+    }
+    return end;
+}
+
+#endif
+
+void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
+    const uint32_t fours = count & ~3u;
+    if (fours > 0 && n > 0) {
+        add_four_sums(terms, n, rows, distance, fours, sums);
+    }
+    for (uint32_t r = fours; r < count; r++) {
+        add_sum(terms, n, rows + r * distance, sums + r);
+    }
+}
+
+term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift) {
+    const int8_t *bytes = patch->bytes;
+    uint32_t at = patch->at;
+    for (uint32_t row = 0; row < patch->rows; row++) {
+        for (uint32_t i = 0; i < patch->n; i++) {
+            if (bytes[i] != 0) {
+                *end++ = (term_t){.at = at + i, .factor = bytes[i] * (1 << shift)};
+            }
+        }
+        bytes += patch->step;
+        at += patch->at_step;
+    }
+    return end;
+}
+
+#endif
