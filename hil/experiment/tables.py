@@ -116,6 +116,7 @@ COMMON = (
     "The 50,000 training images are the first of the data set's 60,000; the paper does not say which.",
     "r_max comes from a short search on the 10,000 training images left over (docs/experiments.md); the paper tunes it and does not print it.",
     "The activation exponent has the scope of one sample, as in equation (11); the paper's PyTorch program may take that of the batch.",
+    "The errors of a sample's logits sum to zero (docs/arithmetic.md, section 6); NITI's program rounds the label's by itself.",
     "Pixels enter as p >> 1, weights start by Xavier uniform, and the generator of the perturbations is that of docs/arithmetic.md.",
     "The accuracy is that of the last epoch, not of the best.",
 )
