@@ -32,29 +32,17 @@ static inline runs_t runs_inside(const layer_shape_t *shape, inside_t vertical, 
     };
 }
 
-/* Spread the errors of one position over the inputs under its window. */
-static inline void spread_position(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *weights, uint32_t taps) {
-    weighted_rows_t rows = {.count = 0};
-    for (const int8_t *end = error + channels; error != end; error++, weights += taps) {
-        if (*error != 0) {
-            weighted_runs_take(runs, &rows, weights, *error);
-        }
-    }
-    if (rows.count > 0) {
-        weighted_runs_add(runs, &rows);
-    }
-}
-
 void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc) {
     const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c;
+    const uint32_t taps = shape->kernel_h * row;
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++) {
             const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
             const runs_t runs = runs_inside(shape, vertical, horizontal, acc);
-            spread_position(&runs, error, shape->out_c, weights + vertical.first * row + horizontal.first * in_c,
-                            shape->kernel_h * row);
+            const int8_t *const first = weights + vertical.first * row + horizontal.first * in_c;
+            weighted_runs_add_all(&runs, error, shape->out_c, first, taps);
             error += shape->out_c;
         }
     }

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else conv2d_s8_weight_gradient_dsp.c */
+
 #include "kernels/conv2d_s8_weight_gradient.h"
 
 #include "arith/clip127.h"
@@ -5,10 +9,6 @@
 #include "kernels/pad_input_s8.h"
 
 enum { TAPS = 6 }; /* sums that stay in registers together */
-
-uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape) {
-    return pad_input_s8_scratch(shape);
-}
 
 /* sum[i]: error times in[i] over all positions; `in` is at the first tap of the first position, `error` at the channel. An error
    of 0, of which pooling and relu leave many, adds nothing. */
@@ -63,3 +63,5 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
         }
     }
 }
+
+#endif

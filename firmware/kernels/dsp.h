@@ -110,6 +110,13 @@ static inline int32_t add_upper_product(int32_t sum, int32_t a, int32_t b) {
     return sum;
 }
 
+/* The sum, saturating to 32 bits: QADD. */
+static inline int32_t add_saturating(int32_t a, int32_t b) {
+    int32_t sum;
+    __asm__("qadd %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
 /* Store four words; returns the pointer behind them: STRD. */
 static inline int32_t *put_four(int32_t *words, const int32_t four[4]) {
     __asm__ volatile("strd %1, %2, [%0], #8\n\tstrd %3, %4, [%0], #8"
@@ -208,6 +215,11 @@ static inline int32_t add_high_low(int32_t sum, uint32_t a, uint32_t b) {
 
 static inline int32_t add_upper_product(int32_t sum, int32_t a, int32_t b) {
     return sum + (int32_t)(((int64_t)a * b) >> 32);
+}
+
+static inline int32_t add_saturating(int32_t a, int32_t b) {
+    const int64_t sum = (int64_t)a + b;
+    return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
 }
 
 static inline int32_t *put_four(int32_t *words, const int32_t four[4]) {

@@ -9,15 +9,7 @@ void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, 
     memset(acc, 0, inputs * sizeof acc[0]);
     const uint32_t bytes = inputs * (uint32_t)sizeof acc[0];
     const runs_t runs = {.fours = bytes / 16 * 16, .rest = bytes % 16, .acc = acc, .acc_end = acc + inputs};
-    weighted_rows_t rows = {.count = 0};
-    for (uint32_t o = 0; o < outputs; o++, weights += inputs) {
-        if (error[o] != 0) {
-            weighted_runs_take(&runs, &rows, weights, error[o]);
-        }
-    }
-    if (rows.count > 0) {
-        weighted_runs_add(&runs, &rows);
-    }
+    weighted_runs_add_all(&runs, error, outputs, weights, inputs);
 }
 
 #endif

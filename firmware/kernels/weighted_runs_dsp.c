@@ -17,27 +17,35 @@ _Static_assert(offsetof(runs_t, acc) == 20 && offsetof(weighted_rows_t, error) =
     "sxtb16 " free ", " halves "\n\tsxtb16 " halves ", " halves ", ror #8\n\t"        \
     "smlad r0, " free ", " errors ", r0\n\tsmlad r1, " halves ", " errors ", r1\n\t"
 
-__attribute__((naked)) static void add_runs(const runs_t *runs __attribute__((unused)), const weighted_rows_t *rows __attribute__((unused))) {
+#define FOUR_TAPS                                                                     \
+    "ldr r2, [r6], #4\n\tldr r3, [r7], #4\n\t"                                        \
+    "ldrd r0, r1, [r10]\n\t"                                                          \
+    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r5, r3, r2, asr #16\n\t"                     \
+    TWO_TAPS("r4", "r2", "r12")                                                       \
+    "ldr r2, [r8], #4\n\tldr r3, [r9], #4\n\t"                                       \
+    "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r3, r3, r2, asr #16\n\t"                     \
+    TWO_TAPS("r4", "r2", "lr")                                                        \
+    "strd r0, r1, [r10], #8\n\t"                                                      \
+    "ldrd r0, r1, [r10]\n\t"                                                          \
+    TWO_TAPS("r5", "r2", "r12")                                                       \
+    TWO_TAPS("r3", "r2", "lr")                                                        \
+    "strd r0, r1, [r10], #8\n\t"
+
+__attribute__((naked)) void weighted_runs_add(const runs_t *runs __attribute__((unused)),
+                                              const weighted_rows_t *rows __attribute__((unused))) {
     __asm__ volatile("push {r4-r11, lr}\n\t"
                      "ldm r1, {r6-r9, r12, lr}\n\t"
                      "ldm r0, {r1-r5, r10}\n\t"
                      "push {r1-r5, r10}\n\t"
                      "1:\n\t" /* a run */
-                     "cbz r1, 3f\n\t"
                      "add r11, r10, r1\n\t"
-                     "2:\n\t" /* four taps */
-                     "ldr r2, [r6], #4\n\tldr r3, [r7], #4\n\t"
-                     "ldrd r0, r1, [r10]\n\t"
-                     "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r5, r3, r2, asr #16\n\t"
-                     TWO_TAPS("r4", "r2", "r12")
-                     "ldr r2, [r8], #4\n\tldr r3, [r9], #4\n\t"
-                     "pkhbt r4, r2, r3, lsl #16\n\tpkhtb r3, r3, r2, asr #16\n\t"
-                     TWO_TAPS("r4", "r2", "lr")
-                     "strd r0, r1, [r10], #8\n\t"
-                     "ldrd r0, r1, [r10]\n\t"
-                     TWO_TAPS("r5", "r2", "r12")
-                     TWO_TAPS("r3", "r2", "lr")
-                     "strd r0, r1, [r10], #8\n\t"
+                     "lsrs r1, r1, #5\n\t"
+                     "bcs 7f\n\t" /* an odd number of fours begins in the middle */
+                     "beq 3f\n\t"
+                     "2:\n\t"
+                     FOUR_TAPS
+                     "7:\n\t"
+                     FOUR_TAPS
                      "cmp r10, r11\n\t"
                      "bne 2b\n\t"
                      "3:\n\t"
@@ -66,7 +74,7 @@ __attribute__((naked)) static void add_runs(const runs_t *runs __attribute__((un
 
 #else
 
-static void add_runs(const runs_t *runs, const weighted_rows_t *rows) {
+void weighted_runs_add(const runs_t *runs, const weighted_rows_t *rows) {
     const uint32_t n = (runs->fours + runs->rest) / (uint32_t)sizeof(int32_t);
     uint32_t from = 0;
     for (int32_t *acc = runs->acc; acc != runs->acc_end; acc += runs->acc_skip / sizeof *acc, from += runs->row_skip) {
@@ -80,14 +88,5 @@ static void add_runs(const runs_t *runs, const weighted_rows_t *rows) {
 }
 
 #endif
-
-void weighted_runs_add(const runs_t *runs, weighted_rows_t *rows) {
-    for (uint32_t i = rows->count; i < WEIGHTED_ROWS; i++) {
-        rows->row[i] = rows->row[0];
-        rows->error[i] = 0;
-    }
-    add_runs(runs, rows);
-    rows->count = 0;
-}
 
 #endif

@@ -14,23 +14,48 @@ typedef struct {
     int32_t *acc;
 } runs_t;
 
-/* Errors that are not 0 and their rows, from the first tap that is wanted. */
+/* Errors and their rows, from the first tap that is wanted. */
 typedef struct {
     const int8_t *row[WEIGHTED_ROWS];
     int16_t error[WEIGHTED_ROWS];
-    uint32_t count;
 } weighted_rows_t;
 
-/* acc[j] += the sum over the rows of error times row[j]. Fewer rows than four are made up with errors of 0. Empties `rows`. */
-void weighted_runs_add(const runs_t *runs, weighted_rows_t *rows);
+/* acc[j] += the sum over the rows of error times row[j]. */
+void weighted_runs_add(const runs_t *runs, const weighted_rows_t *rows);
 
-/* Take one more row; adds them when there are four. */
-static inline void weighted_runs_take(const runs_t *runs, weighted_rows_t *rows, const int8_t *row, int32_t error) {
-    rows->row[rows->count] = row;
-    rows->error[rows->count] = (int16_t)error;
-    if (++rows->count == WEIGHTED_ROWS) {
+/* Take one more row, the `count` + 1st, and add them when there are four; returns how many wait. */
+static inline uint32_t weighted_runs_take(const runs_t *runs, weighted_rows_t *rows, uint32_t count, const int8_t *row, int32_t error) {
+    rows->row[count] = row;
+    rows->error[count] = (int16_t)error;
+    if (++count == WEIGHTED_ROWS) {
+        weighted_runs_add(runs, rows);
+        count = 0;
+    }
+    return count;
+}
+
+/* Add the rows that wait, made up with errors of 0. */
+static inline void weighted_runs_finish(const runs_t *runs, weighted_rows_t *rows, uint32_t count) {
+    if (count > 0) {
+        for (; count < WEIGHTED_ROWS; count++) {
+            rows->row[count] = rows->row[0];
+            rows->error[count] = 0;
+        }
         weighted_runs_add(runs, rows);
     }
+}
+
+/* The same for the errors of all channels, except those that are 0; row o is at `row` + o * `stride`. */
+static inline void weighted_runs_add_all(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *row, uint32_t stride) {
+    weighted_rows_t rows;
+    uint32_t count = 0;
+    for (const int8_t *end = error + channels; error != end; row += stride) {
+        const int32_t e = *error++;
+        if (e != 0) {
+            count = weighted_runs_take(runs, &rows, count, row, e);
+        }
+    }
+    weighted_runs_finish(runs, &rows, count);
 }
 
 #endif

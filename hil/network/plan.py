@@ -82,7 +82,7 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
         if i > first_bp and layers[i].op in HAS_WEIGHTS
     ]
     wanted += [
-        (f"bscratch[{i}]", padded_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D
+        (f"bscratch[{i}]", gradient_scratch_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D
     ]
     wanted += [(f"grad[{i}]", 4 * weight_count(layers[i]), always) for i in backward if layers[i].op in HAS_WEIGHTS]
     return [Buffer(name, (size + 7) & ~7, *life) for name, size, life in wanted]
@@ -101,10 +101,10 @@ def scratch_size(layer: Layer) -> int:
     return max(padded, 8 * kernel_h * kernel_w * channels + 16)
 
 
-def padded_size(layer: Layer) -> int:
-    """Return the scratch bytes of a convolution's weight gradient: its input with the padding around it, and room to read past the end."""
-    height, width, channels = layer.in_shape
-    return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64
+def gradient_scratch_size(layer: Layer) -> int:
+    """Return the scratch bytes of a convolution's weight gradient: its input with padding, and the sums of one output channel."""
+    (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
+    return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * kernel_w * channels
 
 
 def _consumer(layers: tuple[Layer, ...], i: int) -> int:

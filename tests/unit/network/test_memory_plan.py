@@ -85,13 +85,13 @@ def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> N
         height, width, channels = layer.in_shape
         kernel_h, kernel_w = layer.kernel
         row = (width + 2 * layer.pad) * channels
-        padded = (height + 2 * layer.pad) * row + 64
+        bscratch = (height + 2 * layer.pad) * row + 64 + 4 * kernel_h * kernel_w * channels
         scratch = max(height + 2 * layer.pad, 2 * kernel_h) * row + 64 + 4 * kernel_h * (kernel_w * channels + 1)
         scratch = max(scratch, 8 * kernel_h * kernel_w * channels + 16)
         return {
             "act": group * layer.out_size, "err": group * layer.out_size,
             "acc": 4 * group * layer.out_size, "eacc": 4 * group * layer.in_size,
-            "scratch": scratch, "bscratch": padded,
+            "scratch": scratch, "bscratch": bscratch,
             "grad": 4 * (0 if layer.weights is None else layer.weights.size),
         }[kind]  # fmt: skip
 
