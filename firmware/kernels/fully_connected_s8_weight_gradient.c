@@ -7,7 +7,7 @@
 #include "arith/bits.h"
 #include "arith/round_shift.h"
 
-static inline void add_scaled(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
+static inline void add_to_row(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
     for (uint32_t j = 0; j < inputs; j++) {
         gradient[j] += trunc_shift(error * in[j], shift);
     }
@@ -19,9 +19,9 @@ static void add_row(const int8_t *in, int32_t error, uint32_t inputs, int32_t sh
         return;
     }
     if (shift == 0) {
-        add_scaled(in, error, inputs, 0, gradient); /* without the shift, the compiler sees */
+        add_to_row(in, error, inputs, 0, gradient); /* without the shift, the compiler sees */
     } else {
-        add_scaled(in, error, inputs, shift, gradient);
+        add_to_row(in, error, inputs, shift, gradient);
     }
 }
 

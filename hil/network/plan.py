@@ -82,7 +82,9 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
         if i > first_bp and layers[i].op in HAS_WEIGHTS
     ]
     wanted += [
-        (f"bscratch[{i}]", gradient_scratch_size(layers[i]), (2 * n - i,) * 2) for i in backward if layers[i].op is Op.CONV2D
+        (f"bscratch[{i}]", gradient_scratch_size(layers[i]), (2 * n - i,) * 2)
+        for i in backward
+        if layers[i].op is Op.CONV2D
     ]
     wanted += [(f"grad[{i}]", 4 * weight_count(layers[i]), always) for i in backward if layers[i].op in HAS_WEIGHTS]
     return [Buffer(name, (size + 7) & ~7, *life) for name, size, life in wanted]
