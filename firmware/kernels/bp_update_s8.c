@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else bp_update_s8_dsp.c */
+
 #include "kernels/bp_update_s8.h"
 
 #include "arith/clip127.h"
@@ -15,3 +19,5 @@ void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t 
         weights[i] = (int8_t)clip127(weights[i] - g);
     }
 }
+
+#endif

@@ -77,10 +77,24 @@ static inline uint32_t hold_lanes_s8(uint32_t lanes) {
     return held;
 }
 
+/* The value held in 0..127: USAT. */
+static inline uint32_t hold_u7(uint32_t value) {
+    uint32_t held;
+    __asm__("usat %0, #7, %1" : "=r"(held) : "r"(value));
+    return held;
+}
+
 /* Bytes 0 and 2 of a word, unsigned, in two lanes: UXTB16. */
 static inline uint32_t even_lanes_u8(uint32_t word) {
     uint32_t lanes;
     __asm__("uxtb16 %0, %1" : "=r"(lanes) : "r"(word));
+    return lanes;
+}
+
+/* Bytes 1 and 3. */
+static inline uint32_t odd_lanes_u8(uint32_t word) {
+    uint32_t lanes;
+    __asm__("uxtb16 %0, %1, ror #8" : "=r"(lanes) : "r"(word));
     return lanes;
 }
 
@@ -93,15 +107,17 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     return words;
 }
 
-/* sum plus the product of two lanes, each low or high: SMLABB to SMLATT. */
-static inline int32_t add_low_low(int32_t sum, uint32_t a, uint32_t b) {
-    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
+/* The product of a low lane, or of a high one, with the low lane of `b`: SMULBB, SMULTB. */
+static inline int32_t low_product(uint32_t a, uint32_t b) {
+    int32_t product;
+    __asm__("smulbb %0, %1, %2" : "=r"(product) : "r"(a), "r"(b));
+    return product;
 }
 
-static inline int32_t add_high_low(int32_t sum, uint32_t a, uint32_t b) {
-    __asm__("smlatb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
-    return sum;
+static inline int32_t high_product(uint32_t a, uint32_t b) {
+    int32_t product;
+    __asm__("smultb %0, %1, %2" : "=r"(product) : "r"(a), "r"(b));
+    return product;
 }
 
 /* sum plus the upper 32 bits of a product, downwards: SMMLA. */
@@ -144,6 +160,13 @@ static inline uint32_t wrap_bytes(uint32_t a, uint32_t b) {
     uint32_t difference;
     __asm__("usub8 %0, %1, %2" : "=r"(difference) : "r"(a), "r"(b));
     return difference;
+}
+
+/* a + b in the same way: UADD8. */
+static inline uint32_t unwrap_bytes(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    __asm__("uadd8 %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
 }
 
 /* For each byte yes where a >= b, unsigned, else no: USUB8 sets the flags that SEL reads. */
@@ -196,8 +219,16 @@ static inline uint32_t hold_lanes_s8(uint32_t lanes) {
     return low_lanes((uint32_t)low, (uint32_t)high);
 }
 
+static inline uint32_t hold_u7(uint32_t value) {
+    return (int32_t)value < 0 ? 0 : value > 127 ? 127 : value;
+}
+
 static inline uint32_t even_lanes_u8(uint32_t word) {
     return word & 0x00FF00FFu;
+}
+
+static inline uint32_t odd_lanes_u8(uint32_t word) {
+    return word >> 8 & 0x00FF00FFu;
 }
 
 static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
@@ -205,12 +236,12 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     return words + 4;
 }
 
-static inline int32_t add_low_low(int32_t sum, uint32_t a, uint32_t b) {
-    return sum + (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu);
+static inline int32_t low_product(uint32_t a, uint32_t b) {
+    return (int16_t)(a & 0xFFFFu) * (int16_t)(b & 0xFFFFu);
 }
 
-static inline int32_t add_high_low(int32_t sum, uint32_t a, uint32_t b) {
-    return sum + (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
+static inline int32_t high_product(uint32_t a, uint32_t b) {
+    return (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
 }
 
 static inline int32_t add_upper_product(int32_t sum, int32_t a, int32_t b) {
@@ -259,6 +290,10 @@ static inline uint32_t wrap_bytes(uint32_t a, uint32_t b) {
     return difference;
 }
 
+static inline uint32_t unwrap_bytes(uint32_t a, uint32_t b) {
+    return wrap_bytes(a, wrap_bytes(0, b));
+}
+
 static inline uint32_t where_at_least_u8(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < 4; i++) {
@@ -280,12 +315,6 @@ static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, u
 /* The low bytes of four lanes: of `even` to bytes 0 and 2, of `odd` to bytes 1 and 3. */
 static inline uint32_t lanes_to_bytes(uint32_t even, uint32_t odd) {
     return even_lanes_u8(even) | even_lanes_u8(odd) << 8;
-}
-
-/* Signed bytes held in low..high, four of each. */
-static inline uint32_t hold_bytes(uint32_t x, uint32_t low, uint32_t high) {
-    x = where_at_least_s8(x, high, high, x);
-    return where_at_least_s8(x, low, x, low);
 }
 
 #endif

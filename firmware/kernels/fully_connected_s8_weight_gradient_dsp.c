@@ -20,22 +20,23 @@ static inline int32_t add_shifted(int32_t gradient, int32_t product, uint32_t be
     return add_upper_product(gradient, product + (int32_t)((uint32_t)product >> below), factor);
 }
 
-static void add_row_shifted(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
+/* Not inlined, so that its loop has all registers. */
+static __attribute__((noinline)) void add_row_shifted(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
     const uint32_t below = 32u - (uint32_t)shift, lane = (uint32_t)error;
     const int32_t factor = (int32_t)(1u << below);
-    uint32_t j = shift == 1 ? inputs : 0; /* 2^31 is no int32 */
-    for (; j + 4 <= inputs; j += 4) {
-        const uint32_t word = load_word(in + j), even = even_lanes(word), odd = odd_lanes(word);
+    const int8_t *const end = in + inputs, *const fours = in + (shift == 1 ? 0 : inputs / 4 * 4); /* 2^31 is no int32 */
+    for (; in != fours; in += 4) {
+        const uint32_t word = load_word(in), even = even_lanes(word), odd = odd_lanes(word);
         int32_t sum[4];
-        take_four(gradient + j, sum);
-        sum[0] = add_shifted(sum[0], add_low_low(0, even, lane), below, factor);
-        sum[1] = add_shifted(sum[1], add_low_low(0, odd, lane), below, factor);
-        sum[2] = add_shifted(sum[2], add_high_low(0, even, lane), below, factor);
-        sum[3] = add_shifted(sum[3], add_high_low(0, odd, lane), below, factor);
-        put_four(gradient + j, sum);
+        take_four(gradient, sum);
+        sum[0] = add_shifted(sum[0], low_product(even, lane), below, factor);
+        sum[1] = add_shifted(sum[1], low_product(odd, lane), below, factor);
+        sum[2] = add_shifted(sum[2], high_product(even, lane), below, factor);
+        sum[3] = add_shifted(sum[3], high_product(odd, lane), below, factor);
+        gradient = put_four(gradient, sum);
     }
-    for (j = shift == 1 ? 0 : j; j < inputs; j++) {
-        gradient[j] += trunc_shift(error * in[j], shift);
+    for (; in != end; in++, gradient++) {
+        *gradient += trunc_shift(error * *in, shift);
     }
 }
 

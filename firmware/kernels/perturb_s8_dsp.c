@@ -5,22 +5,32 @@
 #include "kernels/noise_dsp.h"
 #include "kernels/perturb_s8.h"
 
-/* Four weights. Going -2 z in two steps saturates where one would: both go the same way. */
+#define ONES 0x01010101u
+
+/* Four weights moved by z, with z - 1 given, or by -2 z, with z given. Where the sum less one saturates at -128, adding the one
+   gives -127; 127 stays with it. Going -2 z in two steps saturates where one would: both go the same way. */
 static inline uint32_t perturbed(uint32_t w, uint32_t z, int32_t k) {
-    w = k > 0 ? add_bytes(w, z) : subtract_bytes(subtract_bytes(w, z), z);
-    return where_at_least_s8(w, four_times(-127), w, four_times(-127));
+    w = k > 0 ? add_bytes(w, z) : subtract_bytes(subtract_bytes(subtract_bytes(w, z), z), ONES);
+    return add_bytes(w, ONES);
+}
+
+static inline void perturb_group(int8_t *weights, const noise4_t *same, noise_t *noise, int32_t k) {
+    store_word(weights, perturbed(load_word(weights), noise4_of(same, noise_next(noise)), k));
 }
 
 static inline void perturb_all(int8_t *weights, uint32_t n, noise_t noise, int32_t k) {
-    const noise4_t same = noise4_begin(&noise);
-    for (; n >= 4; n -= 4, weights += 4) {
-        store_word(weights, perturbed(load_word(weights), noise4_of(&same, noise_next(&noise)), k));
+    const noise4_t same = noise4_begin(&noise, k > 0 ? 1 : 0);
+    for (; n >= 16; n -= 16, weights += 16) { /* unrolled */
+        perturb_group(weights, &same, &noise, k);
+        perturb_group(weights + 4, &same, &noise, k);
+        perturb_group(weights + 8, &same, &noise, k);
+        perturb_group(weights + 12, &same, &noise, k);
     }
-    if (n > 0) {
-        int8_t rest[4] = {0};
-        memcpy(rest, weights, n);
-        store_word(rest, perturbed(load_word(rest), noise4_of(&same, noise_next(&noise)), k));
-        memcpy(weights, rest, n);
+    for (; n > 0; n -= n < 4 ? n : 4, weights += 4) {
+        int8_t group[4] = {0};
+        memcpy(group, weights, n < 4 ? n : 4);
+        perturb_group(group, &same, &noise, k);
+        memcpy(weights, group, n < 4 ? n : 4);
     }
 }
 

@@ -42,7 +42,7 @@ static void test_update(void) {
     for (int round = 0; round < 1000; round++) {
         const settings_t settings = draw_settings();
         const uint32_t n = (uint32_t)draw(1, 300), step = (uint32_t)draw(0, 1000), tensor = (uint32_t)draw(0, 31);
-        const int32_t sign = draw(-1, 1), limit = draw(0, 2) == 0 ? 127 : draw(1, 127);
+        const int32_t sign = draw(-1, 1), limit = draw(0, 2) == 0 ? 127 : draw(64, 127);
         const int64_t s = naive_bits(settings.r_max) - settings.b_zo;
         int8_t *z = take(n), *weights = draw_s8(n, 127), *before = memcpy(take(n), weights, n);
         naive_noise(z, n, &settings, step, tensor);
