@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else conv2d_s8_weight_gradient_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else conv2d_s8_weight_gradient_dsp.c, conv2d_s8_weight_gradient_m0.c */
 
 #include "kernels/conv2d_s8_weight_gradient.h"
 

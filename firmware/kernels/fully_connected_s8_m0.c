@@ -14,8 +14,7 @@ void fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t inputs
     memset(acc, 0, outputs * sizeof acc[0]);
     for (uint32_t first = 0; first < inputs; first += CHUNK) {
         const uint32_t n = inputs - first < CHUNK ? inputs - first : CHUNK;
-        const patch_t patch = {.bytes = in + first, .n = n, .rows = 1, .at = first};
-        const term_t *end = terms_of_patch(terms, &patch, 0);
+        const term_t *end = terms_of_bytes(terms, in + first, n, 1, first, 1);
         terms_add_sums(terms, (uint32_t)(end - terms), weights, inputs, outputs, acc);
     }
 }

@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else fully_connected_s8_weight_gradient_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else fully_connected_s8_weight_gradient_dsp.c, fully_connected_s8_weight_gradient_m0.c */
 
 #include "kernels/fully_connected_s8_weight_gradient.h"
 

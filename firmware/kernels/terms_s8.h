@@ -3,6 +3,7 @@
 #ifndef TERMS_S8_H
 #define TERMS_S8_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
@@ -19,6 +20,14 @@ void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_
    At most 127 * 127 a product, no -128. */
 void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
                      uint32_t to_second);
+
+/* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that what is shifted out is
+   cut off towards zero. */
+void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums, bool minus);
+
+/* Append as terms those of `n` bytes, `step` apart, that are not 0; their places lie `at_step` apart, from `at` on. Returns the end of
+   the list. */
+term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, uint32_t at, uint32_t at_step);
 
 /* `rows` runs of `n` bytes, `step` bytes from one to the next in memory, `at_step` in the rows that they are to be multiplied with,
    where the first has the place `at`. */

@@ -157,6 +157,38 @@ __attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((u
             "bne 1b\n" RESTORE_ALL);
 }
 
+/* 6 instructions a product. r0 the terms, r1 their end, r2 the factor, r3 the shift, r6 the sums. */
+#define MOVE_SUMS(name, add_or_subtract)                                                                                            \
+    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),        \
+                                            int32_t by __attribute__((unused)), uint32_t shift __attribute__((unused)),             \
+                                            int32_t *sums __attribute__((unused))) {                                                \
+        __asm__(".syntax unified\n"                                                                                                 \
+                "push {r4-r7, lr}\n"                                                                                                \
+                "ldr r6, [sp, #20]\n"                                                                                               \
+                "negs r4, r1\n" /* n mod 8 terms the first time round */                                                            \
+                "movs r5, #7\n"                                                                                                     \
+                "ands r4, r5\n"                                                                                                     \
+                "movs r5, #12\n"                                                                                                    \
+                "muls r4, r5\n"                                                                                                     \
+                "lsls r1, r1, #3\n"                                                                                                 \
+                "adds r1, r1, r0\n"                                                                                                 \
+                "adr r5, 1f\n"                                                                                                      \
+                "adds r4, r4, r5\n"                                                                                                 \
+                "mov pc, r4\n"                                                                                                      \
+                ".balign 4\n"                                                                                                       \
+                "1:\n" EIGHT_TIMES("ldm r0!, {r4, r5}\n"                                                                           \
+                                   "muls r5, r2\n"                                                                                 \
+                                   "lsrs r5, r3\n"                                                                                 \
+                                   "ldr r7, [r6, r4]\n" add_or_subtract " r7, r7, r5\n"                                            \
+                                   "str r7, [r6, r4]\n")                                                                           \
+                "cmp r0, r1\n"                                                                                                      \
+                "bne 1b\n"                                                                                                          \
+                "pop {r4-r7, pc}\n");                                                                                               \
+    }
+
+MOVE_SUMS(add_magnitudes, "adds")
+MOVE_SUMS(subtract_magnitudes, "subs")
+
 /* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8 for none. */
 __attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)), const patch_t *patch __attribute__((unused)),
                                              uint32_t to_second __attribute__((unused))) {
@@ -222,6 +254,18 @@ void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32
     }
 }
 
+static void add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums) {
+    for (const term_t *end = terms + n; terms != end; terms++) {
+        sums[terms->at / 4] += terms->factor * by >> shift;
+    }
+}
+
+static void subtract_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums) {
+    for (const term_t *end = terms + n; terms != end; terms++) {
+        sums[terms->at / 4] -= terms->factor * by >> shift;
+    }
+}
+
 term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second) {
     const int8_t *bytes = patch->bytes;
     for (uint32_t row = 0; row < patch->rows; row++, bytes += patch->step) {
@@ -245,6 +289,23 @@ void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_
     for (uint32_t r = fours; r < count; r++) {
         add_sum(terms, n, rows + r * distance, sums + r);
     }
+}
+
+void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums, bool minus) {
+    if (n > 0 && minus) {
+        subtract_magnitudes(terms, n, by, shift, sums);
+    } else if (n > 0) {
+        add_magnitudes(terms, n, by, shift, sums);
+    }
+}
+
+term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, uint32_t at, uint32_t at_step) {
+    for (; n > 0; n--, bytes += step, at += at_step) {
+        if (*bytes != 0) {
+            *end++ = (term_t){.at = at, .factor = *bytes};
+        }
+    }
+    return end;
 }
 
 term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift) {

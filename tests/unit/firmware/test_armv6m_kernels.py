@@ -111,3 +111,45 @@ def test_fully_connected(kernels: Kernels) -> None:
         at = kernels.place(acc)
         kernels.call("fully_connected_s8", kernels.place(x, 1), kernels.place(w, 3), inputs, outputs, at)
         assert np.array_equal(kernels.read(at, acc), w.astype(np.int64) @ x), (inputs, outputs)
+
+
+def gathered(gradient: np.ndarray, sums: np.ndarray, shift: int) -> np.ndarray:
+    """sat32(gradient + trunc(sums / 2^shift)): docs/arithmetic.md, section 7."""
+    added = np.sign(sums) * (np.abs(sums) >> min(shift, 40))
+    return np.clip(gradient + added, -(2**31), 2**31 - 1).astype(np.int32)
+
+
+def test_conv2d_weight_gradient(kernels: Kernels) -> None:
+    for rng, s in itertools.chain(convolutions(3), [(np.random.default_rng(3), Convolution(3, 5, 70, 2, 1, 2, 0))]):
+        kernels.forget()
+        x, e, shift = values(rng, s.h, s.w, s.c), values(rng, *s.out), int(rng.integers(0, 9))
+        gradient = rng.integers(-(2**31) + 1, 2**31, (s.o, s.kh, s.kw, s.c)).astype(np.int32)
+        at = kernels.place(gradient)
+        places = [kernels.place(x, 1), kernels.place(e, 3), kernels.place(s.struct)]
+        kernels.call("conv2d_s8_weight_gradient", *places, shift, kernels.place(s.scratch), at)
+        sums = np.einsum("yxcij,yxo->oijc", s.windows(x), e.astype(np.int64))
+        assert np.array_equal(kernels.read(at, gradient), gathered(gradient, sums, shift)), s
+
+
+def test_conv2d_input_error(kernels: Kernels) -> None:
+    for rng, s in itertools.chain(convolutions(4), [(np.random.default_rng(4), Convolution(2, 3, 3, 130, 2, 2, 1))]):
+        kernels.forget()
+        w, e, acc = values(rng, s.o, s.kh, s.kw, s.c), values(rng, *s.out), np.full((s.h, s.w, s.c), 0x5A5A5A5A, np.int32)
+        at = kernels.place(acc)
+        kernels.call("conv2d_s8_input_error", kernels.place(e, 1), kernels.place(w, 3), kernels.place(s.struct), at)
+        assert np.array_equal(kernels.read(at, acc), s.input_error(e, w)), s
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 4, 5, 7, 9, 112, 113, 230])
+def test_fully_connected_backward(kernels: Kernels, inputs: int) -> None:
+    rng = np.random.default_rng(inputs)
+    for outputs, shift in itertools.product((1, 2, 3, 8, 9, 120), (0, 1, 3, 13, 14, 31, 40)):
+        kernels.forget()
+        x, w, e = values(rng, inputs), values(rng, outputs, inputs), values(rng, outputs)
+        acc, gradient = np.full(inputs, 0x5A5A5A5A, np.int32), rng.integers(-(2**30), 2**30, (outputs, inputs)).astype(np.int32)
+        at, to = kernels.place(acc), kernels.place(gradient)
+        kernels.call("fully_connected_s8_input_error", kernels.place(e, 1), kernels.place(w, 3), inputs, outputs, at)
+        assert np.array_equal(kernels.read(at, acc), w.astype(np.int64).T @ e), (inputs, outputs)
+        kernels.call("fully_connected_s8_weight_gradient", kernels.place(x, 1), kernels.place(e, 3), inputs, outputs, shift, to)
+        expected = gathered(gradient, np.outer(e.astype(np.int64), x), shift)
+        assert np.array_equal(kernels.read(to, gradient), expected), (inputs, outputs, shift)
