@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import xxhash
 from armv6m import Kernels, build_kernels
 
 
@@ -153,3 +154,76 @@ def test_fully_connected_backward(kernels: Kernels, inputs: int) -> None:
         kernels.call("fully_connected_s8_weight_gradient", kernels.place(x, 1), kernels.place(e, 3), inputs, outputs, shift, to)
         expected = gathered(gradient, np.outer(e.astype(np.int64), x), shift)
         assert np.array_equal(kernels.read(to, gradient), expected), (inputs, outputs, shift)
+
+
+@pytest.mark.parametrize("length", range(1, 31))
+def test_requantize(kernels: Kernels, length: int) -> None:
+    """Sums of every length in bits, with the largest on both sides of where it is clipped."""
+    rng = np.random.default_rng(length)
+    edge = 2**length - 2 ** max(length - 8, 0)
+    for n, largest in itertools.product((1, 5, 6, 7, 12, 40), (2**length - 1, -(2 ** (length - 1)), edge, edge - 1, -edge, 1 - edge)):
+        kernels.forget()
+        acc = rng.integers(-abs(largest), abs(largest) + 1, n).astype(np.int32)
+        acc[rng.integers(n)] = largest
+        out = np.full(n, 0x5A, np.int8)
+        at = kernels.place(out, 1)
+        s = int(np.abs(acc.astype(np.int64)).max()).bit_length() - 7
+        assert kernels.call("requantize_s8", kernels.place(acc), n, at) == max(s, 0)
+        wide = np.abs(acc.astype(np.int64))
+        rounded = np.minimum((wide + 2 ** (s - 1)) >> s, 127) if s > 0 else wide
+        assert np.array_equal(kernels.read(at, out), np.sign(acc) * rounded), (n, largest)
+
+
+def xorshift(x: int) -> int:
+    """xorshift32 of docs/arithmetic.md, section 8."""
+    x ^= x << 13 & 0xFFFF_FFFF
+    x ^= x >> 17
+    return x ^ (x << 5 & 0xFFFF_FFFF)
+
+
+def noise(n: int, state: int, p_zero: int, r_max: int) -> np.ndarray:
+    """The `n` values z of a stream: docs/arithmetic.md, section 8."""
+    z = []
+    for _ in range(-(-n // 4)):
+        a = xorshift(state)
+        state = xorshift(a)
+        for below, b in zip(a.to_bytes(4, "little"), state.to_bytes(4, "little"), strict=True):
+            z.append(0 if below < p_zero else (b * (2 * r_max + 1) + r_max >> 8) - r_max)
+    return np.array(z[:n], np.int64)
+
+
+def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
+    """PstoShift of docs/arithmetic.md, section 2, for s >= 1."""
+    q, p, h = np.abs(x) >> s, np.abs(x) & (1 << s) - 1, s // 2
+    up = p >> h > (p & (1 << h) - 1) << s % 2
+    return np.sign(x) * np.minimum(q + up, 127)
+
+
+@pytest.mark.parametrize("p_zero", [0, 1, 84, 128, 255])
+@pytest.mark.parametrize("r_max", [1, 2, 7, 63, 64, 127])
+def test_noise(kernels: Kernels, p_zero: int, r_max: int) -> None:
+    rng = np.random.default_rng(1000 * p_zero + r_max)
+    for n in (1, 2, 3, 4, 5, 8, 203):
+        state, b_zo, sign, limit = int(rng.integers(1, 2**32)), int(rng.integers(1, 8)), n % 3 - 1, int(rng.integers(1, 128))
+        w, z = rng.integers(-127, 128, n).astype(np.int8), noise(n, state, p_zero, r_max)
+        packed = p_zero | r_max << 8  # noise_t takes two words of the arguments
+        for k in (1, -2):
+            kernels.forget()
+            at = kernels.place(w, n % 4)
+            kernels.call("perturb_s8", at, n, packed, state, k)
+            assert np.array_equal(kernels.read(at, w), np.clip(w + k * z, -127, 127)), (n, k)
+        s = r_max.bit_length() - b_zo
+        u = sign * z if s < 1 else psto_shift(sign * z, s)
+        kernels.forget()
+        at = kernels.place(w, n % 4)
+        kernels.call("zo_update_s8", at, n, packed, state, sign, b_zo, limit)
+        assert np.array_equal(kernels.read(at, w), np.clip(np.clip(w + z, -limit, limit) - u, -limit, limit)), n
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_digest(kernels: Kernels, offset: int) -> None:
+    for n in (0, 1, 15, 16, 17, 31, 32, 300):
+        kernels.forget()
+        data = np.random.default_rng(n).integers(0, 256, n).astype(np.uint8)
+        digest = kernels.call("xxh32", kernels.place(data, offset), n, 0) & 0xFFFF_FFFF
+        assert digest == xxhash.xxh32_intdigest(data.tobytes()), n
