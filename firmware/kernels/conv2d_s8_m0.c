@@ -64,18 +64,33 @@ static uint32_t close_list(const term_t *terms, term_t *end) {
     return (uint32_t)(end - terms);
 }
 
+/* One row of the outputs. Where both windows of a pair lie inside the input from side to side, the patches under them are alike. */
+static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, int32_t *acc) {
+    const layer_shape_t *shape = band->shape;
+    const uint32_t out_w = shape->out_w, out_c = shape->out_c, in_c = shape->in_c;
+    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * in_c;
+    const uint32_t first_inside = shape->padding, behind_inside = shape->in_w + shape->padding + 1u - shape->kernel_w;
+    patch_t inside = patch_at(band, first_inside, 0, shape->kernel_w);
+    const int8_t *const row = inside.bytes;
+    for (uint32_t x = 0; x < out_w; x += 2) {
+        const bool pair = x + 1 < out_w;
+        term_t *end;
+        if (x >= first_inside && x + 1 < behind_inside) {
+            inside.bytes = row + (x - first_inside) * in_c;
+            end = terms_of_pair(terms, &inside, in_c);
+        } else {
+            end = pair ? gather_pair(band, x, terms) : gather_last(band, x, terms);
+        }
+        terms_pair_sums(terms, close_list(terms, end), weights, taps, out_c, acc, pair ? out_c : 0);
+        acc += pair ? 2 * out_c : out_c;
+    }
+}
+
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
-    term_t *const terms = (term_t *)(void *)scratch;
-    const uint32_t out_w = shape->out_w, out_c = shape->out_c;
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const band_t band = {.in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h)};
-        for (uint32_t x = 0; x < out_w; x += 2) {
-            const bool pair = x + 1 < out_w;
-            term_t *const end = pair ? gather_pair(&band, x, terms) : gather_last(&band, x, terms);
-            terms_pair_sums(terms, close_list(terms, end), weights, taps, out_c, acc, pair ? out_c : 0);
-            acc += pair ? 2 * out_c : out_c;
-        }
+        sum_row(&band, weights, (term_t *)(void *)scratch, acc);
+        acc += (uint32_t)shape->out_w * shape->out_c;
     }
 }
 

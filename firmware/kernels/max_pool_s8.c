@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else max_pool_s8_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else max_pool_s8_dsp.c, max_pool_s8_m0.c */
 
 #include "kernels/max_pool_s8.h"
 

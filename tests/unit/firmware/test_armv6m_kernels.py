@@ -227,3 +227,21 @@ def test_digest(kernels: Kernels, offset: int) -> None:
         data = np.random.default_rng(n).integers(0, 256, n).astype(np.uint8)
         digest = kernels.call("xxh32", kernels.place(data, offset), n, 0) & 0xFFFF_FFFF
         assert digest == xxhash.xxh32_intdigest(data.tobytes()), n
+
+
+def test_max_pool_and_relu(kernels: Kernels) -> None:
+    rng = np.random.default_rng(5)
+    for k, h, w, c in itertools.product((1, 2, 3), (3, 4, 7), (3, 6), (1, 2, 5)):
+        kernels.forget()
+        x = values(rng, h, w, c)
+        out = np.full((h // k, w // k, c), 0x5A, np.int8)
+        shape = np.frombuffer(np.array([h, w, c, *out.shape], np.uint16).tobytes() + bytes([k, k, 0, 0]), np.uint8)
+        at = kernels.place(out, 3)
+        kernels.call("max_pool_s8", kernels.place(x, 1), kernels.place(shape), at)
+        windows = x[: h // k * k, : w // k * k].reshape(h // k, k, w // k, k, c)
+        assert np.array_equal(kernels.read(at, out), windows.max((1, 3))), (k, h, w, c)
+        for offset, n in itertools.product(range(4), range(1, 12)):
+            v = values(rng, n)
+            at = kernels.place(v, offset)
+            kernels.call("relu_s8", at, n)
+            assert np.array_equal(kernels.read(at, v), np.maximum(v, 0)), (offset, n)
