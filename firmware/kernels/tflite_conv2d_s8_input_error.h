@@ -1,0 +1,12 @@
+/* Error of the input of conv2d in TFLite's convention: docs/arithmetic-tflite.md, section 5. */
+#ifndef TFLITE_CONV2D_S8_INPUT_ERROR_H
+#define TFLITE_CONV2D_S8_INPUT_ERROR_H
+
+#include <stdint.h>
+
+#include "kernels/shapes.h"
+
+/* acc[y][x][c]: the exact sum of weight times error; what falls into the padding is dropped. */
+void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc);
+
+#endif

@@ -1,0 +1,62 @@
+#include "kernels/tflite_plane_sums_s8.h"
+
+static inline uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+plane_block_t tflite_first_block(uint32_t height, uint32_t width) {
+    plane_block_t block = {.rows = 1, .columns = least(width, TFLITE_PLANE_SUMS)};
+    if (block.columns == width) {
+        block.rows = least(TFLITE_PLANE_SUMS / width, height);
+    }
+    return block;
+}
+
+plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uint32_t width) {
+    plane_block_t next = *block;
+    next.x += block->columns;
+    if (next.x >= width) {
+        next.x = 0;
+        next.y += block->rows;
+        next.rows = least(block->rows, height - next.y);
+    }
+    next.columns = least(TFLITE_PLANE_SUMS, width - next.x);
+    return next;
+}
+
+/* One output. The width of the kernel is a constant to the compiler where it is a common one. */
+static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h, uint32_t kernel_w) {
+    int32_t sum = 0;
+    for (uint32_t ky = 0; ky < kernel_h; ky++) {
+        for (uint32_t kx = 0; kx < kernel_w; kx++) {
+            sum += plane[kx] * kernel[kx];
+        }
+        plane += width;
+        kernel += kernel_w;
+    }
+    return sum;
+}
+
+static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
+                               uint32_t kernel_w, int32_t *sums) {
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const int8_t *row = plane + (block->y + i) * window->stride * window->width + block->x * window->stride;
+        for (uint32_t j = 0; j < block->columns; j++) {
+            *sums++ = window_sum(row, kernel, window->width, window->kernel_h, kernel_w);
+            row += window->stride;
+        }
+    }
+}
+
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
+                          int32_t *sums) {
+    if (window->kernel_w == 3) {
+        all_windows(plane, kernel, window, block, 3, sums);
+    } else if (window->kernel_w == 5) {
+        all_windows(plane, kernel, window, block, 5, sums);
+    } else if (window->kernel_w == 7) {
+        all_windows(plane, kernel, window, block, 7, sums);
+    } else {
+        all_windows(plane, kernel, window, block, window->kernel_w, sums);
+    }
+}
