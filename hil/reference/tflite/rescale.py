@@ -1,0 +1,69 @@
+"""From int32 sums to int8 outputs (docs/arithmetic-tflite.md, sections 1 and 3), on whole arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Quantization:
+    """What a layer has beside its shape, weights and bias.
+
+    Attributes:
+        input_zero, output_zero: zero points, -128..127.
+        act_min, act_max: limits of the output, -128..127.
+        multiplier: int64 [O], 2^30..2^31 - 1.
+        shift: int64 [O], -31..30; the real factor is multiplier * 2^(shift - 31).
+        rounding: which of the two roundings the network has.
+    """
+
+    input_zero: int
+    output_zero: int
+    act_min: int
+    act_max: int
+    multiplier: np.ndarray
+    shift: np.ndarray
+    rounding: Literal["double", "single"] = "double"
+
+
+def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Scale and round twice: half up, then half away from zero.
+
+    Args:
+        acc: int64 [..., O], each in int32.
+        multiplier: int64 [O].
+        shift: int64 [O].
+
+    Returns:
+        int64 [..., O].
+    """
+    raised = np.clip(acc << np.maximum(shift, 0), INT32_MIN, INT32_MAX)
+    high = (raised * multiplier + (1 << 30)) >> 31
+    right = np.maximum(-shift, 0)
+    half = (1 << right) >> 1  # 0 where nothing is shifted out
+    return np.sign(high) * ((np.abs(high) + half) >> right)
+
+
+def rescale_single(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Scale and round once, half up; arguments and result as of `rescale_double`."""
+    return (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
+
+
+def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
+    """Return the int8 outputs [..., O] of sums that have their bias, int64 [..., O].
+
+    Raises:
+        OverflowError: a sum is not in int32, for which the text defines no output.
+    """
+    if acc.size and (acc.min() < INT32_MIN or acc.max() > INT32_MAX):
+        raise OverflowError(
+            f"a sum of {acc.min()}..{acc.max()} is outside int32; the layer has too many taps or too large a bias"
+        )
+    rescale = rescale_double if quantization.rounding == "double" else rescale_single
+    scaled = rescale(acc, quantization.multiplier, quantization.shift)
+    return np.clip(scaled + quantization.output_zero, quantization.act_min, quantization.act_max).astype(np.int8)
