@@ -6,7 +6,8 @@
 #include "kernels/weighted_rows_s8.h"
 
 /* Spread the errors of one output position over the inputs under its window. */
-static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, span_t vertical, span_t horizontal, int32_t *acc) {
+static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, span_t vertical, span_t horizontal,
+                            int32_t *acc) {
     const uint32_t in_c = shape->in_c;
     for (uint32_t i = 0; i < vertical.inside; i++) {
         const uint32_t tap = (vertical.before + i) * shape->kernel_w + horizontal.before;

@@ -16,7 +16,7 @@ uint64_t tflite_depthwise_s8_weight_gradient_scratch(const layer_shape_t *shape)
     return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->out_h * shape->out_w;
 }
 
-/* Subtracts the input's zero point with the errors' sum, which is that of all taps: the padding of the plane is the zero point. */
+/* The input's zero point leaves every tap with the same `offset`, since the padding of the plane is the zero point too. */
 static void add_channel(const int8_t *plane, const int8_t *errors, const layer_shape_t *shape, const phase_t *vertical,
                         const phase_t *horizontal, uint32_t offset, int32_t *gradient) {
     const plane_window_t window = {
@@ -36,7 +36,8 @@ static void add_channel(const int8_t *plane, const int8_t *errors, const layer_s
     }
 }
 
-static void add_phase(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero, const phase_t *vertical,
+static void add_phase(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero,
+                      const phase_t *vertical,
                       const phase_t *horizontal, int8_t *scratch, int32_t *gradient) {
     const uint32_t channels = shape->in_c, positions = (uint32_t)shape->out_h * shape->out_w;
     const plane_axis_t rows = tflite_plane_axis((int32_t)vertical->first - shape->padding, shape->stride,

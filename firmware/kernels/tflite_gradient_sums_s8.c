@@ -3,7 +3,8 @@
 enum { TAPS = 4 }; /* sums that stay in registers together */
 
 /* An error of 0, of which the gate leaves many, adds nothing. */
-static inline void four_taps(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels, int32_t sum[TAPS]) {
+static inline void four_taps(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels,
+                             int32_t sum[TAPS]) {
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (uint32_t p = 0; p < positions; p++, in += step, error += channels) {
         const int32_t e = *error;

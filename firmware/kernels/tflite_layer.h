@@ -6,8 +6,8 @@
 
 typedef struct tflite_layer tflite_layer_t;
 
-/* From int32 sums to int8 outputs. sums[c * positions + p], c in 0..channels-1, is the sum of channel first + c, without its bias;
-   its output goes to out[p * step + c]. requantize_channels_s8 rounds twice, requantize_channels_single_s8 once. */
+/* From int32 sums to int8 outputs. sums[c * positions + p], c in 0..channels-1, is the sum of channel first + c, without its
+   bias; its output goes to out[p * step + c]. requantize_channels_s8 rounds twice, requantize_channels_single_s8 once. */
 typedef void requantize_channels_t(const int32_t *sums, uint32_t positions, uint32_t first, uint32_t channels,
                                    const tflite_layer_t *layer, uint32_t step, int8_t *out);
 

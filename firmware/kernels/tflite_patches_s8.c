@@ -4,7 +4,8 @@
 
 #include "kernels/tflite_span.h"
 
-static int8_t *take_patch(const int8_t *in, const layer_shape_t *shape, int8_t zero, span_t vertical, span_t horizontal, int8_t *patch) {
+static int8_t *take_patch(const int8_t *in, const layer_shape_t *shape, int8_t zero, span_t vertical, span_t horizontal,
+                          int8_t *patch) {
     const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c;
     const uint32_t before = horizontal.before * in_c, inside = horizontal.inside * in_c;
     const int8_t *from = in + (vertical.at * shape->in_w + horizontal.at) * in_c;

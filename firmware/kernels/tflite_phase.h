@@ -1,6 +1,6 @@
 /* A phase of a strided axis: the kernel's taps that are `stride` apart, from tap `first` on. Only they meet the input positions
-   whose distance from the start of the padding has the same remainder: with one phase at a time, both backward passes of a strided
-   convolution have stride 1. */
+   whose distance from the start of the padding has the same remainder: with one phase at a time, both backward passes of a
+   strided convolution have stride 1. */
 #ifndef TFLITE_PHASE_H
 #define TFLITE_PHASE_H
 

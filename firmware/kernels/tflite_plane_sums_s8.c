@@ -25,7 +25,8 @@ plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uin
 }
 
 /* One output. The width of the kernel is a constant to the compiler where it is a common one. */
-static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h, uint32_t kernel_w) {
+static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h,
+                                 uint32_t kernel_w) {
     int32_t sum = 0;
     for (uint32_t ky = 0; ky < kernel_h; ky++) {
         for (uint32_t kx = 0; kx < kernel_w; kx++) {
@@ -37,7 +38,8 @@ static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint
     return sum;
 }
 
-static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
+static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                               const plane_block_t *block,
                                uint32_t kernel_w, int32_t *sums) {
     for (uint32_t i = 0; i < block->rows; i++) {
         const int8_t *row = plane + (block->y + i) * window->stride * window->width + block->x * window->stride;

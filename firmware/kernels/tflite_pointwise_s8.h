@@ -6,6 +6,7 @@
 #include "kernels/tflite_layer.h"
 
 /* weights[o][c]; `out` must not overlap `in`. */
-void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer, int8_t *out);
+void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
+                         int8_t *out);
 
 #endif

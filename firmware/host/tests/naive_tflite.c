@@ -26,7 +26,8 @@ int64_t naive_clamp(int64_t x, int64_t least, int64_t most) {
     return held < most ? held : most;
 }
 
-static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uint32_t y, uint32_t x, naive_product_t *visit, void *context) {
+static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uint32_t y, uint32_t x, naive_product_t *visit,
+                         void *context) {
     const uint32_t taps = (uint32_t)s->kernel_h * s->kernel_w, seen = depthwise ? 1 : s->in_c;
     for (uint32_t i = 0; i < taps * seen; i++) {
         const uint32_t tap = i / seen, c = depthwise ? o : i % seen;

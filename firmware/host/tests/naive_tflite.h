@@ -1,4 +1,5 @@
-/* docs/arithmetic-tflite.md once more, as plainly as the text allows: 64-bit integers, divisions, zero points subtracted where they stand. */
+/* docs/arithmetic-tflite.md once more, as plainly as the text allows: 64-bit integers, divisions, zero points
+   subtracted where they stand. */
 #ifndef NAIVE_TFLITE_H
 #define NAIVE_TFLITE_H
 

@@ -71,7 +71,8 @@ static void check_layer(kind_t kind, const layer_shape_t *shape, const char *wha
     const uint32_t inputs = shape_inputs(shape);
     int8_t *in = draw_bytes(inputs), *kernel = draw_s8(weights, 127), *error = draw_error(shape_outputs(shape));
     int64_t *sums = calloc(weights, sizeof *sums), *spread = calloc(inputs, sizeof *spread);
-    int32_t *gradient = take(weights * sizeof *gradient), *before = take(weights * sizeof *before), *acc = take(inputs * sizeof *acc);
+    int32_t *gradient = take(weights * sizeof *gradient), *before = take(weights * sizeof *before);
+    int32_t *acc = take(inputs * sizeof *acc);
     CHECK(sums != NULL && spread != NULL, "no memory");
     for (uint32_t i = 0; i < weights; i++) {
         gradient[i] = before[i] = draw(-1000000000, 1000000000);
@@ -97,9 +98,11 @@ static void test_layers(void) {
         shape = draw_pointwise();
         check_layer(POINTWISE, &shape, "backward of pointwise");
     }
-    const layer_shape_t wide = {.in_h = 4, .in_w = 140, .in_c = 2, .out_h = 2, .out_w = 70, .out_c = 2, .kernel_h = 5, .kernel_w = 5, .padding = 2, .stride = 2};
+    const layer_shape_t wide = {.in_h = 4, .in_w = 140, .in_c = 2, .out_h = 2, .out_w = 70, .out_c = 2,
+                                .kernel_h = 5, .kernel_w = 5, .padding = 2, .stride = 2};
     check_layer(DEPTHWISE, &wide, "backward of depthwise, wide");
-    const layer_shape_t large = {.in_h = 9, .in_w = 99, .in_c = 1, .out_h = 1, .out_w = 3, .out_c = 1, .kernel_h = 9, .kernel_w = 97, .stride = 1};
+    const layer_shape_t large = {.in_h = 9, .in_w = 99, .in_c = 1, .out_h = 1, .out_w = 3, .out_c = 1,
+                                 .kernel_h = 9, .kernel_w = 97, .stride = 1};
     check_layer(DEPTHWISE, &large, "backward of depthwise, large kernel");
 }
 

@@ -32,30 +32,35 @@ static int8_t *expected_outputs(const layer_shape_t *shape, bool depthwise, cons
     int64_t *acc = calloc(outputs, sizeof *acc);
     int8_t *out = take(outputs);
     CHECK(acc != NULL, "no memory");
-    naive_products(shape, depthwise, add_product, &(sums_t){.in = in, .weights = weights, .input_zero = layer->input_zero, .acc = acc});
+    naive_products(shape, depthwise, add_product, &(sums_t){.in = in, .weights = weights, .input_zero = layer->input_zero,
+                   .acc = acc});
     for (uint32_t i = 0; i < outputs; i++) {
         const uint32_t o = i % shape->out_c;
         const int64_t wide = acc[i] + layer->bias[o];
         CHECK(wide == naive_sat32(wide), "the test has to stay in the range of the text");
         const bool single = layer->requantize == requantize_channels_single_s8;
-        const int64_t scaled = (single ? naive_rescale_single : naive_rescale_double)(wide, layer->multiplier[o], layer->shift[o]);
+        const int64_t multiplier = layer->multiplier[o], shift = layer->shift[o];
+        const int64_t scaled = (single ? naive_rescale_single : naive_rescale_double)(wide, multiplier, shift);
         out[i] = (int8_t)naive_clamp(scaled + layer->output_zero, layer->act_min, layer->act_max);
     }
     free(acc);
     return out;
 }
 
-static tflite_layer_t folded(const tflite_layer_t *layer, const int8_t *weights, uint32_t taps, uint32_t channels, bool depthwise) {
+static tflite_layer_t folded(const tflite_layer_t *layer, const int8_t *weights, uint32_t taps, uint32_t channels,
+                             bool depthwise) {
     tflite_layer_t copy = *layer;
     int32_t *bias = take(channels * sizeof *bias);
-    tflite_fold_bias(layer->bias, weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, layer->input_zero, bias);
+    tflite_fold_bias(layer->bias, weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, layer->input_zero,
+                     bias);
     copy.bias = bias;
     return copy;
 }
 
 typedef enum { CONV2D, POINTWISE, DEPTHWISE, FULLY_CONNECTED } kind_t;
 
-static void run(kind_t kind, const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer, int8_t *out) {
+static void run(kind_t kind, const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
+                int8_t *out) {
     if (kind == CONV2D) {
         int8_t *scratch = take(tflite_conv2d_s8_scratch(shape));
         tflite_conv2d_s8(in, weights, shape, layer, scratch, out);
@@ -103,10 +108,12 @@ static void test_layers(void) {
 
 /* Rows longer than the sums that a kernel makes at once, and images with whole blocks of positions. */
 static void test_wide(void) {
-    layer_shape_t shape = {.in_h = 3, .in_w = 150, .in_c = 2, .out_h = 3, .out_w = 150, .out_c = 2, .kernel_h = 3, .kernel_w = 3, .padding = 1, .stride = 1};
+    layer_shape_t shape = {.in_h = 3, .in_w = 150, .in_c = 2, .out_h = 3, .out_w = 150, .out_c = 2,
+                           .kernel_h = 3, .kernel_w = 3, .padding = 1, .stride = 1};
     check_layer(DEPTHWISE, &shape, "tflite_depthwise_s8, wide");
     check_layer(CONV2D, &shape, "tflite_conv2d_s8, wide");
-    shape = (layer_shape_t){.in_h = 12, .in_w = 12, .in_c = 48, .out_h = 12, .out_w = 12, .out_c = 32, .kernel_h = 1, .kernel_w = 1, .stride = 1};
+    shape = (layer_shape_t){.in_h = 12, .in_w = 12, .in_c = 48, .out_h = 12, .out_w = 12, .out_c = 32,
+                            .kernel_h = 1, .kernel_w = 1, .stride = 1};
     check_layer(POINTWISE, &shape, "tflite_pointwise_s8, wide");
 }
 
@@ -115,7 +122,8 @@ static void test_pools(void) {
         const layer_shape_t shape = draw_window(true);
         const uint32_t outputs = shape_outputs(&shape);
         const int32_t act_min = draw(0, 1) == 0 ? -128 : draw(-128, 127), act_max = draw(0, 1) == 0 ? 127 : draw(act_min, 127);
-        int8_t *in = draw(0, 1) == 0 ? draw_bytes(shape_inputs(&shape)) : draw_s8(shape_inputs(&shape), 2); /* small sums have ties */
+        const uint32_t inputs = shape_inputs(&shape);
+        int8_t *in = draw(0, 1) == 0 ? draw_bytes(inputs) : draw_s8(inputs, 2); /* small sums have ties */
         int8_t *out = take(outputs), *expected = take(outputs);
         tflite_max_pool_s8(in, &shape, (int8_t)act_min, (int8_t)act_max, out);
         naive_tflite_max_pool(in, &shape, act_min, act_max, expected);

@@ -7,8 +7,10 @@
 
 static void check_rescale(int32_t acc, int32_t multiplier, int32_t shift) {
     const int64_t twice = rescale_double(acc, multiplier, shift), once = rescale_single(acc, multiplier, shift);
-    CHECK(twice == naive_rescale_double(acc, multiplier, shift), "double, %d * %d, shift %d: %lld", acc, multiplier, shift, (long long)twice);
-    CHECK(once == naive_rescale_single(acc, multiplier, shift), "single, %d * %d, shift %d: %lld", acc, multiplier, shift, (long long)once);
+    CHECK(twice == naive_rescale_double(acc, multiplier, shift), "double, %d * %d, shift %d: %lld", acc, multiplier, shift,
+          (long long)twice);
+    CHECK(once == naive_rescale_single(acc, multiplier, shift), "single, %d * %d, shift %d: %lld", acc, multiplier, shift,
+          (long long)once);
 }
 
 /* The examples of the text, by hand. */
@@ -19,7 +21,8 @@ static void test_examples(void) {
         CHECK(rescale_single(quarter[i][0], 1 << 30, -1) == quarter[i][2], "single of %d / 4", quarter[i][0]);
     }
     CHECK(rescale_double(-1, 1 << 30, 0) == 0 && rescale_double(1, 1 << 30, 0) == 1, "the first step: halves go up");
-    CHECK(rescale_double(INT32_MIN, 1 << 30, -31) == -1 && rescale_single(INT32_MIN, 1 << 30, -31) == 0, "-1/2 at the last shift");
+    CHECK(rescale_double(INT32_MIN, 1 << 30, -31) == -1, "double of -1/2 at the last shift");
+    CHECK(rescale_single(INT32_MIN, 1 << 30, -31) == 0, "single of -1/2 at the last shift");
     CHECK(rescale_double(1 << 20, 1 << 30, 30) == 1 << 30, "beyond int32 the shifted sum saturates");
     CHECK(rescale_single(1 << 20, 1 << 30, 30) == INT64_C(1) << 49, "rounded once, nothing does");
 }
@@ -85,16 +88,18 @@ static void test_requantize(void) {
         }
         const int32_t act_min = draw(0, 1) == 0 ? -128 : draw(-128, 127), act_max = draw(0, 1) == 0 ? 127 : draw(act_min, 127);
         const tflite_layer_t layer = {.output_zero = (int8_t)(draw(0, 3) == 0 ? -128 : draw(-128, 127)),
-                                      .act_min = (int8_t)act_min, .act_max = (int8_t)act_max, .bias = bias, .multiplier = multiplier, .shift = shift};
+                                      .act_min = (int8_t)act_min, .act_max = (int8_t)act_max,
+                                      .bias = bias, .multiplier = multiplier, .shift = shift};
         for (int single = 0; single <= 1; single++) {
-            (single ? requantize_channels_single_s8 : requantize_channels_s8)(sums, positions, first, channels, &layer, step, out);
+            requantize_channels_t *const requantize = single ? requantize_channels_single_s8 : requantize_channels_s8;
+            requantize(sums, positions, first, channels, &layer, step, out);
             for (uint32_t i = 0; i < n; i++) {
                 const uint32_t c = i / positions, p = i % positions, at = first + c;
                 const int32_t acc = (int32_t)((uint32_t)sums[i] + (uint32_t)bias[at]);
                 const int64_t scaled = (single ? naive_rescale_single : naive_rescale_double)(acc, multiplier[at], shift[at]);
                 const int64_t expected = naive_clamp(scaled + layer.output_zero, act_min, act_max);
-                CHECK(out[p * step + c] == expected, "sum %d, multiplier %d, shift %d: %d, not %lld", acc, multiplier[at], shift[at],
-                      out[p * step + c], (long long)expected);
+                CHECK(out[p * step + c] == expected, "sum %d, multiplier %d, shift %d: %d, not %lld", acc, multiplier[at],
+                      shift[at], out[p * step + c], (long long)expected);
             }
         }
         free(sums);

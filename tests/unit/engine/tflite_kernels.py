@@ -73,7 +73,13 @@ class Kernels:
         return layer, arrays
 
     def forward(
-        self, name: str, x: np.ndarray, weights: np.ndarray, bias: np.ndarray, window: Window, quantization: Quantization
+        self,
+        name: str,
+        x: np.ndarray,
+        weights: np.ndarray,
+        bias: np.ndarray,
+        window: Window,
+        quantization: Quantization,
     ) -> np.ndarray:
         """Run conv2d, pointwise or depthwise: int8 [oh, ow, O]."""
         depthwise = name == "depthwise"
@@ -88,7 +94,9 @@ class Kernels:
         getattr(self.library, f"tflite_{name}_s8")(*arguments, pointer(out))
         return out
 
-    def fully_connected(self, x: np.ndarray, weights: np.ndarray, bias: np.ndarray, quantization: Quantization) -> np.ndarray:
+    def fully_connected(
+        self, x: np.ndarray, weights: np.ndarray, bias: np.ndarray, quantization: Quantization
+    ) -> np.ndarray:
         """Run fully_connected: int8 [O] of int8 [I]."""
         layer, _alive = self.parameters(quantization, self.fold(bias, weights, quantization.input_zero, False))
         acc, out = np.zeros(bias.size, np.int32), np.zeros(bias.size, np.int8)
@@ -131,7 +139,9 @@ class Kernels:
         getattr(self.library, kernel)(*arguments, pointer(found))
         return found
 
-    def input_error(self, name: str, error: np.ndarray, weights: np.ndarray, window: Window, x_shape: tuple[int, ...]) -> np.ndarray:
+    def input_error(
+        self, name: str, error: np.ndarray, weights: np.ndarray, window: Window, x_shape: tuple[int, ...]
+    ) -> np.ndarray:
         """Return the error of the input of conv2d, pointwise or depthwise, int32 [H, W, C]."""
         shape, acc = self.shape(x_shape, error.shape[-1], window), np.full(x_shape, 77, np.int32)
         arguments = [pointer(error), pointer(weights), ctypes.byref(shape)]
