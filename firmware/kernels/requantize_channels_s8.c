@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else requantize_channels_s8_dsp.c */
+
 #include "kernels/requantize_channels_s8.h"
 
 #include "arith/rescale.h"
@@ -17,3 +21,5 @@ void requantize_channels_s8(const int32_t *sums, uint32_t positions, uint32_t fi
         }
     }
 }
+
+#endif

@@ -8,7 +8,7 @@
 /* Bytes of scratch that tflite_conv2d_s8 needs. */
 uint64_t tflite_conv2d_s8_scratch(const layer_shape_t *shape);
 
-/* weights[o][ky][kx][c]; any kernel, stride and padding. */
+/* weights[o][ky][kx][c]; any kernel, stride and padding; `scratch` is aligned to a word. */
 void tflite_conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
                       int8_t *scratch, int8_t *out);
 

@@ -32,7 +32,15 @@ void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *
     plane += vertical->first * horizontal->length + horizontal->first;
     for (uint32_t i = 0; i < vertical->inside; i++) {
         const int8_t *from = in;
-        for (uint32_t j = 0; j < horizontal->inside; j++) {
+        uint32_t j = 0;
+        for (; j + 4 <= horizontal->inside; j += 4) {
+            plane[j] = from[0];
+            plane[j + 1] = from[column];
+            plane[j + 2] = from[2 * column];
+            plane[j + 3] = from[3 * column];
+            from += 4 * column;
+        }
+        for (; j < horizontal->inside; j++) {
             plane[j] = *from;
             from += column;
         }

@@ -1,28 +1,8 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else tflite_plane_sums_s8_dsp.c */
+
 #include "kernels/tflite_plane_sums_s8.h"
-
-static inline uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
-plane_block_t tflite_first_block(uint32_t height, uint32_t width) {
-    plane_block_t block = {.rows = 1, .columns = least(width, TFLITE_PLANE_SUMS)};
-    if (block.columns == width) {
-        block.rows = least(TFLITE_PLANE_SUMS / width, height);
-    }
-    return block;
-}
-
-plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uint32_t width) {
-    plane_block_t next = *block;
-    next.x += block->columns;
-    if (next.x >= width) {
-        next.x = 0;
-        next.y += block->rows;
-        next.rows = least(block->rows, height - next.y);
-    }
-    next.columns = least(TFLITE_PLANE_SUMS, width - next.x);
-    return next;
-}
 
 /* One output. The width of the kernel is a constant to the compiler where it is a common one. */
 static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h,
@@ -62,3 +42,5 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
         all_windows(plane, kernel, window, block, window->kernel_w, sums);
     }
 }
+
+#endif

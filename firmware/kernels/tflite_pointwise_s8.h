@@ -5,8 +5,11 @@
 #include "kernels/shapes.h"
 #include "kernels/tflite_layer.h"
 
-/* weights[o][c]; `out` must not overlap `in`. */
+/* Bytes of scratch that tflite_pointwise_s8 needs. */
+uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape);
+
+/* weights[o][c]; `out` must not overlap `in`; `scratch` is aligned to a word. */
 void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                         int8_t *out);
+                         int8_t *scratch, int8_t *out);
 
 #endif

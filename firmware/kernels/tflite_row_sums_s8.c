@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* tflite_block_s8_dsp.c has its own */
+
 #include "kernels/tflite_row_sums_s8.h"
 
 /* Two positions by two channels: four products for four loads. `chunk` divides the taps; it is a constant to the compiler, which
@@ -48,3 +52,5 @@ void tflite_row_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, con
         }
     }
 }
+
+#endif

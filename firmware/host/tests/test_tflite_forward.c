@@ -66,7 +66,9 @@ static void run(kind_t kind, const int8_t *in, const int8_t *weights, const laye
         tflite_conv2d_s8(in, weights, shape, layer, scratch, out);
         free(scratch);
     } else if (kind == POINTWISE) {
-        tflite_pointwise_s8(in, weights, shape, layer, out);
+        int8_t *scratch = take(tflite_pointwise_s8_scratch(shape));
+        tflite_pointwise_s8(in, weights, shape, layer, scratch, out);
+        free(scratch);
     } else if (kind == DEPTHWISE) {
         int8_t *scratch = take(tflite_depthwise_s8_scratch(shape));
         tflite_depthwise_s8(in, weights, shape, layer, scratch, out);

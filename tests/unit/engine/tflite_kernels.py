@@ -88,10 +88,8 @@ class Kernels:
         layer, _alive = self.parameters(quantization, folded)
         out = np.zeros((*window.out, bias.size), np.int8)
         arguments = [pointer(x), pointer(weights), ctypes.byref(shape), ctypes.byref(layer)]
-        if name != "pointwise":
-            scratch = self.scratch(f"tflite_{name}_s8", shape)
-            arguments.append(pointer(scratch))
-        getattr(self.library, f"tflite_{name}_s8")(*arguments, pointer(out))
+        scratch = self.scratch(f"tflite_{name}_s8", shape)
+        getattr(self.library, f"tflite_{name}_s8")(*arguments, pointer(scratch), pointer(out))
         return out
 
     def fully_connected(
