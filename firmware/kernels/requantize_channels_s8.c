@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else requantize_channels_s8_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else requantize_channels_s8_dsp.c or requantize_channels_s8_m0.c */
 
 #include "kernels/requantize_channels_s8.h"
 

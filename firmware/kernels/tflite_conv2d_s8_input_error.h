@@ -6,7 +6,11 @@
 
 #include "kernels/shapes.h"
 
+/* Bytes of scratch that tflite_conv2d_s8_input_error needs. */
+uint64_t tflite_conv2d_s8_input_error_scratch(const layer_shape_t *shape);
+
 /* acc[y][x][c]: the exact sum of weight times error; what falls into the padding is dropped. */
-void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc);
+void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *scratch,
+                                  int32_t *acc);
 
 #endif

@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else tflite_plane_sums_s8_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else tflite_plane_sums_s8_dsp.c or tflite_plane_sums_s8_m0.c */
 
 #include "kernels/tflite_plane_sums_s8.h"
 

@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* tflite_block_s8_dsp.c has its own */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else tflite_block_s8_dsp.c or tflite_row_sums_s8_m0.c */
 
 #include "kernels/tflite_row_sums_s8.h"
 

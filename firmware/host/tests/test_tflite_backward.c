@@ -54,8 +54,10 @@ static void run(kind_t kind, const products_t *p, const layer_shape_t *shape, in
     } else if (kind == CONV2D) {
         int8_t *scratch = take(tflite_conv2d_s8_weight_gradient_scratch(shape));
         tflite_conv2d_s8_weight_gradient(p->in, p->error, shape, zero, scratch, gradient);
-        tflite_conv2d_s8_input_error(p->error, p->weights, shape, acc);
         free(scratch);
+        int32_t *spread = take(tflite_conv2d_s8_input_error_scratch(shape));
+        tflite_conv2d_s8_input_error(p->error, p->weights, shape, spread, acc);
+        free(spread);
     } else {
         int8_t *scratch = take(tflite_depthwise_s8_weight_gradient_scratch(shape));
         tflite_depthwise_s8_weight_gradient(p->in, p->error, shape, zero, scratch, gradient);

@@ -49,7 +49,7 @@ class Kernels:
         """Return the scratch that a kernel asks for."""
         function = getattr(self.library, f"{name}_scratch")
         function.restype = ctypes.c_uint64
-        return np.full(function(ctypes.byref(shape)), 90, np.int8)
+        return np.full(function(ctypes.byref(shape)) // 4 + 1, 0x5A5A5A5A, np.int32)
 
     def fold(self, bias: np.ndarray, weights: np.ndarray, zero: int, depthwise: bool) -> np.ndarray:
         """Return the folded bias, int32 [O]."""
@@ -144,7 +144,7 @@ class Kernels:
         shape, acc = self.shape(x_shape, error.shape[-1], window), np.full(x_shape, 77, np.int32)
         arguments = [pointer(error), pointer(weights), ctypes.byref(shape)]
         kernel = f"tflite_{name}_s8_input_error"
-        if name == "depthwise":
+        if name != "pointwise":
             scratch = self.scratch(kernel, shape)
             arguments.append(pointer(scratch))
         getattr(self.library, kernel)(*arguments, pointer(acc))
