@@ -12,10 +12,6 @@
 
 enum { CHUNK = 64, SUMS = 128 }; /* errors and sums at a time, 8 and 4 bytes of stack each */
 
-uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape) {
-    return pad_input_s8_scratch(shape);
-}
-
 /* Taps whose sums are made together: `rows` runs of `n`, `row` bytes apart in the padded input. */
 typedef struct {
     const int8_t *in; /* under the first tap of the first position */
