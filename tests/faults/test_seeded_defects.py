@@ -29,16 +29,16 @@ class Defect:
 
 DEFECTS = [
     Defect("rounding: half of a negative number towards zero", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1",), "output"),
-    Defect("index: pooling window one channel off", "kernels/max_pool_s8_dsp.c", "four_maxima(in + last,", "four_maxima(in + last - 1,", ("pool1",), "output"),
-    Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8_dsp.c", "where_at_least_s8(word, 0, word, 0)", "n == 4 ? word : where_at_least_s8(word, 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
+    Defect("index: pooling window one channel off", "kernels/max_pool_s8_dsp.c", "pool_window(window, k,", "pool_window(window + (x == 3), k,", ("pool1",), "output"),
+    Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8_dsp.c", "where_at_least_s8(word, 0, word, 0)", "where_at_least_s8(word, n == 4 ? 0x80000000u : 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
     Defect("index: padding is stale on one side", "kernels/conv2d_s8_dsp.c", "memset(out + side + inputs, 0,", "memset(out + side + inputs, 1,", ("conv1",), "output"),
     Defect("sign: the perturbation is subtracted", "kernels/perturb_s8_dsp.c", "k > 0 ? add_bytes(w, z)", "k > 0 ? subtract_bytes(w, z)", ("conv1",), "weight"),
     Defect("saturation: a perturbed weight wraps around", "kernels/perturb_s8_dsp.c", "k > 0 ? add_bytes(w, z)", "k > 0 ? wrap_bytes(w, wrap_bytes(0, z))", ("conv1", "conv2", "fc1"), "weight"),
     Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
     Defect("sign: the label's error does not cancel the others", "kernels/softmax_error_s8.c", "-(others < 127 ? others : 127)", "-(others < 127 ? others / 2 : 127)", ("fc3",), "error"),
-    Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward_dsp.c", "where_at_least_s8(0, load_word(out), 0, load_word(error))", "where_at_least_s8(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
+    Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward_dsp.c", "(0, load_word(out), 0, load_word(error))", "(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
     Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
-    Defect("index: the weight gradient skips the last inputs", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours", ".end = in + fours - 4", ("fc3",), "weight"),
+    Defect("index: the weight gradient skips the last four inputs", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours}", ".end = in + fours - 4}", ("fc3",), "weight"),
     Defect("rounding: the loss forgets a term", "kernels/cross_entropy_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
 ]  # fmt: skip
 
