@@ -21,7 +21,8 @@ static inline int32_t add_shifted(int32_t gradient, int32_t product, uint32_t be
 }
 
 /* Not inlined, so that its loop has all registers. */
-static __attribute__((noinline)) void add_row_shifted(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift, int32_t *gradient) {
+__attribute__((noinline)) static void add_row_shifted(const int8_t *in, int32_t error, uint32_t inputs, int32_t shift,
+                                                      int32_t *gradient) {
     const uint32_t below = 32u - (uint32_t)shift, lane = (uint32_t)error;
     const int32_t factor = (int32_t)(1u << below);
     const int8_t *const end = in + inputs, *const fours = in + (shift == 1 ? 0 : inputs / 4 * 4); /* 2^31 is no int32 */

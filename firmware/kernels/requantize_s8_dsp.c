@@ -7,9 +7,9 @@
 #include "kernels/requantize_s8.h"
 
 /* Four bytes from values of at most 128 in magnitude; 128 becomes 127. */
-static inline uint32_t pack_clipped(int32_t a, int32_t b, int32_t c, int32_t d) {
-    const uint32_t even = hold_lanes_s8(low_lanes((uint32_t)a, (uint32_t)c));
-    const uint32_t odd = hold_lanes_s8(low_lanes((uint32_t)b, (uint32_t)d));
+static inline uint32_t pack_clipped(const int32_t x[4]) {
+    const uint32_t even = hold_lanes_s8(low_lanes((uint32_t)x[0], (uint32_t)x[2]));
+    const uint32_t odd = hold_lanes_s8(low_lanes((uint32_t)x[1], (uint32_t)x[3]));
     const uint32_t bytes = lanes_to_bytes(even, odd); /* -128..127; the saturation on the way back takes -128 to -127 */
     return add_bytes(subtract_bytes(bytes, 0x01010101u), 0x01010101u);
 }
@@ -28,7 +28,10 @@ static inline void shift_fours(const int32_t *acc, const int32_t *end, int32_t s
     for (; acc != end; out += 4) {
         int32_t x[4];
         acc = take_four(acc, x);
-        store_word(out, pack_clipped(rounded(x[0], s, factor), rounded(x[1], s, factor), rounded(x[2], s, factor), rounded(x[3], s, factor)));
+        for (uint32_t i = 0; i < 4; i++) {
+            x[i] = rounded(x[i], s, factor);
+        }
+        store_word(out, pack_clipped(x));
     }
 }
 

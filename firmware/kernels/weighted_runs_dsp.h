@@ -24,7 +24,8 @@ typedef struct {
 void weighted_runs_add(const runs_t *runs, const weighted_rows_t *rows);
 
 /* Take one more row, the `count` + 1st, and add them when there are four; returns how many wait. */
-static inline uint32_t weighted_runs_take(const runs_t *runs, weighted_rows_t *rows, uint32_t count, const int8_t *row, int32_t error) {
+static inline uint32_t weighted_runs_take(const runs_t *runs, weighted_rows_t *rows, uint32_t count, const int8_t *row,
+                                          int32_t error) {
     rows->row[count] = row;
     rows->error[count] = (int16_t)error;
     if (++count == WEIGHTED_ROWS) {
@@ -46,7 +47,8 @@ static inline void weighted_runs_finish(const runs_t *runs, weighted_rows_t *row
 }
 
 /* The same for the errors of all channels, except those that are 0; row o is at `row` + o * `stride`. */
-static inline void weighted_runs_add_all(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *row, uint32_t stride) {
+static inline void weighted_runs_add_all(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *row,
+                                         uint32_t stride) {
     weighted_rows_t rows;
     uint32_t count = 0;
     for (const int8_t *end = error + channels; error != end; row += stride) {

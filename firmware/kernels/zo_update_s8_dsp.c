@@ -7,7 +7,7 @@
 #include "kernels/noise_dsp.h"
 #include "kernels/zo_update_s8.h"
 
-/* How far zeroth order moves: not at all, by z, or by PstoShift(z, s) with s = 1..6 (r_max has seven bits at most); the sign apart. */
+/* How far zeroth order moves, the sign apart: not at all, by z, or by PstoShift(z, s) with s = 1..6 (r_max has 7 bits at most). */
 enum { NOT_AT_ALL = -1, BY_Z = 0 };
 
 /* What stays the same for a tensor, in all bytes. With the limit W of 64..127: */
@@ -20,10 +20,10 @@ typedef struct {
 
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
-/* PstoShift of bytes, h = floor(s / 2): with the magnitude m and its lowest h bits, `lo` (doubled for odd s), adding 2^(s-h) - 1 - lo
-   to m >> h carries into bit s - h where the bits h to s of m, `hi`, are greater than lo. No byte reaches its neighbour's bits; what
-   the shift brings down from the neighbour ends above the mask. SSUB8 sets the flags of SEL for both the magnitude and the direction:
-   nothing between changes them. */
+/* PstoShift of bytes, h = floor(s / 2): with the magnitude m and its lowest h bits, `lo` (doubled for odd s), adding
+   2^(s - h) - 1 - lo to m >> h carries into bit s - h where the bits from h to s of m, `hi`, are greater than lo. No byte reaches its
+   neighbour's bits; what the shift brings down from the neighbour ends above the mask. SSUB8 sets the flags of SEL for both the
+   magnitude and the direction: nothing between changes them. */
 #define MOVED(shifted, to_positive, to_negative)                                       \
     __asm__("ssub8 %[m], %[none], %[z]\n\tsel %[m], %[m], %[z]\n\t"                    \
             "add %[u], %[half], %[m]" shifted "\n\t"                                   \
@@ -32,8 +32,8 @@ typedef struct {
             to_negative " %[m], %[w], %[u]\n\t" to_positive " %[u], %[w], %[u]\n\t"    \
             "sel %[u], %[m], %[u]"                                                     \
             : [u] "=&r"(u), [m] "=&r"(m)                                               \
-            : [w] "r"(w), [z] "r"(z), [none] "r"(0), [half] "r"(limits->half), [h] "I"(s / 2), [odd] "I"(s % 2), [up] "I"(s - s / 2), \
-              [low] "I"(((1u << (s / 2)) - 1) * 0x01010101u), [mask] "r"((0xFFu >> s) * 0x01010101u))
+            : [w] "r"(w), [z] "r"(z), [none] "r"(0), [half] "r"(limits->half), [h] "I"(s / 2), [odd] "I"(s % 2), \
+              [up] "I"(s - s / 2), [low] "I"(((1u << (s / 2)) - 1) * 0x01010101u), [mask] "r"((0xFFu >> s) * 0x01010101u))
 
 /* w - sign * PstoShift(z, s). */
 static inline uint32_t moved(uint32_t w, uint32_t z, int32_t s, int32_t sign, const limits_t *limits) {

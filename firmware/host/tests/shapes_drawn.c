@@ -22,6 +22,20 @@ layer_shape_t draw_conv2d(void) {
     return shape;
 }
 
+layer_shape_t conv2d_shape(int32_t in_h, int32_t in_w, int32_t in_c, int32_t out_c, int32_t kernel, int32_t padding) {
+    return (layer_shape_t){
+        .in_h = (uint16_t)in_h,
+        .in_w = (uint16_t)in_w,
+        .in_c = (uint16_t)in_c,
+        .out_h = (uint16_t)(in_h + 2 * padding - kernel + 1),
+        .out_w = (uint16_t)(in_w + 2 * padding - kernel + 1),
+        .out_c = (uint16_t)out_c,
+        .kernel_h = (uint8_t)kernel,
+        .kernel_w = (uint8_t)kernel,
+        .padding = (uint8_t)padding,
+    };
+}
+
 layer_shape_t draw_max_pool(void) {
     const uint8_t k = (uint8_t)draw(1, 4);
     layer_shape_t shape = {.in_h = draw_size(k, 11), .in_w = draw_size(k, 11), .in_c = draw_size(1, 5)};

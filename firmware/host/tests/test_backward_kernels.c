@@ -114,6 +114,24 @@ static void test_fully_connected(void) {
     }
 }
 
+/* Every product of an error and an input, under every shift that leaves something, and one more. */
+static void test_products(void) {
+    int8_t in[255];
+    for (int32_t i = 0; i < 255; i++) {
+        in[i] = (int8_t)(i - 127);
+    }
+    for (int32_t shift = 0; shift <= 15; shift++) {
+        for (int32_t error = -127; error <= 127; error++) {
+            int32_t gradient[255] = {0};
+            const int8_t one = (int8_t)error;
+            fully_connected_s8_weight_gradient(in, &one, 255, 1, shift, gradient);
+            for (int32_t i = 0; i < 255; i++) {
+                CHECK(gradient[i] == naive_trunc(error * in[i], shift), "%d * %d / 2^%d gives %d", error, in[i], shift, gradient[i]);
+            }
+        }
+    }
+}
+
 static void test_max_pool_and_relu(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const layer_shape_t shape = draw_max_pool();
@@ -174,6 +192,7 @@ static void test_scale(void) {
 void test_backward_kernels(void) {
     test_conv2d();
     test_fully_connected();
+    test_products();
     test_max_pool_and_relu();
     test_update();
     test_scale();

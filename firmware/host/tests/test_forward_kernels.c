@@ -23,29 +23,53 @@ static void add_product(void *context, uint32_t weight, uint32_t input, uint32_t
     sums->acc[output] += sums->weights[weight] * sums->in[input];
 }
 
+static void check_conv2d(const layer_shape_t *shape) {
+    const uint32_t outputs = shape_outputs(shape);
+    int8_t *in = draw_s8(shape_inputs(shape), 127);
+    int8_t *weights = draw_s8(conv2d_weights(shape), 127);
+    int8_t *scratch = take(conv2d_s8_scratch(shape));
+    int32_t *acc = take(outputs * sizeof *acc), *expected = take(outputs * sizeof *expected);
+    memset(expected, 0, outputs * sizeof *expected);
+    naive_conv2d(shape, add_product, &(sums_t){.in = in, .weights = weights, .acc = expected});
+    conv2d_s8(in, weights, shape, scratch, acc);
+    check_s32(acc, expected, outputs, "conv2d_s8");
+    free(in);
+    free(weights);
+    free(scratch);
+    free(acc);
+    free(expected);
+}
+
 static void test_conv2d(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const layer_shape_t shape = draw_conv2d();
-        const uint32_t outputs = shape_outputs(&shape);
-        int8_t *in = draw_s8(shape_inputs(&shape), 127);
-        int8_t *weights = draw_s8(conv2d_weights(&shape), 127);
-        int8_t *scratch = take(conv2d_s8_scratch(&shape));
-        int32_t *acc = take(outputs * sizeof *acc), *expected = take(outputs * sizeof *expected);
-        memset(expected, 0, outputs * sizeof *expected);
-        naive_conv2d(&shape, add_product, &(sums_t){.in = in, .weights = weights, .acc = expected});
-        conv2d_s8(in, weights, &shape, scratch, acc);
-        check_s32(acc, expected, outputs, "conv2d_s8");
-        free(in);
-        free(weights);
-        free(scratch);
-        free(acc);
-        free(expected);
+        check_conv2d(&shape);
+    }
+}
+
+/* Every small shape with a square kernel; and the kernel that has loops of its own, under every remainder of its four positions. */
+static void test_conv2d_shapes(void) {
+    for (int32_t i = 0; i < 4 * 4 * 4 * 3 * 3; i++) {
+        const int32_t h = 1 + i % 4, w = 1 + i / 4 % 4, k = 1 + i / 16 % 4, in_c = 1 + i / 64 % 3, out_c = 1 + i / 192;
+        for (int32_t padding = 0; padding < k; padding++) {
+            if (k <= h + 2 * padding && k <= w + 2 * padding) {
+                const layer_shape_t shape = conv2d_shape(h, w, in_c, out_c, k, padding);
+                check_conv2d(&shape);
+            }
+        }
+    }
+    for (int32_t w = 5; w < 14; w++) {
+        for (int32_t padding = 0; padding < 5; padding++) {
+            const layer_shape_t shape = conv2d_shape(6, w, 1, 2, 5, padding), long_rows = conv2d_shape(5, w, 7, 3, 5, padding);
+            check_conv2d(&shape);
+            check_conv2d(&long_rows);
+        }
     }
 }
 
 static void test_fully_connected(void) {
     for (int round = 0; round < ROUNDS; round++) {
-        const uint32_t inputs = (uint32_t)draw(1, 70), outputs = (uint32_t)draw(1, 20);
+        const uint32_t inputs = (uint32_t)draw(1, round % 4 == 0 ? 600 : 70), outputs = (uint32_t)draw(1, 20);
         int8_t *in = draw_s8(inputs, 127), *weights = draw_s8(inputs * outputs, 127);
         int32_t *acc = take(outputs * sizeof *acc);
         fully_connected_s8(in, weights, inputs, outputs, acc);
@@ -106,6 +130,23 @@ static void test_requantize(void) {
     CHECK(largest_bits_s32((const int32_t[]){0, -128}, 2) == 8 && largest_bits_s32((const int32_t[]){0}, 1) == 0, "bits");
 }
 
+/* For every shift, every multiple of its half and both neighbours: ties of either sign, and what is just no tie. */
+static void test_requantize_ties(void) {
+    enum { HALVES = 2 * 128, N = 2 * 3 * HALVES };
+    for (int32_t s = 1; s <= 24; s++) {
+        static int32_t acc[N];
+        static int64_t wide[N];
+        static int8_t out[N], expected[N];
+        for (int32_t i = 0; i < N; i++) {
+            const int32_t most = (int32_t)(naive_power(s + 7) - 1), near = (i / 6 << (s - 1)) + i % 3 - 1;
+            const int32_t value = near < most ? near : most;
+            wide[i] = acc[i] = i / 3 % 2 == 0 ? value : -value;
+        }
+        CHECK(requantize_s8(acc, N, out) == s && naive_requantize(wide, N, expected) == s, "shift %d", s);
+        check_s8(out, expected, N, "requantize_s8");
+    }
+}
+
 static void test_argmax(void) {
     CHECK(argmax_s8((const int8_t[]){3, 7, -1, 7}, 4) == 1, "the lowest index of equals");
     CHECK(argmax_s8((const int8_t[]){-3, -7}, 2) == 0 && argmax_s8((const int8_t[]){-3, -2}, 2) == 1, "negative logits");
@@ -113,8 +154,10 @@ static void test_argmax(void) {
 
 void test_forward_kernels(void) {
     test_conv2d();
+    test_conv2d_shapes();
     test_fully_connected();
     test_max_pool_and_relu();
     test_requantize();
+    test_requantize_ties();
     test_argmax();
 }
