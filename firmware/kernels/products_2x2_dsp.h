@@ -22,8 +22,8 @@ typedef struct {
     const int16_t *in[2]; /* the windows of both positions */
 } products_2x2_t;
 
-/* The sums of all pairs of positions, one at least. Inputs are read word by word at any address, or if `aligned` two words at addresses that are
-   multiples of 4. */
+/* The sums of all pairs of positions, one at least. Inputs are read word by word at any address, or if `aligned` two words
+   at addresses that are multiples of 4. */
 void products_2x2(const products_2x2_t *products);
 void products_2x2_aligned(const products_2x2_t *products);
 
