@@ -23,7 +23,8 @@ static inline int32_t low_half(int32_t x) {
 }
 
 /* floor((acc * (2^16 * high + low) + 2^30) / 2^31) for |acc| <= 2^29: four products of 16 bits, high in 2^14..2^15, low signed. The
-   middle ones and 2^30 are added in steps of 2^16; nothing overflows, as |low|, |acc's low half| <= 2^15 and |acc's upper| <= 2^13. */
+   middle ones and 2^30 are added in steps of 2^16; nothing overflows, as |low| and |acc's low half| are at most 2^15 and acc's
+   upper half at most 2^13. */
 static inline int32_t high_product(int32_t acc, int32_t high, int32_t low) {
     const int32_t acc_low = low_half(acc), acc_high = (acc - acc_low) >> 16;
     const int32_t middle = acc_low * high + acc_high * low + (1 << 14) + ((acc_low * low) >> 16);

@@ -17,7 +17,8 @@ static inline uint32_t tflite_block_positions(uint32_t taps) {
 /* Bytes of scratch that tflite_block_s8 needs. */
 uint64_t tflite_block_s8_scratch(uint32_t taps);
 
-/* Position p sees in[p * step] to in[p * step + taps - 1]; its outputs are out[p * channels + o]. `scratch` is aligned to a word. */
+/* Position p sees in[p * step] to in[p * step + taps - 1]; its outputs are out[p * channels + o]. `scratch` is
+   aligned to a word. */
 void tflite_block_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *weights, uint32_t taps, uint32_t channels,
                      const tflite_layer_t *layer, int8_t *scratch, int8_t *out);
 

@@ -8,7 +8,8 @@
    up to 0, serves all four rows and ends the loop; the sums lie in the upper registers, which can add. */
 #if defined(__ARM_ARCH_6M__)
 
-static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *w0, const int8_t *w1, int32_t taps, int32_t sum[4]) {
+static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *w0, const int8_t *w1, int32_t taps,
+                              int32_t sum[4]) {
     int32_t i = -taps, a, b, t;
     int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;
     __asm__(".syntax unified\n"
@@ -40,7 +41,8 @@ static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *
 
 #else
 
-static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *w0, const int8_t *w1, int32_t taps, int32_t sum[4]) {
+static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *w0, const int8_t *w1, int32_t taps,
+                              int32_t sum[4]) {
     sum[0] = sum[1] = sum[2] = sum[3] = 0;
     for (int32_t i = -taps; i != 0; i++) {
         sum[0] += x0[i] * w0[i];
