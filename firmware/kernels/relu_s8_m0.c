@@ -17,19 +17,22 @@ static uint32_t without_negative_bytes(uint32_t word) {
     return word & ~((negative << 8) - negative);
 }
 
-void relu_s8(int8_t *values, uint32_t n) {
-    while (n > 0 && ((uintptr_t)values % sizeof(word_t) != 0 || n < sizeof(word_t))) {
-        *values = *values > 0 ? *values : 0;
-        values++;
-        n--;
+static void relu_bytes(int8_t *values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = values[i] > 0 ? values[i] : 0;
     }
-    for (; n >= sizeof(word_t); n -= (uint32_t)sizeof(word_t), values += sizeof(word_t)) {
-        word_t *word = (word_t *)(void *)values;
+}
+
+void relu_s8(int8_t *values, uint32_t n) {
+    const uint32_t unaligned = -(uint32_t)(uintptr_t)values % sizeof(word_t);
+    const uint32_t before = unaligned < n ? unaligned : n;
+    word_t *word = (word_t *)(void *)(values + before);
+    word_t *const end = word + (n - before) / sizeof(word_t);
+    for (; word != end; word++) {
         word->bytes = without_negative_bytes(word->bytes);
     }
-    for (; n > 0; n--, values++) {
-        *values = *values > 0 ? *values : 0;
-    }
+    relu_bytes(values, before);
+    relu_bytes((int8_t *)end, (n - before) % sizeof(word_t));
 }
 
 #endif

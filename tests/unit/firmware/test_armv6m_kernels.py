@@ -204,7 +204,7 @@ def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
 def test_noise(kernels: Kernels, p_zero: int, r_max: int) -> None:
     rng = np.random.default_rng(1000 * p_zero + r_max)
     for n in (1, 2, 3, 4, 5, 8, 203):
-        state, b_zo, sign, limit = int(rng.integers(1, 2**32)), int(rng.integers(1, 8)), n % 3 - 1, int(rng.integers(1, 128))
+        state, b_zo, sign = int(rng.integers(1, 2**32)), int(rng.integers(1, 8)), int(rng.integers(-1, 2))
         w, z = rng.integers(-127, 128, n).astype(np.int8), noise(n, state, p_zero, r_max)
         packed = p_zero | r_max << 8  # noise_t takes two words of the arguments
         for k in (1, -2):
@@ -214,10 +214,12 @@ def test_noise(kernels: Kernels, p_zero: int, r_max: int) -> None:
             assert np.array_equal(kernels.read(at, w), np.clip(w + k * z, -127, 127)), (n, k)
         s = r_max.bit_length() - b_zo
         u = sign * z if s < 1 else psto_shift(sign * z, s)
-        kernels.forget()
-        at = kernels.place(w, n % 4)
-        kernels.call("zo_update_s8", at, n, packed, state, sign, b_zo, limit)
-        assert np.array_equal(kernels.read(at, w), np.clip(np.clip(w + z, -limit, limit) - u, -limit, limit)), n
+        for limit in (127, max(127 - r_max, 1), r_max, int(rng.integers(1, 128))):
+            kernels.forget()
+            at = kernels.place(w, n % 4)
+            kernels.call("zo_update_s8", at, n, packed, state, sign, b_zo, limit)
+            expected = np.clip(np.clip(w + z, -limit, limit) - u, -limit, limit)
+            assert np.array_equal(kernels.read(at, w), expected), (n, limit)
 
 
 @pytest.mark.parametrize("offset", [0, 1])
