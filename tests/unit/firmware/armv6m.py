@@ -11,6 +11,7 @@ from elftools.elf.elffile import ELFFile
 from unicorn import UC_ARCH_ARM, UC_HOOK_MEM_READ, UC_HOOK_MEM_WRITE, UC_MODE_MCLASS, UC_MODE_THUMB, Uc
 from unicorn.arm_const import (
     UC_ARM_REG_LR,
+    UC_ARM_REG_PC,
     UC_ARM_REG_R0,
     UC_ARM_REG_R4,
     UC_ARM_REG_R8,
@@ -20,6 +21,7 @@ from unicorn.arm_const import (
 
 CODE, RAM, STACK, RETURN = 0x1000, 0x2000_0000, 0x3000_0000, 0x0030_0000
 STACK_SIZE = 8 << 10
+TIMEOUT = 20_000_000  # microseconds
 FLAGS = ["-mcpu=cortex-m0plus", "-std=c11", "-O3", "-mthumb", "-ffreestanding", "-fbuiltin", "-ffp-contract=off"]
 LIBRARY = FIRMWARE / "libc/string.c"
 
@@ -91,8 +93,10 @@ class Kernels:
             self._core.reg_write(register, 0xC0DE_0000 + i)
         self._core.reg_write(UC_ARM_REG_SP, sp)
         self._core.reg_write(UC_ARM_REG_LR, RETURN | 1)
-        self._core.emu_start(self._symbols[name] | 1, RETURN)
-        assert not self._wrong, f"{name}: {self._wrong[0]}"
+        self._core.emu_start(self._symbols[name] | 1, RETURN, timeout=TIMEOUT)
+        wrong, self._wrong = self._wrong, []
+        assert not wrong, f"{name}: {wrong[0]}"
+        assert self._core.reg_read(UC_ARM_REG_PC) == RETURN, f"{name} does not return"
         assert [self._core.reg_read(r) for r in kept] == [0xC0DE_0000 + i for i in range(8)], f"{name}: r4 to r11"
         assert self._core.reg_read(UC_ARM_REG_SP) == sp, f"{name}: sp"
         return int(np.uint32(self._core.reg_read(UC_ARM_REG_R0)).astype(np.int32))

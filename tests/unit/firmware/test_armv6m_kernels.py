@@ -98,7 +98,11 @@ def test_conv2d(kernels: Kernels) -> None:
         x, w = values(rng, s.h, s.w, s.c), values(rng, s.o, s.kh, s.kw, s.c)
         acc = np.full(s.out, 0x5A5A5A5A, np.int32)
         at = kernels.place(acc)
-        places = [kernels.place(x, int(rng.integers(4))), kernels.place(w, int(rng.integers(4))), kernels.place(s.struct)]
+        places = [
+            kernels.place(x, int(rng.integers(4))),
+            kernels.place(w, int(rng.integers(4))),
+            kernels.place(s.struct),
+        ]
         kernels.call("conv2d_s8", *places, kernels.place(s.scratch), at)
         assert np.array_equal(kernels.read(at, acc), np.einsum("yxcij,oijc->yxo", s.windows(x), w.astype(np.int64))), s
 
@@ -135,7 +139,11 @@ def test_conv2d_weight_gradient(kernels: Kernels) -> None:
 def test_conv2d_input_error(kernels: Kernels) -> None:
     for rng, s in itertools.chain(convolutions(4), [(np.random.default_rng(4), Convolution(2, 3, 3, 130, 2, 2, 1))]):
         kernels.forget()
-        w, e, acc = values(rng, s.o, s.kh, s.kw, s.c), values(rng, *s.out), np.full((s.h, s.w, s.c), 0x5A5A5A5A, np.int32)
+        w, e, acc = (
+            values(rng, s.o, s.kh, s.kw, s.c),
+            values(rng, *s.out),
+            np.full((s.h, s.w, s.c), 0x5A5A5A5A, np.int32),
+        )
         at = kernels.place(acc)
         kernels.call("conv2d_s8_input_error", kernels.place(e, 1), kernels.place(w, 3), kernels.place(s.struct), at)
         assert np.array_equal(kernels.read(at, acc), s.input_error(e, w)), s
@@ -147,11 +155,16 @@ def test_fully_connected_backward(kernels: Kernels, inputs: int) -> None:
     for outputs, shift in itertools.product((1, 2, 3, 8, 9, 120), (0, 1, 3, 13, 14, 31, 40)):
         kernels.forget()
         x, w, e = values(rng, inputs), values(rng, outputs, inputs), values(rng, outputs)
-        acc, gradient = np.full(inputs, 0x5A5A5A5A, np.int32), rng.integers(-(2**30), 2**30, (outputs, inputs)).astype(np.int32)
+        acc, gradient = (
+            np.full(inputs, 0x5A5A5A5A, np.int32),
+            rng.integers(-(2**30), 2**30, (outputs, inputs)).astype(np.int32),
+        )
         at, to = kernels.place(acc), kernels.place(gradient)
         kernels.call("fully_connected_s8_input_error", kernels.place(e, 1), kernels.place(w, 3), inputs, outputs, at)
         assert np.array_equal(kernels.read(at, acc), w.astype(np.int64).T @ e), (inputs, outputs)
-        kernels.call("fully_connected_s8_weight_gradient", kernels.place(x, 1), kernels.place(e, 3), inputs, outputs, shift, to)
+        kernels.call(
+            "fully_connected_s8_weight_gradient", kernels.place(x, 1), kernels.place(e, 3), inputs, outputs, shift, to
+        )
         expected = gathered(gradient, np.outer(e.astype(np.int64), x), shift)
         assert np.array_equal(kernels.read(to, gradient), expected), (inputs, outputs, shift)
 
@@ -161,7 +174,9 @@ def test_requantize(kernels: Kernels, length: int) -> None:
     """Sums of every length in bits, with the largest on both sides of where it is clipped."""
     rng = np.random.default_rng(length)
     edge = 2**length - 2 ** max(length - 8, 0)
-    for n, largest in itertools.product((1, 5, 6, 7, 12, 40), (2**length - 1, -(2 ** (length - 1)), edge, edge - 1, -edge, 1 - edge)):
+    for n, largest in itertools.product(
+        (1, 5, 6, 7, 12, 40), (2**length - 1, -(2 ** (length - 1)), edge, edge - 1, -edge, 1 - edge)
+    ):
         kernels.forget()
         acc = rng.integers(-abs(largest), abs(largest) + 1, n).astype(np.int32)
         acc[rng.integers(n)] = largest
