@@ -189,49 +189,6 @@ __attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((u
 MOVE_SUMS(add_magnitudes, "adds")
 MOVE_SUMS(subtract_magnitudes, "subs")
 
-/* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8 for none. */
-__attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)), const patch_t *patch __attribute__((unused)),
-                                             uint32_t to_second __attribute__((unused))) {
-    __asm__(".syntax unified\n"
-            "push {r4-r7, lr}\n"
-            "mov r4, r8\n"
-            "mov r5, r9\n"
-            "push {r4, r5}\n"
-            "ldm r1!, {r4-r7}\n" /* bytes, n, rows, step */
-            "ldm r1, {r1, r3}\n" /* at, at_step */
-            "mov r12, r3\n"
-            "subs r7, r7, r3\n"
-            "mov r9, r7\n"
-            "subs r7, r3, r5\n"
-            "mov r8, r7\n"
-            "mov r7, r6\n"
-            "mov r3, r1\n"
-            "adds r6, r1, r5\n"
-            "subs r1, r4, r1\n"
-            "adds r2, r1, r2\n"
-            "1:\n"
-            "ldrsb r5, [r1, r3]\n"
-            "ldrsb r4, [r2, r3]\n"
-            "lsls r4, r4, #16\n"
-            "adds r4, r4, r5\n"
-            "beq 2f\n"
-            "stm r0!, {r3, r4}\n"
-            "2:\n"
-            "adds r3, r3, #1\n"
-            "cmp r3, r6\n"
-            "bne 1b\n"
-            "add r3, r8\n"
-            "add r1, r9\n"
-            "add r2, r9\n"
-            "add r6, r12\n"
-            "subs r7, r7, #1\n"
-            "bne 1b\n"
-            "pop {r4, r5}\n"
-            "mov r8, r4\n"
-            "mov r9, r5\n"
-            "pop {r4-r7, pc}\n");
-}
-
 #else
 
 static void add_four_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
@@ -266,19 +223,6 @@ static void subtract_magnitudes(const term_t *terms, uint32_t n, int32_t by, uin
     }
 }
 
-term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second) {
-    const int8_t *bytes = patch->bytes;
-    for (uint32_t row = 0; row < patch->rows; row++, bytes += patch->step) {
-        for (uint32_t i = 0; i < patch->n; i++) {
-            const int32_t factor = bytes[i] + bytes[i + to_second] * 65536;
-            if (factor != 0) {
-                *end++ = (term_t){.at = patch->at + row * patch->at_step + i, .factor = factor};
-            }
-        }
-    }
-    return end;
-}
-
 #endif
 
 void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
@@ -297,30 +241,6 @@ void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t 
     } else if (n > 0) {
         add_magnitudes(terms, n, by, shift, sums);
     }
-}
-
-term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, uint32_t at, uint32_t at_step) {
-    for (; n > 0; n--, bytes += step, at += at_step) {
-        if (*bytes != 0) {
-            *end++ = (term_t){.at = at, .factor = *bytes};
-        }
-    }
-    return end;
-}
-
-term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift) {
-    const int8_t *bytes = patch->bytes;
-    uint32_t at = patch->at;
-    for (uint32_t row = 0; row < patch->rows; row++) {
-        for (uint32_t i = 0; i < patch->n; i++) {
-            if (bytes[i] != 0) {
-                *end++ = (term_t){.at = at + i, .factor = bytes[i] * (1 << shift)};
-            }
-        }
-        bytes += patch->step;
-        at += patch->at_step;
-    }
-    return end;
 }
 
 #endif

@@ -1,7 +1,7 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-#if !KERNELS_DSP && !KERNELS_THUMB1 /* else weighted_runs_dsp.c, terms_s8_m0.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else weighted_runs_dsp.c, terms_of_s8_m0.c */
 
 #include "kernels/weighted_rows_s8.h"
 
