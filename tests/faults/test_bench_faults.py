@@ -40,7 +40,7 @@ def test_a_flipped_bit_in_sram_is_found_at_its_weight(broken_trial):
     layer = build("lenet5", 1).trained[2]
     arena = image_of("stm32h7b3").symbols["__arena_start"]
     index = 12_345
-    outcome = broken_trial(steps=8, inject=[f"ram_flip:{arena + layer.weight_offset + index}:6:200000000"])
+    outcome = broken_trial(steps=8, inject=[f"ram_flip:{arena + layer.weight_offset + index}:6:60000000"])  # instructions: four steps or so
     assert outcome.verdict == "fail"
     difference = outcome.difference
     assert (difference.layer, difference.index, difference.what) == (layer.name, index, "weight")

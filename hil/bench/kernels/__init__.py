@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 from hil.bench.kernels.cases import CORES, cases
 from hil.bench.kernels.machine import KernelMachine
-from hil.bench.kernels.niti import Niti
 from hil.boards.images import kernel_image
 
 __all__ = ["Row", "main", "rows"]
@@ -31,7 +30,7 @@ def rows() -> Iterator[Row]:
     """Yield every kernel on every core."""
     for case in cases():
         for core in CORES:
-            instructions = case.run(Niti(KernelMachine(kernel_image(core), core)))
+            instructions = case.run(KernelMachine(kernel_image(core), core))
             share = round(instructions / case.macs, 3)
             yield Row(case.kernel, case.shape, core, case.macs, instructions, share, case.goal[core])
 
@@ -41,11 +40,11 @@ def main(as_json: bool) -> int:
     if as_json:
         print(json.dumps([asdict(row) for row in rows()], indent=1))
         return 0
-    print(f"{'kernel':36} {'shape':22} {'core':14} {'per MAC':>8} {'goal':>6}   counted")
+    print(f"{'kernel':36} {'shape':28} {'core':14} {'per MAC':>8} {'goal':>6}   counted")
     for row in rows():
         mark = " " if row.instructions_per_mac <= row.goal else "*"
         print(
-            f"{row.kernel:36} {row.shape:22} {row.core:14} {row.instructions_per_mac:8.2f} {row.goal:6.2f} {mark} "
+            f"{row.kernel:36} {row.shape:28} {row.core:14} {row.instructions_per_mac:8.2f} {row.goal:6.2f} {mark} "
             f"{row.instructions:,} instructions"
         )
     return 0

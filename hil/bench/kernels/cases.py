@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from hil.bench.kernels.machine import KernelMachine
 from hil.bench.kernels.niti import Niti
 from hil.bench.kernels.shapes import Shape
+from hil.bench.kernels.tflite import Tflite
 
 CORES = ("cortex-m7", "cortex-m4", "cortex-m0plus")
 BACKWARD = 1.5  # of the forward goal
@@ -27,7 +29,7 @@ class Case:
     shape: str
     macs: int
     goal: Mapping[str, float]
-    run: Callable[[Niti], int]
+    run: Callable[[KernelMachine], int]
 
 
 def goals(dsp: float, m0plus: float) -> dict[str, float]:
@@ -44,35 +46,71 @@ CONVOLUTIONS = (
     (Shape(64, 64, 3, 16, 3, 1), goals(1.9, 7.5)),
     (Shape(28, 28, 1, 6, 5, 2), goals(2.1, 7.5)),
 )
+DEPTHWISE = (
+    (Shape(16, 16, 240, 240, 3, 1), goals(4.0, 12.0)),
+    (Shape(16, 16, 240, 240, 5, 2), goals(3.0, 10.0)),
+    (Shape(16, 16, 240, 240, 7, 3), goals(2.6, 9.0)),
+)
 MATRICES = ((400, 120, goals(1.6, 5.6)), (1024, 256, goals(1.55, 5.5)))
 LENET5_MACS = 693_000
 WEIGHTS = 94_080  # of LeNet-5's first fully connected layer
 
 
 def cases() -> Iterator[Case]:
-    """Yield every row."""
+    """Yield every row: NITI's convention, then TFLite's."""
     for shape, goal in CONVOLUTIONS:
-        name, macs = str(shape), shape.macs
-        backward = {core: BACKWARD * value for core, value in goal.items()}
-        yield Case("conv2d_s8", name, macs, goal, lambda niti, s=shape: niti.conv2d(s))
-        yield Case(
-            "conv2d_s8_weight_gradient", name, macs, backward, lambda niti, s=shape: niti.conv2d_weight_gradient(s)
-        )
-        yield Case("conv2d_s8_input_error", name, macs, backward, lambda niti, s=shape: niti.conv2d_input_error(s))
+        yield from _convolution(shape, goal)
     for inputs, outputs, goal in MATRICES:
-        name, macs = f"{inputs}->{outputs}", inputs * outputs
-        backward = {core: BACKWARD * value for core, value in goal.items()}
-        sizes = (inputs, outputs)
-        yield Case("fully_connected_s8", name, macs, goal, lambda niti, s=sizes: niti.fully_connected(*s))
-        yield Case(
-            "fully_connected_s8_weight_gradient", name, macs, backward,
-            lambda niti, s=sizes: niti.fully_connected_weight_gradient(*s),
-        )  # fmt: skip
-        yield Case(
-            "fully_connected_s8_input_error", name, macs, backward,
-            lambda niti, s=sizes: niti.fully_connected_input_error(*s),
-        )  # fmt: skip
-    yield Case("forward", "lenet5", LENET5_MACS, goals(1.9, 7.0), Niti.lenet5)
+        yield from _matrix(inputs, outputs, goal)
+    yield Case("forward", "lenet5", LENET5_MACS, goals(1.9, 7.0), lambda m: Niti(m).lenet5())
     size = f"{WEIGHTS:,} weights"
-    yield Case("perturb + restore + update", size, WEIGHTS, goals(6.0, 9.0), lambda niti: niti.perturb_and_update(WEIGHTS))
-    yield Case("digest", f"{WEIGHTS:,} bytes", WEIGHTS, goals(3.0, 3.0), lambda niti: niti.digest(WEIGHTS))
+    yield Case(
+        "perturb + restore + update", size, WEIGHTS, goals(6.0, 9.0), lambda m: Niti(m).perturb_and_update(WEIGHTS)
+    )
+    yield Case("digest", f"{WEIGHTS:,} bytes", WEIGHTS, goals(3.0, 3.0), lambda m: Niti(m).digest(WEIGHTS))
+    for shape, goal in CONVOLUTIONS:
+        if shape.kernel == 1:
+            yield Case("tflite_pointwise_s8", str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).pointwise(s))
+        else:
+            yield Case("tflite_conv2d_s8", str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).conv2d(s))
+    for shape, goal in DEPTHWISE:
+        yield from _depthwise(shape, goal)
+
+
+def _convolution(shape: Shape, goal: Mapping[str, float]) -> Iterator[Case]:
+    name, macs = str(shape), shape.macs
+    yield Case("conv2d_s8", name, macs, goal, lambda m: Niti(m).conv2d(shape))
+    yield Case(
+        "conv2d_s8_weight_gradient", name, macs, _backward(goal), lambda m: Niti(m).conv2d_weight_gradient(shape)
+    )
+    yield Case("conv2d_s8_input_error", name, macs, _backward(goal), lambda m: Niti(m).conv2d_input_error(shape))
+
+
+def _matrix(inputs: int, outputs: int, goal: Mapping[str, float]) -> Iterator[Case]:
+    name, macs, kernel, sizes = f"{inputs}->{outputs}", inputs * outputs, "fully_connected_s8", (inputs, outputs)
+    yield Case(kernel, name, macs, goal, lambda m: Niti(m).fully_connected(*sizes))
+    yield Case(
+        f"{kernel}_weight_gradient",
+        name,
+        macs,
+        _backward(goal),
+        lambda m: Niti(m).fully_connected_weight_gradient(*sizes),
+    )
+    yield Case(
+        f"{kernel}_input_error", name, macs, _backward(goal), lambda m: Niti(m).fully_connected_input_error(*sizes)
+    )
+
+
+def _depthwise(shape: Shape, goal: Mapping[str, float]) -> Iterator[Case]:
+    name, macs = (
+        f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}",
+        shape.macs // shape.in_c,
+    )
+    kernel, back = "tflite_depthwise_s8", _backward(goal)
+    yield Case(kernel, name, macs, goal, lambda m: Tflite(m).depthwise(shape))
+    yield Case(f"{kernel}_weight_gradient", name, macs, back, lambda m: Tflite(m).depthwise_weight_gradient(shape))
+    yield Case(f"{kernel}_input_error", name, macs, back, lambda m: Tflite(m).depthwise_input_error(shape))
+
+
+def _backward(goal: Mapping[str, float]) -> dict[str, float]:
+    return {core: round(BACKWARD * value, 3) for core, value in goal.items()}

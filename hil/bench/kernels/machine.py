@@ -78,6 +78,10 @@ class KernelMachine:
         raw = self._core.peek(address, count * np.dtype(dtype).itemsize)
         return np.frombuffer(raw, dtype).reshape(shape)
 
+    def address(self, function: str) -> int:
+        """Return where a function begins, for a kernel that takes one."""
+        return self._symbols[function]
+
     def call(self, function: str, *arguments: int) -> int:
         """Call a function with 32-bit arguments (AAPCS32, 6.4: r0 to r3, then the stack) and return how many instructions it took.
 
