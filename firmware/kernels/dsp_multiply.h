@@ -25,13 +25,6 @@ static inline int32_t add_high_product(int32_t x, int32_t m) {
     return sum;
 }
 
-/* sat32(a + b): QADD. */
-static inline int32_t sum_sat32(int32_t a, int32_t b) {
-    int32_t sum;
-    __asm__("qadd %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
 /* floor(x / 2), held in int8: SSAT. */
 static inline int32_t half_as_byte(int32_t x) {
     int32_t byte;
@@ -61,11 +54,6 @@ static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
 
 static inline int32_t add_high_product(int32_t x, int32_t m) {
     return (int32_t)(((int64_t)x * (INT64_C(1) << 32) + (int64_t)x * m + (INT64_C(1) << 31)) >> 32);
-}
-
-static inline int32_t sum_sat32(int32_t a, int32_t b) {
-    const int64_t sum = (int64_t)a + b;
-    return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
 }
 
 static inline int32_t half_as_byte(int32_t x) {

@@ -27,7 +27,7 @@ APART void any_channel(const int32_t *sums, uint32_t positions, uint32_t c, cons
 static inline int32_t one_byte(int32_t sum, int32_t bias, int32_t doubled, int32_t right, int32_t zero_and_half) {
     const int32_t acc = (int32_t)((uint32_t)sum + (uint32_t)bias);
     const int32_t high = add_high_product(acc, doubled);
-    return half_as_byte(sum_sat32((high + (high >> 31)) >> right, zero_and_half));
+    return half_as_byte(add_saturating((high + (high >> 31)) >> right, zero_and_half));
 }
 
 /* Channel `c`, which is shifted right and has all of int8. The high product takes twice the multiplier, less 2^32. */
