@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hil import boards
 from hil.errors import RigError
 from hil.record import RunWriter
 from hil.report import render
-from hil.rig import REALITIES, Bench, read_bench
+from hil.rig import REALITIES, Bench, KeptStandIns, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
@@ -148,11 +148,20 @@ def run_record(request: pytest.FixtureRequest) -> RunWriter:
     return request.config.stash[RUN]
 
 
+@pytest.fixture(scope="session")
+def kept_stand_ins(run_record: RunWriter) -> Iterator[KeptStandIns]:
+    """Virtual benches that stay up from one trial to the next."""
+    kept = KeptStandIns(run_record.folder)
+    yield kept
+    kept.close()
+
+
 @pytest.fixture
 def hil_trial(
     request: pytest.FixtureRequest,
     hil_bench: Bench,
     run_record: RunWriter,
+    kept_stand_ins: KeptStandIns,
 ) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
@@ -160,7 +169,7 @@ def hil_trial(
         folder = run_record.trial_folder(spec.name)
         reality, elf = request.config.getoption("reality"), request.config.getoption("elf")
         with _progress_line(request.config, spec) as progress:
-            outcome = run_trial(spec, hil_bench, reality, folder, elf, progress=progress)
+            outcome = run_trial(spec, hil_bench, reality, folder, elf, progress=progress, kept=kept_stand_ins)
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (

@@ -13,6 +13,7 @@ from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.rig.config import Bench, BenchBoard
+from hil.rig.kept import KeptStandIns
 from hil.standins import StandIn, start_qemu, start_virtual
 from hil.standins.virtual_process import chip_fault
 
@@ -38,7 +39,13 @@ class Taken:
 
 @contextlib.contextmanager
 def take(
-    board: Board, bench: Bench, reality: str, image: Image, log: Path, inject: tuple[str, ...] = ()
+    board: Board,
+    bench: Bench,
+    reality: str,
+    image: Image,
+    log: Path,
+    inject: tuple[str, ...] = (),
+    kept: KeptStandIns | None = None,
 ) -> Iterator[Taken]:
     """Take a board: the attached one if rig.toml names it, else its stand-in; give it back at the end.
 
@@ -49,6 +56,7 @@ def take(
         image: the firmware (a stand-in without a probe loads it itself).
         log: file for a stand-in's log.
         inject: faults for the virtual bench, in the project's own fault tests.
+        kept: lends virtual benches that stay up for the next trial; without it, or with faults, the bench lives for this one only.
 
     Raises:
         Blocked: the board is named and gone, or the wanted reality is not to be had.
@@ -64,6 +72,10 @@ def take(
         raise Blocked(
             "bench", f"{board.name} has no {kind} stand-in: use --reality={board.stand_in} or --reality=auto."
         )
+    if kind == "virtual" and kept is not None and not inject:
+        with kept.lend(board, image, log) as stand_in:
+            yield Taken(stand_in.endpoints, stand_in)
+        return
     stand_in = start_virtual(board, image, log, inject) if kind == "virtual" else start_qemu(board, image, log)
     try:
         yield Taken(stand_in.endpoints, stand_in)

@@ -21,7 +21,7 @@ class StandIn:
     Args:
         command: program and arguments.
         announce: turns one line of the process's standard output into endpoints, or None while more lines are to come.
-        log: file that takes the process's error output.
+        log: file to which the process's error output is appended.
         deadline_s: wall time within which the endpoints must be announced.
 
     Raises:
@@ -34,7 +34,7 @@ class StandIn:
         self._name = Path(command[0]).name
         self._log = log
         self._lines: list[str] = []
-        with log.open("wb") as errors:
+        with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )

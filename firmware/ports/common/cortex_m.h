@@ -35,6 +35,7 @@
 
 /* Nested vectored interrupt controller [B3.4] */
 #define NVIC_ISER(irq) REGISTER(0xE000E100u + 4u * ((irq) / 32u))
+#define NVIC_ICPR(irq) REGISTER(0xE000E280u + 4u * ((irq) / 32u))
 #define NVIC_BIT(irq) (1u << ((irq) % 32u))
 
 /* Debug and trace [C1.6.5, C1.8]; the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */

@@ -37,3 +37,9 @@ void uart_transmit_handler(void) {
     UART0_INTCLEAR = UART_INT_TX;
     uart_pump();
 }
+
+void uart_poll(void) {
+    uart_receive_handler();
+    uart_transmit_handler();
+    NVIC_ICPR(UART0_RX_IRQ) = NVIC_BIT(UART0_RX_IRQ) | NVIC_BIT(UART0_TX_IRQ);
+}

@@ -53,3 +53,8 @@ void uart0_handler(void) {
     }
     uart_pump();
 }
+
+void uart_poll(void) {
+    uart0_handler();
+    NVIC_ICPR(UART0_IRQ) = NVIC_BIT(UART0_IRQ);
+}

@@ -71,3 +71,8 @@ void usart1_handler(void) {
     }
     uart_pump();
 }
+
+void uart_poll(void) {
+    usart1_handler();
+    NVIC_ICPR(USART1_IRQ) = NVIC_BIT(USART1_IRQ);
+}

@@ -55,8 +55,10 @@ class Exceptions:
     def wakes(self) -> bool:
         """Whether a pending exception ends WFI: PRIMASK does not hold that back (B1.5.19)."""
         best = self._nvic.best()
+        if best is None:
+            return False
         _, basepri, faultmask = self.masks()
-        return best is not None and self._nvic.group(best) < self._nvic.execution_priority(0, basepri, faultmask)
+        return self._nvic.group(best) < self._nvic.execution_priority(0, basepri, faultmask)
 
     def enter(self, number: int, vectors: int) -> None:
         """Stack the frame and go to the handler of `number`; `vectors` is VTOR. Raises ModelFault on a bad stack or vector."""

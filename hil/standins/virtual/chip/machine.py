@@ -79,15 +79,15 @@ class Machine:
     # running
 
     def advance(self, instructions: int = SLICE_INSTRUCTIONS) -> Pace:
-        """Run at most `instructions`, or let a sleeping core sleep to the next event."""
+        """Run at most `instructions`; a sleeping core first sleeps to the next event, and on if that does not wake it."""
         if self._reset_wanted:
             self.reset()
         if self.stopped:
             return Pace.WAIT
         try:
             self._update()
-            if self.asleep and not self._wake():
-                return self._sleep()
+            if self.asleep and not self._wake() and not self._sleep():
+                return Pace.WAIT if self._next_event() is None else Pace.AGAIN
             _, masked = self._take_exception()
             self._handle(self.core.run(self._limit(instructions), masked))
         except ModelFault as fault:
@@ -143,12 +143,14 @@ class Machine:
             limit = min(limit, self.at_count[0][0])
         return max(limit, count + 1)  # an event that is due already must not keep the core from its next block
 
-    def _sleep(self) -> Pace:
+    def _sleep(self) -> bool:
+        """Let time pass up to the next event; return whether that has woken the core."""
         event = self._next_event()
         if event is None:
-            return Pace.WAIT
+            return False
         self.clock.sleep_until(event)
-        return Pace.AGAIN
+        self._update()
+        return self._wake()
 
     def _wake(self) -> bool:
         event = self._waits_for_event and self.core.state[Slot.EVENT]
