@@ -227,10 +227,14 @@ class Machine:
         return self.nvic.active[-1] if self.nvic.active else 0
 
     def _after_write(self) -> None:
-        """A register was written: an exception that may now be taken ends the slice."""
+        """A register was written: an exception that may now be taken ends the slice; one that a mask holds back, the unmasking."""
         best = self.nvic.best()
-        if best is not None and self.nvic.group(best) < self.nvic.execution_priority():
+        if best is None:
+            self.core.state[Slot.WATCH] = 0
+        elif self.nvic.group(best) < self.exceptions.priority():
             self.core.break_soon()
+        else:
+            self.core.state[Slot.WATCH] = 1
 
     # reset
 

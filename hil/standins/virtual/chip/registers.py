@@ -112,9 +112,9 @@ class Block:
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
         self._readers: dict[str, Callable] = {r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS}
-        # Words that a program polls: bound readers by offset, without the checks of other accesses.
+        # Words that a program polls: names and readers by offset, without the checks of other accesses.
         self._reader_at = {
-            r.offset: (lambda values, name=r.name, reader=self._readers[r.name]: reader(values[name]))
+            r.offset: (r.name, self._readers[r.name])
             for r in self.REGISTERS
             if self._readers[r.name] is not None and not r.acting
         }
@@ -136,7 +136,8 @@ class Block:
         """Read `size` bytes at `offset`; raises ModelFault where the chip has no register or its clock is off."""
         quick = self._reader_at.get(offset)
         if quick is not None and size == 4 and self.clocked:
-            return quick(self.value)
+            name, reader = quick
+            return reader(self.value[name])
         register = self._register(offset, size, "read")
         value = self.value[register.name] & ~register.acting
         reader = self._readers[register.name]
