@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from hil import boards
 from hil.errors import RigError
 from hil.record import RunWriter
 from hil.report import render
-from hil.rig import REALITIES, Bench, KeptStandIns, read_bench
+from hil.rig import REALITIES, Bench, Rig, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
@@ -56,6 +57,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         metavar="FILE",
         help="description of the bench (default: rig.toml)",
+    )
+    group.addoption(
+        "--wait",
+        nargs="?",
+        type=float,
+        const=math.inf,
+        default=0.0,
+        metavar="SECONDS",
+        help="how long to wait for a board that another session holds; alone: as long as it takes (default: stop at once)",
     )
     group.addoption(
         "--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image"
@@ -137,39 +147,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def hil_bench(request: pytest.FixtureRequest) -> Bench:
-    """The bench that rig.toml describes."""
-    return _bench_of(request.config)
-
-
-@pytest.fixture(scope="session")
 def run_record(request: pytest.FixtureRequest) -> RunWriter:
     """The folder of this run."""
     return request.config.stash[RUN]
 
 
 @pytest.fixture(scope="session")
-def kept_stand_ins(run_record: RunWriter) -> Iterator[KeptStandIns]:
-    """Virtual benches that stay up from one trial to the next."""
-    kept = KeptStandIns(run_record.folder)
-    yield kept
-    kept.close()
+def hil_rig(request: pytest.FixtureRequest, run_record: RunWriter) -> Iterator[Rig]:
+    """The rig of this session: boards that it has taken stay its own until the end."""
+    config = request.config
+    with Rig(
+        _bench_of(config), run_record.folder, config.getoption("reality"), float(config.getoption("wait"))
+    ) as rig:
+        yield rig
 
 
 @pytest.fixture
 def hil_trial(
     request: pytest.FixtureRequest,
-    hil_bench: Bench,
+    hil_rig: Rig,
     run_record: RunWriter,
-    kept_stand_ins: KeptStandIns,
 ) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
     def run(spec: TrialSpec) -> Outcome:
         folder = run_record.trial_folder(spec.name)
-        reality, elf = request.config.getoption("reality"), request.config.getoption("elf")
+        elf = request.config.getoption("elf")
         with _progress_line(request.config, spec) as progress:
-            outcome = run_trial(spec, hil_bench, reality, folder, elf, progress=progress, kept=kept_stand_ins)
+            outcome = run_trial(spec, hil_rig, folder, elf, progress=progress)
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
         request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (

@@ -15,7 +15,7 @@ from hil.bench import one_core
 from hil.data import batches
 from hil.link.session import Session
 from hil.reference.methods import method
-from hil.rig import Bench, take
+from hil.rig import Bench, Rig
 from hil.targets import open_target
 from hil.trial import TrialSpec
 from hil.trial.device import Device, fresh_nonce
@@ -76,7 +76,7 @@ def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _board(prepared: Prepared) -> Iterator[Row]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        take(prepared.board, Bench(), "auto", prepared.image, Path(folder) / "bench.log") as taken,
+        Rig(Bench()).take(prepared.board, prepared.image, Path(folder) / "bench.log") as taken,
     ):
         started = time.perf_counter()
         target = open_target(prepared.board, taken.endpoints)

@@ -24,7 +24,7 @@ from hil.experiment.run import LOSS
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.tables import TABLES, Asked, Table
 from hil.record.origin import origin
-from hil.rig import read_bench
+from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 
@@ -95,7 +95,8 @@ def certified(
 
 def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
     """Run a trial on what rig.toml names, else on the board's stand-in."""
-    return run_trial(spec, read_bench(Path("rig.toml")), "auto", folder)
+    with Rig(read_bench(Path("rig.toml"))) as rig:
+        return run_trial(spec, rig, folder)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,7 +1,7 @@
-"""The bench: rig.toml, the choice of reality, taking a board and giving it back."""
+"""The rig: rig.toml, the choice of reality, locks, taking a board and giving it back."""
 
 from hil.rig.config import Bench, read_bench
-from hil.rig.kept import KeptStandIns
-from hil.rig.take import REALITIES, Taken, take
+from hil.rig.reality import REALITIES
+from hil.rig.rig import Rig, Taken
 
-__all__ = ["REALITIES", "Bench", "KeptStandIns", "Taken", "read_bench", "take"]
+__all__ = ["REALITIES", "Bench", "Rig", "Taken", "read_bench"]

@@ -27,6 +27,11 @@ class BenchBoard(BaseModel):
     serial: str | None = None
     meter: str | None = None
 
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What the board occupies; no two boards may name the same."""
+        return tuple(dict.fromkeys(device for device in (self.probe, self.serial, self.meter) if device is not None))
+
 
 class Bench(BaseModel):
     """The whole of rig.toml."""
@@ -57,6 +62,12 @@ def read_bench(path: Path) -> Bench:
         bench = Bench.model_validate(raw)
     except ValidationError as error:
         raise RigError(_explain(path, text, error)) from error
+    _check(path, text, bench)
+    return bench
+
+
+def _check(path: Path, text: str, bench: Bench) -> None:
+    owners: dict[str, str] = {}
     for table, entry in enumerate(bench.board):
         place = f"{path.name}, line {_line_of(text, 'name', table)}, key name"
         if entry.name not in boards.names():
@@ -65,7 +76,13 @@ def read_bench(path: Path) -> Bench:
             )
         if bench.find(entry.name) is not entry:
             raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
-    return bench
+        for key in ("probe", "serial", "meter"):
+            device = getattr(entry, key)
+            if device is not None and owners.setdefault(device, entry.name) != entry.name:
+                raise RigError(
+                    f"{path.name}, line {_line_of(text, key, table)}, key {key}: {device} is named for {owners[device]} already: "
+                    "a device serves one board."
+                )
 
 
 def _explain(path: Path, text: str, error: ValidationError) -> str:

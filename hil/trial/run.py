@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.session import Refused, Session
-from hil.rig import Bench, KeptStandIns, Taken, take
+from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
 from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, fresh_nonce, refused
@@ -23,25 +23,21 @@ from hil.trial.witness import Witness
 
 def run_trial(
     spec: TrialSpec,
-    bench: Bench,
-    reality: str,
+    rig: Rig,
     folder: Path,
     elf: Path | None = None,
     inject: tuple[str, ...] = (),
     progress: Callable[[StepRow], None] = lambda row: None,
-    kept: KeptStandIns | None = None,
 ) -> Outcome:
     """Run one trial to its verdict; faults of the rig and of the device end in the outcome, not in an exception.
 
     Args:
         spec: what to run.
-        bench: what rig.toml says.
-        reality: `auto` or one reality.
+        rig: gives the board.
         folder: takes the logs.
         elf: the user's own firmware in the place of the prebuilt image.
         inject: faults for the virtual bench.
         progress: called after every step.
-        kept: virtual benches that stay up between trials.
 
     Raises:
         RigError: the request itself is wrong (unknown name, setting out of range); nothing was started.
@@ -51,7 +47,7 @@ def run_trial(
     try:
         prepared = prepare(spec, elf)
         outcome.begin(prepared)
-        with take(prepared.board, bench, reality, prepared.image, folder / "bench.log", inject, kept) as taken:
+        with rig.take(prepared.board, prepared.image, folder / "bench.log", inject) as taken:
             outcome.reality = taken.endpoints.reality
             try:
                 _on_board(prepared, taken, outcome, progress)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hil.rig import Bench
+from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 
 
@@ -13,6 +13,6 @@ def broken_trial(tmp_path):
 
     def run(variant="cls1", steps=4, elf=None, inject=(), **others):
         spec = TrialSpec("stm32h7b3", variant, steps=steps, evaluate=0, **others)
-        return run_trial(spec, Bench(), "virtual", tmp_path, elf, tuple(inject))
+        return run_trial(spec, Rig(Bench(), reality="virtual"), tmp_path, elf, tuple(inject))
 
     return run

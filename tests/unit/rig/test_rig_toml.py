@@ -116,3 +116,11 @@ def test_a_complaint_is_one_line(rig: Path, text: str) -> None:
     said = complaint(rig, text)
     assert said.startswith("rig.toml")
     assert "\n" not in said
+
+
+def test_a_device_serves_one_board(rig: Path) -> None:
+    twice = GOOD.replace('serial = "/dev/ttyACM3"', 'serial = "/dev/ttyACM3"\nmeter = "M"').replace(
+        'probe = "066FFF"', 'probe = "066FFF"\nmeter = "M"'
+    )
+    said = complaint(rig, twice)
+    assert said == "rig.toml, line 11, key meter: M is named for stm32h7b3 already: a device serves one board."

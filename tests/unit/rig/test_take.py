@@ -12,7 +12,7 @@ import serial.tools.list_ports
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.rig import Bench, take
+from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard
 from hil.targets import open_target
 
@@ -34,6 +34,11 @@ class FakeStandIn:
         self.stopped = True
 
 
+@pytest.fixture(autouse=True)
+def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
     """The stand-ins that were started; none of them is real."""
@@ -43,7 +48,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
         started.append(FakeStandIn(reality))
         return started[-1]
 
-    module = import_module("hil.rig.take")  # the room's name `take` is the function
+    module = import_module("hil.rig.reality")
     monkeypatch.setattr(module, "start_virtual", lambda *_: start("virtual"))
     monkeypatch.setattr(module, "start_qemu", lambda *_: start("qemu"))
     return started
@@ -66,7 +71,7 @@ def test_a_named_board_that_is_gone_blocks(
     attached(monkeypatch)
     with (
         pytest.raises(Blocked, match=f"{GONE} that rig.toml names for stm32h7b3 is not attached"),
-        take(BOARD, bench(serial=GONE), reality, IMAGE, tmp_path / "log"),
+        Rig(bench(serial=GONE), reality=reality).take(BOARD, IMAGE, tmp_path / "log"),
     ):
         pytest.fail("there was nothing to take")
     assert started == []
@@ -74,7 +79,7 @@ def test_a_named_board_that_is_gone_blocks(
 
 def test_a_named_port_that_is_gone_blocks_when_it_is_opened(started: list[FakeStandIn], tmp_path: Path) -> None:
     path = str(tmp_path / "ttyACM0")
-    with take(BOARD, bench(serial=path), "auto", IMAGE, tmp_path / "log") as taken:
+    with Rig(bench(serial=path)).take(BOARD, IMAGE, tmp_path / "log") as taken:
         assert (taken.endpoints.reality, taken.endpoints.serial) == ("hardware", path)
         with pytest.raises(Blocked, match="cannot be opened"):
             open_target(BOARD, taken.endpoints)
@@ -83,7 +88,7 @@ def test_a_named_port_that_is_gone_blocks_when_it_is_opened(started: list[FakeSt
 
 def test_a_named_board_without_a_port_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
     with (
-        take(BOARD, bench(probe=GONE), "auto", IMAGE, tmp_path / "log") as taken,
+        Rig(bench(probe=GONE)).take(BOARD, IMAGE, tmp_path / "log") as taken,
         pytest.raises(Blocked, match=r"no serial port here: name it in rig\.toml"),
     ):
         open_target(BOARD, taken.endpoints)
@@ -94,7 +99,7 @@ def test_a_port_is_found_by_its_serial_number(
     monkeypatch: pytest.MonkeyPatch, started: list[FakeStandIn], tmp_path: Path
 ) -> None:
     attached(monkeypatch, "/dev/ttyACM7")
-    with take(BOARD, bench(serial=GONE, probe="P", meter="M"), "auto", IMAGE, tmp_path / "log") as taken:
+    with Rig(bench(serial=GONE, probe="P", meter="M")).take(BOARD, IMAGE, tmp_path / "log") as taken:
         assert taken.endpoints == Endpoints(BOARD.name, "hardware", probe="P", serial="/dev/ttyACM7", meter="M")
         assert taken.chip_fault() is None
         taken.alive()
@@ -107,7 +112,7 @@ def test_two_ports_of_one_serial_number_block(
     attached(monkeypatch, "/dev/ttyACM8", "/dev/ttyACM7")
     with (
         pytest.raises(Blocked, match=r"is found 2 times \(/dev/ttyACM7, /dev/ttyACM8\)"),
-        take(BOARD, bench(serial=GONE), "auto", IMAGE, tmp_path / "log"),
+        Rig(bench(serial=GONE)).take(BOARD, IMAGE, tmp_path / "log"),
     ):
         pytest.fail("nothing is chosen by order")
     assert started == []
@@ -116,7 +121,7 @@ def test_two_ports_of_one_serial_number_block(
 def test_hardware_without_an_entry_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
     with (
         pytest.raises(Blocked, match=r"--reality=hardware, but rig\.toml names no stm32h7b3"),
-        take(BOARD, Bench(), "hardware", IMAGE, tmp_path / "log"),
+        Rig(Bench(), reality="hardware").take(BOARD, IMAGE, tmp_path / "log"),
     ):
         pytest.fail("there was nothing to take")
     assert started == []
@@ -124,14 +129,14 @@ def test_hardware_without_an_entry_blocks(started: list[FakeStandIn], tmp_path: 
 
 def test_a_stand_in_for_a_board_that_nobody_claims_to_have(started: list[FakeStandIn], tmp_path: Path) -> None:
     other = Bench(board=[BenchBoard(name="mps2-an500", serial="/dev/ttyACM0")])
-    with take(BOARD, other, "auto", IMAGE, tmp_path / "log") as taken:
+    with Rig(other).take(BOARD, IMAGE, tmp_path / "log") as taken:
         assert taken.endpoints.reality == "virtual"
         assert not started[0].stopped
     assert [stand_in.stopped for stand_in in started] == [True]
 
 
 def test_a_stand_in_is_stopped_when_the_trial_fails(started: list[FakeStandIn], tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), take(BOARD, Bench(), "auto", IMAGE, tmp_path / "log"):
+    with pytest.raises(ZeroDivisionError), Rig(Bench()).take(BOARD, IMAGE, tmp_path / "log"):
         raise ZeroDivisionError
     assert started[0].stopped
 
@@ -139,7 +144,7 @@ def test_a_stand_in_is_stopped_when_the_trial_fails(started: list[FakeStandIn], 
 def test_a_stand_in_that_the_board_does_not_have_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
     with (
         pytest.raises(Blocked, match="stm32h7b3 has no qemu stand-in: use --reality=virtual"),
-        take(BOARD, Bench(), "qemu", IMAGE, tmp_path / "log"),
+        Rig(Bench(), reality="qemu").take(BOARD, IMAGE, tmp_path / "log"),
     ):
         pytest.fail("there was nothing to take")
     assert started == []

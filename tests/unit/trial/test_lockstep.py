@@ -8,7 +8,7 @@ from hil.network import build
 from hil.network.settings import Settings
 from hil.reference import layers
 from hil.reference.methods import method
-from hil.rig import Bench
+from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.difference import bits_of, first_weight
 
@@ -31,7 +31,9 @@ def trial(tmp_path):
     pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
 
     def run(variant, steps):
-        return run_trial(TrialSpec("stm32h7b3", variant, steps=steps, evaluate=16), Bench(), "virtual", tmp_path)
+        return run_trial(
+            TrialSpec("stm32h7b3", variant, steps=steps, evaluate=16), Rig(Bench(), reality="virtual"), tmp_path
+        )
 
     return run
 

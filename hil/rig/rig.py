@@ -1,0 +1,96 @@
+"""The rig of this computer for one session: boards are taken for a trial and given back; what one session holds no other gets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from hil.boards import Board, Image
+from hil.endpoints import Endpoints
+from hil.rig.attached import endpoints_of
+from hil.rig.config import Bench
+from hil.rig.kept import KeptStandIns
+from hil.rig.locks import Locks
+from hil.rig.reality import choose, start
+from hil.standins import StandIn
+from hil.standins.virtual_process import chip_fault
+
+
+@dataclass
+class Taken:
+    """A board in our hands until the end of the `with` block."""
+
+    endpoints: Endpoints
+    stand_in: StandIn | None = None
+
+    def alive(self) -> None:
+        """Raise `Blocked` when what is behind the endpoints is known to be gone."""
+        if self.stand_in is not None:
+            self.stand_in.alive()
+
+    def chip_fault(self) -> str | None:
+        """Return what the virtual chip has said of a wrong access by the firmware, if anything."""
+        return chip_fault(self.stand_in) if self.stand_in is not None and self.endpoints.reality == "virtual" else None
+
+
+class Rig:
+    """Args:
+        bench: what rig.toml says.
+        folder: takes the logs of virtual benches that stay up between trials; without it each trial has its own.
+        reality: `auto`, or one reality and no other.
+        wait_s: how long to wait for a board that another session holds; infinity waits as long as it takes.
+    """
+
+    def __init__(self, bench: Bench, folder: Path | None = None, reality: str = "auto", wait_s: float = 0.0) -> None:
+        self.bench = bench
+        self.reality = reality
+        self._locks = Locks(wait_s)
+        self._kept = KeptStandIns(folder) if folder is not None else None
+
+    def __enter__(self) -> Rig:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+        """Take a board: the attached one if rig.toml names it, else its stand-in; give it back at the end.
+
+        An attached board stays locked for other sessions until `close`.
+
+        Args:
+            board: catalogue entry.
+            image: the firmware (a stand-in without a probe loads it itself).
+            log: file for a stand-in's log.
+            inject: faults for the virtual bench, in the project's own fault tests.
+
+        Raises:
+            Blocked: the board is named and gone or held by another session, or the wanted reality is not to be had.
+        """
+        named = self.bench.find(board.name)
+        reality = choose(board, named, self.reality)
+        if named is not None and reality == "hardware":
+            self._locks.hold(board.name, named.devices)
+            yield Taken(endpoints_of(named))
+            return
+        if reality == "virtual" and self._kept is not None and not inject:
+            with self._kept.lend(board, image, log) as stand_in:
+                yield Taken(stand_in.endpoints, stand_in)
+            return
+        stand_in = start(reality, board, image, log, inject)
+        try:
+            yield Taken(stand_in.endpoints, stand_in)
+        finally:
+            stand_in.stop()
+
+    def close(self) -> None:
+        """Give everything back."""
+        if self._kept is not None:
+            self._kept.close()
+        self._locks.release()
