@@ -4,6 +4,7 @@
 
 #include "arith/round_shift.h"
 #include "kernels/conv2d_s8_weight_gradient.h"
+#include "kernels/gradient_fours_dsp.h"
 #include "kernels/pad_input_s8.h"
 #include "kernels/weighted_runs_dsp.h"
 
@@ -41,7 +42,12 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, taps = shape->kernel_h * row, word = sizeof(int32_t);
     int32_t *const sum = (int32_t *)(void *)scratch;
     int8_t *const padded = scratch + taps * word;
-    pad_input_s8(in, shape, padded);
+    const bool by_fours = gradient_fours_take(shape, error);
+    if (by_fours) {
+        gradient_fours_planes(in, shape, padded);
+    } else {
+        pad_input_s8(in, shape, padded);
+    }
     const runs_t sums = {
         .fours = row / 4 * 4 * word,
         .rest = row % 4 * word,
@@ -51,7 +57,11 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     };
     for (uint32_t o = 0; o < shape->out_c; o++, gradient += taps) {
         memset(sum, 0, taps * word);
-        add_windows(&sums, padded, error + o, shape);
+        if (by_fours) {
+            gradient_fours_add(padded, error + o, shape, sum);
+        } else {
+            add_windows(&sums, padded, error + o, shape);
+        }
         accumulate(sum, taps, shift, gradient);
     }
 }

@@ -61,30 +61,49 @@ static void check_wide(const int32_t *found, const int64_t *expected, uint32_t n
     }
 }
 
+static void check_conv2d(const layer_shape_t *shape) {
+    const uint32_t inputs = shape_inputs(shape), weights = conv2d_weights(shape);
+    const int32_t shift = draw(0, 3) == 0 ? draw(0, 40) : draw(0, 8);
+    int8_t *in = draw_s8(inputs, 127), *kernel = draw_s8(weights, 127), *error = draw_error(shape_outputs(shape));
+    int64_t *sums = calloc(weights, sizeof *sums), *spread = calloc(inputs, sizeof *spread);
+    CHECK(sums != NULL && spread != NULL, "no memory");
+    naive_conv2d(shape, add_products,
+                 &(products_t){.in = in, .weights = kernel, .error = error, .gradient = sums, .input_error = spread});
+
+    int32_t *gradient = draw_gradient(weights, INT32_MAX), *expected = copy_of(gradient, weights);
+    int8_t *scratch = take(conv2d_s8_weight_gradient_scratch(shape));
+    conv2d_s8_weight_gradient(in, error, shape, shift, scratch, gradient);
+    gather_expected(expected, sums, weights, shift);
+    check_s32(gradient, expected, weights, "conv2d_s8_weight_gradient");
+
+    int32_t *acc = take(inputs * sizeof *acc);
+    conv2d_s8_input_error(error, kernel, shape, acc);
+    check_wide(acc, spread, inputs, "conv2d_s8_input_error");
+    void *all[] = {in, kernel, error, sums, spread, gradient, expected, scratch, acc};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        free(all[i]);
+    }
+}
+
+/* Shapes by chance; then every width of a few fours of positions, for the kernels and channels that are summed by fours; then rows and
+   planes long enough that more fours of positions wait than are held. */
 static void test_conv2d(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const layer_shape_t shape = draw_conv2d();
-        const uint32_t inputs = shape_inputs(&shape), weights = conv2d_weights(&shape);
-        const int32_t shift = draw(0, 3) == 0 ? draw(0, 40) : draw(0, 8);
-        int8_t *in = draw_s8(inputs, 127), *kernel = draw_s8(weights, 127), *error = draw_error(shape_outputs(&shape));
-        int64_t *sums = calloc(weights, sizeof *sums), *spread = calloc(inputs, sizeof *spread);
-        CHECK(sums != NULL && spread != NULL, "no memory");
-        naive_conv2d(&shape, add_products,
-                     &(products_t){.in = in, .weights = kernel, .error = error, .gradient = sums, .input_error = spread});
-
-        int32_t *gradient = draw_gradient(weights, INT32_MAX), *expected = copy_of(gradient, weights);
-        int8_t *scratch = take(conv2d_s8_weight_gradient_scratch(&shape));
-        conv2d_s8_weight_gradient(in, error, &shape, shift, scratch, gradient);
-        gather_expected(expected, sums, weights, shift);
-        check_s32(gradient, expected, weights, "conv2d_s8_weight_gradient");
-
-        int32_t *acc = take(inputs * sizeof *acc);
-        conv2d_s8_input_error(error, kernel, &shape, acc);
-        check_wide(acc, spread, inputs, "conv2d_s8_input_error");
-        void *all[] = {in, kernel, error, sums, spread, gradient, expected, scratch, acc};
-        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-            free(all[i]);
+        check_conv2d(&shape);
+    }
+    for (int32_t kernel = 1; kernel <= 5; kernel += 2) {
+        for (int32_t in_c = 1; in_c <= 4; in_c++) {
+            for (int32_t w = kernel; w < kernel + 9; w++) {
+                const layer_shape_t shape = conv2d_shape(kernel + draw(0, 3), w, in_c, draw(1, 9), kernel, draw(0, kernel - 1));
+                check_conv2d(&shape);
+            }
         }
+    }
+    const layer_shape_t first = conv2d_shape(28, 28, 1, 6, 5, 2), wide = conv2d_shape(7, 150, 3, 5, 3, 1);
+    for (int round = 0; round < 8; round++) {
+        check_conv2d(&first);
+        check_conv2d(&wide);
     }
 }
 

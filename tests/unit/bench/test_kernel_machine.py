@@ -49,10 +49,16 @@ def shapes(rng):
             yield Shape(size, size + int(rng.integers(0, 3)), channels, outputs, kernel, int(rng.integers(0, kernel)))
 
 
-def test_conv2d_and_its_gradients(machine, rng):
-    for shape in shapes(rng):
+LONG = Shape(28, 28, 1, 6, 5, 2), Shape(3, 140, 3, 5, 3, 1), Shape(9, 11, 4, 7, 3, 1)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.2])
+def test_conv2d_and_its_gradients(machine, rng, share):
+    """`share`: of errors that are not 0. A kernel may choose its way by that."""
+    for shape in (*shapes(rng), *LONG):
         x = bytes_of(rng, shape.in_h, shape.in_w, shape.in_c)
         w, error = bytes_of(rng, shape.out_c, shape.taps), bytes_of(rng, shape.out_h, shape.out_w, shape.out_c)
+        error[rng.random(error.shape) >= share] = 0
         cut = windows(shape, x)
         layer, scratch = machine.put(shape.packed()), machine.room(SCRATCH)
         at_x, at_w, at_error = machine.put(x), machine.put(w), machine.put(error)

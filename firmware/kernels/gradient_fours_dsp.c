@@ -1,0 +1,133 @@
+#include "kernels/dsp.h"
+
+#if KERNELS_DSP
+
+#include "kernels/gradient_fours_dsp.h"
+
+enum { FOURS = 32, WIDEST = 5, SAMPLE = 31 };
+
+/* The errors of four neighbouring positions: the first and the third in lanes, the second and the fourth. */
+typedef struct {
+    uint32_t at; /* of the first window in a plane */
+    uint32_t even, odd;
+} four_t;
+
+/* Those that wait. */
+typedef struct {
+    const layer_shape_t *shape;
+    const int8_t *planes;
+    uint32_t width, plane; /* bytes of a row and of a plane */
+    int32_t *sum;
+    uint32_t count;
+    four_t four[FOURS];
+} fours_t;
+
+/* Counted with errors from dense to one in ten, the two ways meet where between 2 and 3 errors of four are not 0, by the shape. Every
+   31st error is looked at, which is enough for a choice that changes no result. */
+bool gradient_fours_take(const layer_shape_t *shape, const int8_t *error) {
+    if (shape->kernel_w != 3 && shape->kernel_w != WIDEST) {
+        return false;
+    }
+    const uint32_t errors = shape_outputs(shape);
+    const uint32_t places = (shape->out_w + 3u) / 4 * 4 * shape->out_h * shape->out_c;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < errors; i += SAMPLE) {
+        found += error[i] != 0;
+    }
+    return found * SAMPLE * 8 >= places * 5;
+}
+
+void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t *planes) {
+    const uint32_t in_c = shape->in_c, padding = shape->padding;
+    const uint32_t width = shape->in_w + 2 * padding, plane = (shape->in_h + 2 * padding) * width;
+    memset(planes, 0, plane * in_c);
+    int8_t *row = planes + padding * width + padding;
+    for (uint32_t y = 0; y < shape->in_h; y++, row += width) {
+        for (uint32_t x = 0; x < shape->in_w; x++) {
+            for (uint32_t c = 0; c < in_c; c++) {
+                row[c * plane + x] = *in++;
+            }
+        }
+    }
+}
+
+/* Add the products of all fours to the sums of a row of taps, which are `step` apart. Input j + i meets error i at tap j: so the lanes
+   of inputs j and j + 2 meet the even errors at tap j and the odd ones at tap j - 1. */
+static inline __attribute__((always_inline)) void add_row(const fours_t *fours, const int8_t *row, uint32_t taps, int32_t *sum,
+                                                          uint32_t step) {
+    int32_t s[WIDEST] = {0};
+    const four_t *const end = fours->four + fours->count;
+    for (const four_t *four = fours->four; four != end; four++) {
+        const uint32_t even = four->even, odd = four->odd;
+        const int8_t *in = row + four->at;
+        for (uint32_t j = 0; j < taps; j += 2, in += 2) {
+            const uint32_t word = load_word(in), first = even_lanes(word), second = odd_lanes(word);
+            if (j > 0) {
+                s[j - 1] = add_products(s[j - 1], first, odd);
+            }
+            s[j] = add_products(s[j], first, even);
+            s[j] = add_products(s[j], second, odd);
+            if (j + 1 < taps) {
+                s[j + 1] = add_products(s[j + 1], second, even);
+            }
+        }
+    }
+    for (uint32_t j = 0; j < taps; j++, sum += step) {
+        *sum += s[j];
+    }
+}
+
+static void add_fours(fours_t *fours) {
+    const uint32_t in_c = fours->shape->in_c, kernel_w = fours->shape->kernel_w;
+    for (uint32_t ky = 0; ky < fours->shape->kernel_h; ky++) {
+        for (uint32_t c = 0; c < in_c; c++) {
+            const int8_t *const row = fours->planes + c * fours->plane + ky * fours->width;
+            int32_t *const sum = fours->sum + ky * kernel_w * in_c + c;
+            if (kernel_w == WIDEST) {
+                add_row(fours, row, WIDEST, sum, in_c);
+            } else {
+                add_row(fours, row, 3, sum, in_c);
+            }
+        }
+    }
+    fours->count = 0;
+}
+
+/* One four more, unless all its errors are 0. */
+static inline void take(fours_t *fours, uint32_t at, int32_t e0, int32_t e1, int32_t e2, int32_t e3) {
+    if ((e0 | e1 | e2 | e3) == 0) {
+        return;
+    }
+    four_t *const four = &fours->four[fours->count++];
+    four->at = at;
+    four->even = low_lanes((uint32_t)e0, (uint32_t)e2);
+    four->odd = low_lanes((uint32_t)e1, (uint32_t)e3);
+    if (fours->count == FOURS) {
+        add_fours(fours);
+    }
+}
+
+void gradient_fours_add(const int8_t *planes, const int8_t *error, const layer_shape_t *shape, int32_t *sum) {
+    const uint32_t out_c = shape->out_c, out_w = shape->out_w, rest = out_w % 4;
+    const uint32_t width = shape->in_w + 2u * shape->padding;
+    fours_t fours;
+    fours.shape = shape;
+    fours.planes = planes;
+    fours.width = width;
+    fours.plane = (shape->in_h + 2u * shape->padding) * width;
+    fours.sum = sum;
+    fours.count = 0;
+    for (uint32_t y = 0; y < shape->out_h; y++) {
+        uint32_t at = y * width;
+        for (const uint32_t end = at + out_w - rest; at != end; at += 4, error += 4 * out_c) {
+            take(&fours, at, error[0], error[out_c], error[2 * out_c], error[3 * out_c]);
+        }
+        if (rest > 0) {
+            take(&fours, at, error[0], rest > 1 ? error[out_c] : 0, rest > 2 ? error[2 * out_c] : 0, 0);
+            error += rest * out_c;
+        }
+    }
+    add_fours(&fours);
+}
+
+#endif
