@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -25,7 +27,6 @@ EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, bu
 TIERS = ("quick", "nightly")
 SUITE = Path(__file__).parent / "suite"
 RUN = pytest.StashKey[RunWriter]()
-VERDICTS = pytest.StashKey[list[str]]()
 JUNIT = "junit.xml"
 
 
@@ -98,10 +99,35 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.board = list(dict.fromkeys(names))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(SUITE)]
-    if not config.option.collectonly:
-        config.stash[RUN] = RunWriter(config.getoption("report_dir"))
-        if config.option.xmlpath is None:
-            config.option.xmlpath = str(config.stash[RUN].folder / JUNIT)
+    if _is_worker(config):
+        config.stash[RUN] = RunWriter(Path(config.workerinput["trainrig_folder"]), config.workerinput["trainrig_facts"])
+    elif not config.option.collectonly:
+        _begin_run(config)
+
+
+def _begin_run(config: pytest.Config) -> None:
+    config.stash[RUN] = RunWriter.begin(config.getoption("report_dir"))
+    if config.option.xmlpath is None:
+        config.option.xmlpath = str(config.stash[RUN].folder / JUNIT)
+    workers = getattr(config.option, "numprocesses", 0)  # not there under `-p no:xdist`, None where -n is not given
+    if workers is None and len(config.option.board) > 1 and not config.option.usepdb:
+        workers = config.option.numprocesses = min(len(config.option.board), os.cpu_count() or 1)
+        config.option.dist, config.option.tx = "load", ["popen"] * workers
+    if workers and config.option.dist == "load":
+        config.option.dist = "loadgroup"  # an attached board stays with one worker
+        config.option.maxschedchunk = 1  # trials take minutes: none waits behind another while a worker is free
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let a worker of pytest-xdist write into the same run."""
+    if RUN in node.config.stash:
+        run = node.config.stash[RUN]
+        node.workerinput |= {"trainrig_folder": str(run.folder), "trainrig_facts": run.facts}
 
 
 def _bench_of(config: pytest.Config) -> Bench:
@@ -138,12 +164,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
-    if "hil_board" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "hil_board",
-            metafunc.config.getoption("board")
-            or [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))],
-        )
+    if "hil_board" not in metafunc.fixturenames:
+        return
+    names = metafunc.config.getoption("board")
+    skipped = [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))]
+    metafunc.parametrize("hil_board", [_board_parameter(metafunc.config, name) for name in names] or skipped)
+
+
+def _board_parameter(config: pytest.Config, name: str) -> Any:
+    """An attached board exists once, so its trials go to one worker; of stand-ins every worker has its own."""
+    attached = _bench_of(config).find(name) is not None and config.getoption("reality") in ("auto", "hardware")
+    return pytest.param(name, marks=pytest.mark.xdist_group(name) if attached else ())
 
 
 @pytest.fixture(scope="session")
@@ -156,9 +187,10 @@ def run_record(request: pytest.FixtureRequest) -> RunWriter:
 def hil_rig(request: pytest.FixtureRequest, run_record: RunWriter) -> Iterator[Rig]:
     """The rig of this session: boards that it has taken stay its own until the end."""
     config = request.config
-    with Rig(
-        _bench_of(config), run_record.folder, config.getoption("reality"), float(config.getoption("wait"))
-    ) as rig:
+    worker = f"-{config.workerinput['workerid']}" if _is_worker(config) else ""
+    logs = run_record.folder / f"benches{worker}"
+    logs.mkdir()
+    with Rig(_bench_of(config), logs, config.getoption("reality"), float(config.getoption("wait"))) as rig:
         yield rig
 
 
@@ -176,7 +208,6 @@ def hil_trial(
         with _progress_line(request.config, spec) as progress:
             outcome = run_trial(spec, hil_rig, folder, elf, progress=progress)
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
-        request.config.stash.setdefault(VERDICTS, []).append(outcome.verdict)
         for name, value in (
             ("verdict", outcome.verdict),
             ("reality", outcome.reality or "none"),
@@ -210,18 +241,19 @@ def pytest_report_teststatus(
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the record and the report; a run with nothing but blocked trials has an exit code of its own."""
-    if RUN in session.config.stash:
-        run = session.config.stash[RUN]
-        run.finish()
-        render(run.folder)
-    verdicts = session.config.stash.get(VERDICTS, [])
+    if RUN not in session.config.stash or _is_worker(session.config):
+        return
+    run = session.config.stash[RUN]
+    run.finish()
+    render(run.folder)
+    verdicts = [trial.verdict for trial in run.trials]
     if verdicts and set(verdicts) == {"blocked"} and session.testsfailed == len(verdicts):
         session.exitstatus = EXIT_BLOCKED
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Keep a copy of the JUnit file with the run when the user had it written elsewhere."""
-    if RUN in config.stash and config.option.xmlpath:
+    if RUN in config.stash and config.option.xmlpath and not _is_worker(config):
         asked, kept = Path(config.option.xmlpath), config.stash[RUN].folder / JUNIT
         if asked.is_file() and not kept.exists():
             shutil.copyfile(asked, kept)
@@ -229,7 +261,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the verdict table with the provenance of its figures, and where the report is."""
-    if RUN not in config.stash:
+    if RUN not in config.stash or _is_worker(config):
         return
     from hil.trial.terminal import verdict_table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,31 +24,39 @@ TABLES = ("memory_plan", "profile", "schedule", "evaluations")
 SIGN_FIELDS = ("right", "of", "asked")
 ANALYTIC_FIELDS = ("equation", "bytes", "macs_forward", "weights", "weights_by_zo")
 QUANTITY_FIELDS = ("value", "unit", "uncertainty", "provenance")
+TRIAL = "trial.json"
 WATERMARK_FIELDS = ("static", "arena_peak", "stack_peak")
 
 
 class RunWriter:
-    """One run on disk.
+    """One run on disk. Several processes may write trials of one run: what they share is its folder.
 
     Args:
-        root: folder of all runs, made when it is missing.
+        folder: of the run; it exists.
+        facts: id, time, commit, versions and host.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        self.folder = folder
+        self.facts = facts
+
+    @classmethod
+    def begin(cls, root: Path) -> RunWriter:
+        """Make the folder of a new run in `root`, the folder of all runs."""
         now = datetime.now(timezone.utc)
-        self._root = root
-        self.folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-        self.folder.mkdir(parents=True)
-        self._facts = {"id": self.folder.name, "time": now.isoformat(timespec="seconds")} | origin()
-        self.trials: list[TrialRecord] = []
+        folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+        folder.mkdir(parents=True)
+        return cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin())
 
     def trial_folder(self, name: str) -> Path:
         """Make the folder of a trial; a repeated name gets a number."""
         folder, number = self.folder / name, 2
-        while folder.exists():
-            folder, number = self.folder / f"{name}-{number}", number + 1
-        folder.mkdir()
-        return folder
+        while True:
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                folder, number = self.folder / f"{name}-{number}", number + 1
 
     def write_trial(
         self, record: TrialRecord, steps: pd.DataFrame, folder: Path, power: pd.DataFrame | None = None
@@ -57,26 +66,32 @@ class RunWriter:
         trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance.
         """
         record.folder = folder.name
-        self.trials.append(record)
         detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
-        _write(folder / "trial.json", _json(asdict(record) | detail))
         with _whole(folder / "steps.parquet") as partial:
             steps.to_parquet(partial)
         if power is not None:
             with _whole(folder / "power.parquet") as partial:
                 power.to_parquet(partial)
+        _write(folder / TRIAL, _json(asdict(record) | detail))  # last: a trial is there when all of it is
         self.finish()
+
+    @property
+    def trials(self) -> list[TrialRecord]:
+        """The records of all trials that have been written so far, by whichever process, in that order."""
+        written = sorted(self.folder.glob(f"*/{TRIAL}"), key=lambda path: (path.stat().st_mtime_ns, path))
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in written]
+        return [TrialRecord(**{name: item for name, item in trial.items() if name != "quantities"}) for trial in found]
 
     def finish(self) -> None:
         """Write results.json and results.csv, and point `latest` at this run."""
         trials = [asdict(trial) for trial in self.trials]
-        _write(self.folder / "results.json", _json({"schema": SCHEMA, "run": self._facts, "trials": trials}))
+        _write(self.folder / "results.json", _json({"schema": SCHEMA, "run": self.facts, "trials": trials}))
         _write(self.folder / "results.csv", _csv(trials))
         self._point_latest()
 
     def _point_latest(self) -> None:
         """Make `latest` a symbolic link, or a text file with the run's name where there are no links."""
-        with _whole(self._root / "latest") as fresh:
+        with _whole(self.folder.parent / "latest") as fresh:
             try:
                 fresh.symlink_to(self.folder.name)
             except OSError:
@@ -86,7 +101,7 @@ class RunWriter:
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
     """Give a path to write to, which takes the place of `path` when all went well and is removed when not."""
-    partial = path.with_name(path.name + ".part")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     partial.unlink(missing_ok=True)
     try:
         yield partial

@@ -47,7 +47,7 @@ class KeptStandIns:
         Raises:
             Blocked: the bench did not come up.
         """
-        whole = self._folder / f"bench-{board.name}.log"
+        whole = self._folder / f"{board.name}.log"
         before = whole.stat().st_size if whole.exists() else 0
         kept = self._kept.pop(board.name, None)
         if kept is not None and not kept.serves(image):

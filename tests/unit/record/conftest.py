@@ -38,7 +38,7 @@ def outcomes():
 
 @pytest.fixture
 def recorded(tmp_path, outcomes):
-    run = RunWriter(tmp_path / "reports")
+    run = RunWriter.begin(tmp_path / "reports")
     for outcome in outcomes:
         run.write_trial(trial_record(outcome), steps_table(outcome), run.trial_folder(outcome.spec.name))
     run.finish()

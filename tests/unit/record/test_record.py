@@ -70,7 +70,7 @@ def test_nothing_of_this_machine_is_recorded(recorded, results):
 
 def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
     before = (recorded.folder / "results.json").read_text()
-    recorded.trials[0].warnings.append(object())  # cannot be written as JSON
+    recorded.facts["host"] = object()  # cannot be written as JSON
     with pytest.raises(TypeError):
         recorded.finish()
     assert (recorded.folder / "results.json").read_text() == before

@@ -30,7 +30,7 @@ def test_trial_json_is_the_entry_of_results_json_with_its_quantities(recorded):
 
 
 def test_a_repeated_trial_gets_a_folder_of_its_own(tmp_path, outcomes):
-    run = RunWriter(tmp_path)
+    run = RunWriter.begin(tmp_path)
     folders = [_write(run, outcomes[0]) for _ in range(3)]
     assert [folder.name[len(folders[0].name) :] for folder in folders] == ["", "-2", "-3"]
     assert len(read_run(run.folder).steps) == 3
@@ -38,7 +38,7 @@ def test_a_repeated_trial_gets_a_folder_of_its_own(tmp_path, outcomes):
 
 def test_a_loss_that_is_no_number_is_still_json(tmp_path, outcomes):
     outcomes[1].difference = Difference(3, "loss", None, float("nan"), float("-inf"), "loss_plus")
-    run = RunWriter(tmp_path)
+    run = RunWriter.begin(tmp_path)
     _write(run, outcomes[1])
     text = (run.folder / "results.json").read_text()
     results = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
@@ -54,7 +54,7 @@ def test_bytes_stay_whole_in_the_csv_beside_trials_that_have_none(recorded):
 
 
 def test_a_run_without_a_difference_has_the_same_columns(tmp_path, recorded, outcomes):
-    run = RunWriter(tmp_path / "other")
+    run = RunWriter.begin(tmp_path / "other")
     _write(run, outcomes[0])
     columns = list(pd.read_csv(recorded.folder / "results.csv").columns)
     assert list(pd.read_csv(run.folder / "results.csv").columns) == columns
@@ -82,7 +82,7 @@ def test_without_symbolic_links_latest_is_a_text_file_that_reads(tmp_path, outco
         raise OSError("no links here")
 
     monkeypatch.setattr(Path, "symlink_to", refuse)
-    run = RunWriter(tmp_path)
+    run = RunWriter.begin(tmp_path)
     _write(run, outcomes[0])
     latest = tmp_path / "latest"
     assert latest.read_text().strip() == run.folder.name and not latest.is_symlink()
@@ -91,7 +91,7 @@ def test_without_symbolic_links_latest_is_a_text_file_that_reads(tmp_path, outco
 
 def test_latest_moves_to_the_newer_run(tmp_path, outcomes):
     for _ in range(2):
-        run = RunWriter(tmp_path)
+        run = RunWriter.begin(tmp_path)
         _write(run, outcomes[0])
     assert (tmp_path / "latest").resolve() == run.folder.resolve()
 

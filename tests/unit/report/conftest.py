@@ -90,7 +90,7 @@ def record(tmp_path):
     """Record trials, given as (record, steps) pairs, and return the folder of the run."""
 
     def write(*pairs, power=None):
-        run = RunWriter(tmp_path / "reports")
+        run = RunWriter.begin(tmp_path / "reports")
         for trial, steps in pairs:
             run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), power)
         return run.folder
