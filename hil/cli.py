@@ -31,6 +31,15 @@ def main(argv: list[str] | None = None) -> int:
         help="train the table of a paper, and certify it on the board: hil experiment NAME",
         add_help=False,
     )
+    devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders")
+    init = commands.add_parser("init", help="write a first rig.toml from what is attached")
+    doctor = commands.add_parser("doctor", help="check every device that rig.toml names, and print the cure of what is wrong")
+    for command in (devices, doctor):
+        command.add_argument("--json", action="store_true", help="print rows as JSON")
+    for command in (init, doctor):
+        command.add_argument(
+            "--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)"
+        )
     report = commands.add_parser("report", help="render the report of a recorded run again")
     report.add_argument(
         "run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)"
@@ -67,6 +76,12 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.experiment import main as experiment
 
         return experiment(rest)
+    if options.command in ("devices", "init", "doctor"):
+        from hil.rig import command
+
+        if options.command == "devices":
+            return command.devices(options.json)
+        return command.init(options.rig) if options.command == "init" else command.doctor(options.rig, options.json)
     if options.command == "bench":
         from hil.bench import kernels
         from hil.bench import main as benchmarks

@@ -1,0 +1,142 @@
+"""Check what rig.toml names, one device after the other, and say the cure of what is wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hil import boards
+from hil.errors import RigError
+from hil.link.session import Session
+from hil.rig.attached import endpoints_of
+from hil.rig.config import Bench, BenchBoard
+from hil.rig.discover import Device
+from hil.targets import open_target
+from hil.targets.meter import open_meter
+from hil.targets.probe import Probe
+from hil.targets.serial_port import open_serial
+
+OK, WRONG, NOTE = "ok", "wrong", "note"
+VENDORS = {"0483": "ST-LINK", "1366": "J-Link", "0d28": "DAPLink", "2e8a": "Raspberry Pi", "16c0": "Teensy", "1fc9": "NXP"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one look gave.
+
+    Attributes:
+        board: name in the catalogue; empty for what concerns all.
+        subject: what was looked at.
+        state: `ok`, `wrong` or `note`.
+        said: one sentence, with the cure where it is wrong.
+    """
+
+    board: str
+    subject: str
+    state: str
+    said: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
+    """Yield the checks of a bench as they are made.
+
+    Args:
+        bench: what rig.toml says.
+        devices: what is attached.
+    """
+    if not bench.board:
+        yield Check("", "rig.toml", NOTE, "rig.toml names no board: `hil init` writes a first one; until then stand-ins run.")
+    for named in bench.board:
+        yield from _examine_board(named, devices)
+
+
+def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Check]:
+    looks: list[tuple[str, Callable[[], str]]] = []
+    if named.probe is not None:
+        looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
+    looks.append(("port opens", lambda: _port_opens(named)))
+    looks.append(("agent answers", lambda: _agent_answers(named)))
+    if named.meter is not None:
+        looks.append(("meter", lambda: _meter_answers(named)))
+    for subject, look in looks:
+        try:
+            yield Check(named.name, subject, OK, look())
+        except RigError as error:
+            yield Check(named.name, subject, WRONG, str(error))
+            if subject in ("probe", "port opens"):
+                return  # what comes next needs it
+
+
+def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
+    probe = named.probe or ""
+    if probe.startswith("remote:"):
+        return f"{probe} is on another computer or a stand-in's."
+    found = [device for device in devices if device.kind == "probe"]
+    exact = [device for device in found if device.identity == probe]
+    if exact:
+        return _permitted(exact[0])
+    like = [device.identity for device in found if probe in device.identity]
+    if like:
+        raise RigError(f"{probe} is only a part of {' and of '.join(like)}: write the full serial number into rig.toml.")
+    others = ", ".join(device.identity for device in found) or "no probe at all"
+    raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or put rig.toml right.")
+
+
+def _permitted(device: Device) -> str:
+    """Say whether this user may open the USB device (Linux: /dev/bus/usb)."""
+    folder = Path("/sys/bus/usb/devices") / device.path
+    if not device.path or not (folder / "busnum").is_file():
+        return f"{device.name} is attached."
+    numbers = [int((folder / name).read_text()) for name in ("busnum", "devnum")]
+    node = Path(f"/dev/bus/usb/{numbers[0]:03d}/{numbers[1]:03d}")
+    if os.access(node, os.R_OK | os.W_OK):
+        return f"{device.name} is attached at {device.path}, and you may open it."
+    vendor = (folder / "idVendor").read_text().strip()
+    rule = f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor}", MODE="0660", TAG+="uaccess"'
+    raise RigError(
+        f"you may not open {VENDORS.get(vendor, device.name)} at {node}: put the line {rule} into "
+        "/etc/udev/rules.d/70-trainrig.rules, run `udevadm control --reload`, and plug it out and in."
+    )
+
+
+def _probe_opens(named: BenchBoard) -> str:
+    board = boards.load(named.name)
+    probe = Probe(board, named.probe or "")
+    probe.close()
+    return f"pyOCD connects to the chip as {board.pyocd_target}."
+
+
+def _port_opens(named: BenchBoard) -> str:
+    path = endpoints_of(named).serial
+    if path is None:
+        raise RigError(f"{named.name} has no serial port in rig.toml: add serial = \"...\" (`hil devices` lists them).")
+    open_serial(path, boards.load(named.name).baud).close()
+    return f"{path} opens."
+
+
+def _agent_answers(named: BenchBoard) -> str:
+    board = boards.load(named.name)
+    target = open_target(board, endpoints_of(named))
+    try:
+        identity = Session(target.port, random.SystemRandom().getrandbits(32)).hello()
+    finally:
+        target.close()
+    name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
+    if name != named.name:
+        raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")
+    image = boards.image_of(named.name)
+    if identity["image_digest"] != image.digest:
+        return f"the agent answers; its image {identity['image_digest']:08X} is not {image.path.name} ({image.digest:08X}) and will be replaced."
+    return f"the agent answers and runs {image.path.name}."
+
+
+def _meter_answers(named: BenchBoard) -> str:
+    with open_meter(named.meter or "", boards.load(named.name).supply_v) as meter:
+        return f"{meter.identity} answers."

@@ -1,0 +1,88 @@
+"""Write a first rig.toml from what is attached, for a person to put right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hil import boards
+from hil.errors import RigError
+from hil.rig.discover import Device
+
+HEAD = """\
+# The bench of this computer, as `hil init` found it. A board that is named here is used or its trials are blocked:
+# nothing falls back to a stand-in. `hil doctor` checks every line.
+#
+# [[board]]            one table a board
+# name = "..."         as `hil boards` lists it
+# probe = "..."        full USB serial number of its debug probe; leave it out for a board without one
+# serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... stays the same over a restart)
+# meter = "..."        VISA resource name of its power meter, such as TCPIP::192.168.1.7::5025::SOCKET
+"""
+
+
+def initial(devices: Sequence[Device]) -> str:
+    """Return the text of a rig.toml: a table for each probe, with the port of the same USB device; the rest as comments."""
+    left = {id(device): device for device in devices}
+    parts = [HEAD]
+    for probe in (device for device in devices if device.kind == "probe"):
+        ports = [each for each in devices if each.kind == "port" and _same_usb_device(probe, each)]
+        parts.append(_table(probe, ports))
+        for used in (probe, *ports):
+            left.pop(id(used), None)
+    if left:
+        parts.append("# Also attached:\n" + "".join(f"#   {_line(device)}\n" for device in left.values()))
+    return "\n".join(parts)
+
+
+def _same_usb_device(probe: Device, port: Device) -> bool:
+    """A probe with a virtual port is one USB device; J-Link pads its number with zeros in one place and not in the other."""
+    return probe.identity.lstrip("0") == port.identity.lstrip("0") or (
+        probe.path != "" and port.path.split(":")[0] == probe.path
+    )
+
+
+def _table(probe: Device, ports: Sequence[Device]) -> str:
+    names = [name for name in boards.names() if _speaks_of(probe.target, name)]
+    certain = len(names) == 1
+    mark = "" if certain else "# "
+    lines = [f"# {_line(probe)}\n", f"{mark}[[board]]\n"]
+    if certain:
+        lines.append(f'name = "{names[0]}"\n')
+    else:
+        lines.append(f'# name = "{" | ".join(names or boards.names())}"   # the probe does not say which: choose, and remove the # signs\n')
+    lines.append(f'{mark}probe = "{probe.identity}"\n')
+    if len(ports) == 1:
+        lines.append(f'{mark}serial = "{ports[0].identity}"   # now {ports[0].device}\n')
+    else:
+        lines += [f'# serial = "{port.device}"   # one of {len(ports)} ports of this probe: choose\n' for port in ports]
+        lines += [] if ports else ['# serial = "..."   # this probe has no port of its own: see below\n']
+    return "".join(lines)
+
+
+def _speaks_of(target: str, name: str) -> bool:
+    """Whether a pyOCD target name, such as stm32h7b3lihxq, is the chip of a board."""
+    wanted = boards.load(name).pyocd_target or ""
+    common = len(wanted.rstrip("x"))
+    return bool(target) and bool(wanted) and target.lower()[:common] == wanted[:common]
+
+
+def _line(device: Device) -> str:
+    where = f" at {device.path}" if device.path else ""
+    port = f", {device.device}" if device.device else ""
+    return f"{device.kind}: {device.name or 'unnamed'}, {device.identity or 'no serial number'}{port}{where}"
+
+
+def write_initial(path: Path, devices: Sequence[Device]) -> None:
+    """Write the file.
+
+    Raises:
+        RigError: it exists already: nobody's work is overwritten.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(initial(devices))
+    except FileExistsError:
+        raise RigError(f"{path} exists already: move it away, or give another name with --rig=FILE.") from None
+    except OSError as error:
+        raise RigError(f"{path} cannot be written ({error.strerror}): give another name with --rig=FILE.") from error
