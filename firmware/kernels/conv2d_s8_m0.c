@@ -56,14 +56,6 @@ static term_t *gather_last(const band_t *band, uint32_t x, term_t *end) {
     return terms_of_patch(end, &only, 0);
 }
 
-/* An even number of terms, at least two. */
-static uint32_t close_list(const term_t *terms, term_t *end) {
-    while (end == terms || (end - terms) % 2 != 0) {
-        *end++ = (term_t){0, 0};
-    }
-    return (uint32_t)(end - terms);
-}
-
 /* One row of the outputs. Where both windows of a pair lie inside the input from side to side, the patches under them are alike. */
 static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, int32_t *acc) {
     const layer_shape_t *shape = band->shape;
@@ -81,7 +73,7 @@ static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, in
         } else {
             end = pair ? gather_pair(band, x, terms) : gather_last(band, x, terms);
         }
-        terms_pair_sums(terms, close_list(terms, end), weights, taps, out_c, acc, pair ? out_c : 0);
+        terms_pair_sums(terms, terms_close(terms, end), weights, taps, out_c, acc, pair ? out_c : 0);
         acc += pair ? 2 * out_c : out_c;
     }
 }

@@ -1,4 +1,5 @@
-/* Two positions by two output channels of conv2d, along a row of positions: the innermost loops of conv2d_s8_dsp.c. */
+/* Two positions by two output channels of conv2d, along a row of positions: the innermost loops of
+   conv_band_sums_s8_dsp.c. */
 #ifndef PRODUCTS_2X2_DSP_H
 #define PRODUCTS_2X2_DSP_H
 

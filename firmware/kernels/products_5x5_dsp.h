@@ -1,5 +1,5 @@
-/* One input channel under a window of 5 x 5, four positions together: the innermost loop of conv2d_s8_dsp.c for the first layer of
-   many networks. */
+/* One input channel under a window of 5 x 5, four positions together: the innermost loop of conv_band_sums_s8_dsp.c for the first
+   layer of many networks. */
 #ifndef PRODUCTS_5X5_DSP_H
 #define PRODUCTS_5X5_DSP_H
 

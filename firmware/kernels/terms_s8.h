@@ -8,7 +8,7 @@
 
 typedef struct {
     uint32_t at;    /* the byte of a row that the factor belongs to */
-    int32_t factor; /* -127..127; of a pair: that of the first plus 2^16 times that of the second */
+    int32_t factor; /* int8; of a pair: that of the first plus 2^16 times that of the second */
 } term_t;
 
 /* A list of terms is never empty: [0] is {0, 0} if it would be. */
@@ -17,7 +17,7 @@ typedef struct {
 void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums);
 
 /* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second]. `n` is even.
-   At most 127 * 127 a product, no -128. */
+   At most 127 * 128 a product: one side is all of int8, the other has no -128. */
 void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
                      uint32_t to_second);
 
@@ -42,5 +42,13 @@ term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift);
 
 /* The same of two patches as terms of pairs, the second `to_second` bytes after the first. */
 term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second);
+
+/* Append terms of 0 until there is an even number of them, at least two; returns how many there are. */
+static inline uint32_t terms_close(const term_t *terms, term_t *end) {
+    while (end == terms || (end - terms) % 2 != 0) {
+        *end++ = (term_t){0, 0};
+    }
+    return (uint32_t)(end - terms);
+}
 
 #endif

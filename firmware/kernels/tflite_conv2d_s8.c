@@ -1,25 +1,62 @@
 #include "kernels/tflite_conv2d_s8.h"
 
-#include "kernels/tflite_block_s8.h"
-#include "kernels/tflite_patches_s8.h"
+#include "kernels/conv_band_s8.h"
+
+/* What is wanted of a band: products for what is done once a band and channel, positions for what is done once a weight. So windows of
+   few taps make bands of more rows. */
+enum { PRODUCTS = 3072, POSITIONS = 16 };
 
 static uint32_t taps_of(const layer_shape_t *shape) {
     return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
 }
 
+/* Rows of the output in a band. */
+static uint32_t rows_of(const layer_shape_t *shape) {
+    const uint32_t wanted = PRODUCTS / taps_of(shape), positions = wanted > POSITIONS ? wanted : POSITIONS;
+    const uint32_t rows = (positions + shape->out_w - 1) / shape->out_w;
+    return rows < shape->out_h ? rows : shape->out_h;
+}
+
+/* Even, so that every row begins with a word. */
+static uint32_t pitch_of(const layer_shape_t *shape) {
+    return (conv_band_width(shape, shape->stride) + 1u) & ~1u;
+}
+
+/* The scratch: the work on the weights, the sums of two channels, the inputs, and what the products may read beyond them. */
+enum { SLACK = 8 };
+
+static uint64_t sums_bytes(const layer_shape_t *shape) {
+    return (uint64_t)rows_of(shape) * shape->out_w * 2 * sizeof(int32_t);
+}
+
 uint64_t tflite_conv2d_s8_scratch(const layer_shape_t *shape) {
-    return tflite_block_s8_scratch(taps_of(shape)) + (uint64_t)tflite_block_positions(taps_of(shape)) * taps_of(shape);
+    const uint64_t rows = conv_band_rows(shape, shape->stride, rows_of(shape));
+    return conv_band_work(shape) + sums_bytes(shape) + rows * pitch_of(shape) * sizeof(band_value_t) + SLACK;
+}
+
+/* Two channels at a time. An odd last one is computed twice and requantized once. */
+static void band_outputs(const conv_band_t *band, const int8_t *weights, const tflite_layer_t *layer, int32_t *sums, int8_t *out) {
+    const uint32_t taps = taps_of(band->shape), out_c = band->shape->out_c, positions = band->count * band->shape->out_w;
+    for (uint32_t o = 0; o < out_c; o += 2) {
+        const uint32_t to_second = o + 1 < out_c ? 1 : 0;
+        const band_sums_t to = {.to = sums, .to_channel = to_second * positions, .to_position = 1};
+        conv_band_sums(band, weights + o * taps, weights + (o + to_second) * taps, &to);
+        layer->requantize(sums, positions, o, 1 + to_second, layer, out_c, out + o);
+    }
 }
 
 void tflite_conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
                       int8_t *scratch, int8_t *out) {
-    const uint32_t taps = taps_of(shape), out_c = shape->out_c, positions = (uint32_t)shape->out_h * shape->out_w;
-    const uint32_t block = tflite_block_positions(taps);
-    int8_t *patches = scratch + tflite_block_s8_scratch(taps); /* behind, as they need no alignment */
-    for (uint32_t first = 0; first < positions; first += block) {
-        const uint32_t n = positions - first < block ? positions - first : block;
-        tflite_patches_s8(in, shape, layer->input_zero, first, n, patches);
-        tflite_block_s8(patches, taps, n, weights, taps, out_c, layer, scratch, out);
-        out += n * out_c;
+    const uint32_t rows = rows_of(shape);
+    conv_band_t band = {.shape = shape, .in = in, .stride = shape->stride, .zero = layer->input_zero, .pitch = pitch_of(shape)};
+    int32_t *sums = (int32_t *)(void *)(scratch + conv_band_work(shape));
+    band.work = scratch;
+    band.rows = (band_value_t *)(void *)((int8_t *)sums + sums_bytes(shape));
+    for (; band.y < shape->out_h; band.y += band.count) {
+        const uint32_t left = shape->out_h - band.y;
+        band.count = rows < left ? rows : left;
+        conv_band_fill(&band);
+        band_outputs(&band, weights, layer, sums, out);
+        out += band.count * shape->out_w * shape->out_c;
     }
 }

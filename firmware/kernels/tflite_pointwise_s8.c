@@ -1,20 +1,35 @@
 #include "kernels/tflite_pointwise_s8.h"
 
-#include "kernels/tflite_block_s8.h"
+#include "kernels/tflite_conv2d_s8.h"
+
+/* A block's positions pay for the work on the weights, which is done once a block; its inputs, copied, are the scratch. */
+enum { INPUTS = 2048, LEAST = 16, MOST = 64 };
+
+static uint16_t block_of(const layer_shape_t *shape) {
+    const uint32_t fit = INPUTS / shape->in_c & ~1u; /* even, as positions are computed in pairs */
+    return (uint16_t)(fit < LEAST ? LEAST : fit > MOST ? MOST : fit);
+}
+
+/* A block as an image of one row. */
+static layer_shape_t row_of(const layer_shape_t *shape, uint16_t positions) {
+    return (layer_shape_t){.in_h = 1, .in_w = positions, .in_c = shape->in_c, .out_h = 1, .out_w = positions,
+                           .out_c = shape->out_c, .kernel_h = 1, .kernel_w = 1, .stride = 1};
+}
 
 uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape) {
-    return tflite_block_s8_scratch(shape->in_c);
+    const layer_shape_t row = row_of(shape, block_of(shape));
+    return tflite_conv2d_s8_scratch(&row);
 }
 
 void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
                          int8_t *scratch, int8_t *out) {
-    const uint32_t in_c = shape->in_c, out_c = shape->out_c;
-    const uint32_t block = tflite_block_positions(in_c);
+    const uint32_t block = block_of(shape);
     for (uint32_t left = (uint32_t)shape->in_h * shape->in_w; left > 0;) {
         const uint32_t n = left < block ? left : block;
-        tflite_block_s8(in, in_c, n, weights, in_c, out_c, layer, scratch, out);
-        in += n * in_c;
-        out += n * out_c;
+        const layer_shape_t row = row_of(shape, (uint16_t)n);
+        tflite_conv2d_s8(in, weights, &row, layer, scratch, out);
+        in += n * shape->in_c;
+        out += n * shape->out_c;
         left -= n;
     }
 }

@@ -119,6 +119,24 @@ static void test_wide(void) {
     check_layer(POINTWISE, &shape, "tflite_pointwise_s8, wide");
 }
 
+/* Images of several bands, with every remainder of the positions that share a loop; the kernels that have loops of their own. */
+static void test_bands(void) {
+    for (uint16_t w = 5; w < 14; w++) {
+        for (int32_t stride = 1; stride <= 6; stride += w % 2 + 1) {
+            layer_shape_t shape = {.in_h = 26, .in_w = w, .in_c = 1, .out_c = 3, .kernel_h = 5, .kernel_w = 5, .padding = 2,
+                                   .stride = (uint8_t)stride, .out_h = (uint16_t)(25 / stride + 1),
+                                   .out_w = (uint16_t)((w - 1) / stride + 1)};
+            check_layer(CONV2D, &shape, "tflite_conv2d_s8, one channel");
+            shape.in_c = 7;
+            check_layer(CONV2D, &shape, "tflite_conv2d_s8, seven channels");
+            shape.in_c = 12;
+            shape.kernel_h = shape.kernel_w = 1;
+            shape.padding = 0;
+            check_layer(CONV2D, &shape, "tflite_conv2d_s8, 1 x 1");
+        }
+    }
+}
+
 static void test_pools(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const layer_shape_t shape = draw_window(true);
@@ -159,6 +177,7 @@ static void test_fold_wraps(void) {
 void test_tflite_forward(void) {
     test_layers();
     test_wide();
+    test_bands();
     test_pools();
     test_fold_wraps();
 }

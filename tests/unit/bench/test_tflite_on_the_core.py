@@ -7,40 +7,11 @@ import struct
 import numpy as np
 import pytest
 
-from hil.bench.kernels.cases import CORES
-from hil.boards.images import kernel_image
+from bench.tflite_layers import drawn, parameters
 from hil.reference.tflite import layers
 from hil.reference.tflite.layers import Window
-from hil.reference.tflite.rescale import Quantization
-
-pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
-
-from hil.bench.kernels.machine import KernelMachine
 
 SCRATCH = 1 << 16
-
-
-@pytest.fixture(params=CORES)
-def machine(request):
-    return KernelMachine(kernel_image(request.param), request.param)
-
-
-def drawn(rng, channels, taps):
-    """A quantization that brings sums of so many products to about int8, with the ends of each range among them."""
-    limits = (-128, 127) if rng.random() < 0.5 else np.sort(rng.integers(-128, 128, 2)).tolist()
-    shift = -6 - int(np.log2(taps) / 2) + rng.integers(-1, 2, channels)
-    multiplier = np.where(
-        rng.random(channels) < 0.2, rng.choice([2**30, 2**31 - 1], channels), rng.integers(2**30, 2**31, channels)
-    )
-    return Quantization(*rng.integers(-128, 128, 2).tolist(), *limits, multiplier, shift, "double")
-
-
-def parameters(machine, q, folded):
-    """tflite_layer_t, with the bias that has the zero point of the input in it."""
-    arrays = folded.astype(np.int32), q.multiplier.astype(np.int32), q.shift.astype(np.int8)
-    pointers = [machine.put(array) for array in arrays]
-    function = machine.address("requantize_channels_s8") | 1
-    return machine.put(struct.pack("<4b4I", q.input_zero, q.output_zero, q.act_min, q.act_max, *pointers, function))
 
 
 def windows(rng):

@@ -114,8 +114,6 @@ def test_an_image_of_kernels_holds_every_kernel(name: str) -> None:
     headers = (FIRMWARE / "kernels").glob("*.h")
     kernels = {path.stem for path in headers if re.search(rf"^(?!static).*\b{path.stem}\(", path.read_text(), re.M)}
     kernels = {kernel for kernel in kernels if not kernel.endswith("_dsp")}
-    if "m0plus" not in name:
-        kernels.discard("tflite_row_sums_s8")  # tflite_block_s8_dsp.c does without
     assert len(kernels) > 20 and kernels <= there
 
 

@@ -1,0 +1,60 @@
+/* A convolution a band at a time, for both conventions: some rows of the output, the rows of the input that they see, and the sums of
+   two channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. */
+#ifndef CONV_BAND_S8_H
+#define CONV_BAND_S8_H
+
+#include <stdint.h>
+
+#include "kernels/dsp.h"
+#include "kernels/shapes.h"
+
+#if KERNELS_DSP
+typedef int16_t band_value_t; /* as the products take them: inputs are widened once, not in the innermost loop */
+#else
+typedef int8_t band_value_t;
+#endif
+
+/* Rows of the padded input lie `pitch` values apart in `rows`, which is aligned to a word; those that no window covers are left out.
+   Up to 8 bytes behind the last one may be read, and count for nothing. */
+typedef struct {
+    const layer_shape_t *shape;
+    const int8_t *in;
+    uint32_t stride;   /* on both axes */
+    int8_t zero;       /* what the padding holds */
+    uint32_t pitch;    /* conv_band_width or more */
+    uint32_t y, count; /* the band, in rows of the output */
+    void *work;        /* conv_band_work bytes, aligned to a word */
+    band_value_t *rows;
+} conv_band_t;
+
+/* The sum of channel c, 0 or 1, for position p, counted through the rows of the band, is to[c * to_channel + p * to_position]. */
+typedef struct {
+    int32_t *to;
+    uint32_t to_channel, to_position;
+} band_sums_t;
+
+/* Values under all windows of a row of positions. */
+static inline uint32_t conv_band_width(const layer_shape_t *shape, uint32_t stride) {
+    return ((shape->out_w - 1u) * stride + shape->kernel_w) * shape->in_c;
+}
+
+/* Rows held from the window of one position to that of the position below. */
+static inline uint32_t conv_band_step(const layer_shape_t *shape, uint32_t stride) {
+    return stride < shape->kernel_h ? stride : shape->kernel_h;
+}
+
+/* Rows held for `count` rows of the output. */
+static inline uint32_t conv_band_rows(const layer_shape_t *shape, uint32_t stride, uint32_t count) {
+    return (count - 1) * conv_band_step(shape, stride) + shape->kernel_h;
+}
+
+/* Bytes of what a core makes of the weights of two channels, a multiple of 4. */
+uint64_t conv_band_work(const layer_shape_t *shape);
+
+/* Fill `rows` for the band. */
+void conv_band_fill(const conv_band_t *band);
+
+/* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is 1. */
+void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums);
+
+#endif
