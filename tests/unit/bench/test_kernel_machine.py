@@ -8,18 +8,10 @@ import pytest
 from hil.bench import kernels
 from hil.bench.kernels.cases import CORES, cases
 from hil.bench.kernels.shapes import Shape
-from hil.boards.images import kernel_image
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
-from hil.bench.kernels.machine import KernelMachine
-
 SCRATCH = 1 << 16
-
-
-@pytest.fixture(params=CORES)
-def machine(request):
-    return KernelMachine(kernel_image(request.param), request.param)
 
 
 @pytest.fixture
