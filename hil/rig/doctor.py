@@ -14,7 +14,6 @@ from hil.link.session import Session
 from hil.rig.attached import endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
-from hil.targets import open_target
 from hil.targets.meter import open_meter
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
@@ -123,11 +122,8 @@ def _port_opens(named: BenchBoard) -> str:
 
 def _agent_answers(named: BenchBoard) -> str:
     board = boards.load(named.name)
-    target = open_target(board, endpoints_of(named))
-    try:
-        identity = Session(target.port, random.SystemRandom().getrandbits(32)).hello()
-    finally:
-        target.close()
+    with open_serial(endpoints_of(named).serial or "", board.baud) as port:
+        identity = Session(port, random.SystemRandom().getrandbits(32)).hello()
     name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
     if name != named.name:
         raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")

@@ -102,13 +102,19 @@ def _leave_note(path: Path) -> None:
     note = {
         "process": os.getpid(),
         "user": getpass.getuser(),
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200],
+        "command": _command(),
         "since": datetime.now().astimezone().isoformat(timespec="seconds"),
     }
     fresh = _note_of(path).with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):  # another user's note that cannot be replaced: the lock holds all the same
         fresh.write_text(json.dumps(note), encoding="utf-8")
         fresh.replace(_note_of(path))
+
+
+def _command() -> str:
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.name == "__main__.py" else program.name  # `python -m pytest`
+    return " ".join([name, *sys.argv[1:]])[:200]
 
 
 def _holder(path: Path) -> str:

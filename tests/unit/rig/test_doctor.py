@@ -1,0 +1,105 @@
+"""The doctor, against a virtual bench that rig.toml names as if it were attached, and against what is not there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.endpoints import Endpoints
+from hil.errors import Blocked
+from hil.rig import Bench
+from hil.rig.config import BenchBoard
+from hil.rig.discover import Device
+from hil.rig.doctor import OK, WRONG, Check, examine
+from hil.standins import start_virtual
+from hil.targets import open_target
+from hil.targets.serial_port import open_serial
+
+BOARD = boards.load("stm32h7b3")
+PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF303435554157121019")
+
+
+def look(devices: list[Device], **entry: str) -> list[Check]:
+    return list(examine(Bench(board=[BenchBoard(name=BOARD.name, **entry)]), devices))
+
+
+@pytest.fixture(scope="module")
+def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
+    """A virtual bench, its board flashed and running."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    image = boards.image_of(BOARD.name)
+    stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("bench") / "log")
+    target = open_target(BOARD, stand_in.endpoints)
+    target.flash(image)
+    target.close()
+    yield stand_in.endpoints
+    stand_in.stop()
+
+
+def test_a_bench_in_order(endpoints: Endpoints) -> None:
+    checks = look([], probe=endpoints.probe, serial=endpoints.serial, meter=endpoints.meter)
+    assert [(check.subject, check.state) for check in checks] == [
+        (subject, OK) for subject in ("probe", "probe opens", "port opens", "agent answers", "meter")
+    ]
+    assert "runs stm32h7b3.elf" in checks[3].said
+    assert "2450" in checks[4].said
+
+
+def test_another_board_than_rig_toml_says(endpoints: Endpoints) -> None:
+    checks = list(examine(Bench(board=[BenchBoard(name="rp2040", serial=endpoints.serial)]), []))
+    assert (checks[-1].subject, checks[-1].state) == ("agent answers", WRONG)
+    assert "the board says it is 'stm32h7b3': change the name in rig.toml" in checks[-1].said
+
+
+def test_a_meter_that_is_not_there(endpoints: Endpoints) -> None:
+    checks = look([], serial=endpoints.serial, meter="TCPIP0::127.0.0.1::9::SOCKET")
+    assert (checks[-1].subject, checks[-1].state) == ("meter", WRONG)
+    assert "check its cable, its address in rig.toml and its power" in checks[-1].said
+
+
+def test_a_part_of_a_serial_number_is_not_enough() -> None:
+    (check,) = look([PROBE], probe="0672FF30")
+    assert check.state == WRONG
+    assert check.said == f"0672FF30 is only a part of {PROBE.identity}: write the full serial number into rig.toml."
+
+
+def test_a_probe_that_is_gone() -> None:
+    (check,) = look([PROBE], probe="066DFF")
+    assert check.said == f"the probe 066DFF is not attached (found: {PROBE.identity}): plug it in, or put rig.toml right."
+
+
+def test_an_empty_bench_is_told_how_to_begin() -> None:
+    (check,) = examine(Bench(), [])
+    assert check.state == "note" and "`hil init`" in check.said
+
+
+def test_a_port_without_an_entry() -> None:
+    (check,) = look([])
+    assert check.said == 'stm32h7b3 has no serial port in rig.toml: add serial = "..." (`hil devices` lists them).'
+
+
+def test_who_has_the_port_open_is_named(tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    path = os.ttyname(slave)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"import time; f = open({path!r}); print(flush=True); time.sleep(60)"], stdout=subprocess.PIPE
+    )
+    link = tmp_path / "ttyACM0"  # a name that is no pseudo-terminal's, as a real port's is not
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        link.symlink_to(path)
+        with pytest.raises(Blocked, match=rf"is open in python\S* \(process {holder.pid}\): end that program"):
+            open_serial(str(link), 115_200)
+    finally:
+        holder.kill()
+        holder.wait()
+        link.unlink(missing_ok=True)
+        os.close(master)
+        os.close(slave)

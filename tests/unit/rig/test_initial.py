@@ -1,0 +1,58 @@
+"""The first rig.toml: what it says is read back as a bench, and what it cannot know stays a comment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hil.errors import RigError
+from hil.rig import read_bench
+from hil.rig.discover import Device
+from hil.rig.initial import write_initial
+
+PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
+PORT = Device("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")
+J_LINK = Device("probe", "SEGGER J-Link", "683123456", "1-6")
+J_LINK_PORTS = [Device("port", "SEGGER J-Link", "000683123456", f"1-6:1.{n}", f"/dev/ttyACM{n}") for n in (1, 2)]
+LONELY = Device("port", "FTDI", "A50285BI", "1-7", "/dev/ttyUSB0")
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Path:
+    return tmp_path / "rig.toml"
+
+
+def test_a_probe_that_tells_its_chip_is_named_with_the_port_of_its_own(rig: Path) -> None:
+    write_initial(rig, [PROBE, PORT, LONELY])
+    bench = read_bench(rig)
+    assert [(entry.name, entry.probe, entry.serial) for entry in bench.board] == [("stm32h7b3", "0672FF30", "0672FF30")]
+    assert "#   port: FTDI, A50285BI, /dev/ttyUSB0 at 1-7" in rig.read_text()
+
+
+def test_what_cannot_be_known_is_left_to_the_reader(rig: Path) -> None:
+    write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    assert read_bench(rig).board == []
+    text = rig.read_text()
+    assert '# probe = "683123456"' in text
+    assert text.count("one of 2 ports of this probe: choose") == 2
+    assert "rp2040" in text and "Also attached" not in text
+
+
+def test_the_comments_become_a_bench_when_the_reader_has_chosen(rig: Path) -> None:
+    write_initial(rig, [J_LINK, *J_LINK_PORTS[:1]])
+    lines = [line.removeprefix("# ") for line in rig.read_text().split("J-Link, 683123456 at 1-6\n")[1].splitlines()]
+    rig.write_text("\n".join('name = "rp2040"' if line.startswith("name") else line for line in lines))
+    assert read_bench(rig).find("rp2040").serial == "000683123456"
+
+
+def test_nothing_attached_gives_the_empty_bench(rig: Path) -> None:
+    write_initial(rig, [])
+    assert read_bench(rig).board == []
+
+
+def test_an_existing_file_is_kept(rig: Path) -> None:
+    rig.write_text("# mine\n")
+    with pytest.raises(RigError, match=r"exists already: move it away, or give another name with --rig=FILE"):
+        write_initial(rig, [PROBE])
+    assert rig.read_text() == "# mine\n"
