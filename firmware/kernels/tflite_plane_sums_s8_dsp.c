@@ -63,6 +63,50 @@ static inline void row_of_neighbours(four_t *sum, const int8_t *plane, const int
     }
 }
 
+/* Four taps of up to three outputs whose windows are one byte apart. */
+static inline void add_four_taps(int32_t sum[3], const int8_t *plane, lanes_t w, uint32_t outputs) {
+    const lanes_t x0 = lanes_of(plane);
+    sum[0] = add_lanes(sum[0], x0, w);
+    if (outputs > 1) {
+        const lanes_t x2 = lanes_of(plane + 2);
+        sum[1] = add_lanes(sum[1], (lanes_t){.even = x0.odd, .odd = x2.even}, w);
+        if (outputs > 2) {
+            sum[2] = add_lanes(sum[2], x2, w);
+        }
+    }
+}
+
+/* What fours leave of a row of outputs, or all of it: a weight gradient has as many columns as the kernel is wide, and the plane of
+   the errors for a kernel. Of the last word of a row of the kernel only some bytes count: `mask`. */
+static inline void last_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, uint32_t outputs,
+                                int32_t *sums) {
+    const uint32_t kernel_w = window->kernel_w, rest = (kernel_w - 1) % 4 + 1, mask = UINT32_MAX >> (32 - 8 * rest);
+    const uint32_t next = window->width - (kernel_w - rest); /* from the last word of a row of the plane to the row below */
+    int32_t sum[3] = {0, 0, 0};
+    for (const int8_t *const end = kernel + window->kernel_h * kernel_w; kernel != end; plane += next, kernel += rest) {
+        for (const int8_t *const last = kernel + (kernel_w - rest); kernel != last; plane += 4, kernel += 4) {
+            add_four_taps(sum, plane, lanes_of(kernel), outputs);
+        }
+        const uint32_t word = load_word(kernel) & mask;
+        add_four_taps(sum, plane, (lanes_t){.even = even_lanes(word), .odd = odd_lanes(word)}, outputs);
+    }
+    for (uint32_t i = 0; i < outputs; i++) {
+        sums[i] = sum[i];
+    }
+}
+
+APART void last_output(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, int32_t *sums) {
+    last_outputs(plane, kernel, window, 1, sums);
+}
+
+APART void last_two_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, int32_t *sums) {
+    last_outputs(plane, kernel, window, 2, sums);
+}
+
+APART void last_three_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, int32_t *sums) {
+    last_outputs(plane, kernel, window, 3, sums);
+}
+
 /* Three taps: of the odd lanes only the lower ones count. */
 static inline int32_t add_three(int32_t sum, lanes_t x, lanes_t w) {
     return add_low_product(add_products(sum, x.even, w.even), x.odd, w.odd);
@@ -156,9 +200,36 @@ APART void seven_by_seven(const int8_t *plane, const int8_t *kernel, const plane
     all_outputs(plane, kernel, window, block, 7, 7, 1, sums);
 }
 
-APART void any_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums) {
-    all_outputs(plane, kernel, window, block, window->kernel_h, window->kernel_w, 1, sums);
+APART void four_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, int32_t *sums) {
+    four_t sum = {0, 0, 0, 0};
+    for (uint32_t ky = 0; ky < window->kernel_h; ky++, plane += window->width, kernel += window->kernel_w) {
+        row_of_neighbours(&sum, plane, kernel, window->kernel_w);
+    }
+    sums[0] = sum.s0;
+    sums[1] = sum.s1;
+    sums[2] = sum.s2;
+    sums[3] = sum.s3;
+}
+
+static void any_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
+                           int32_t *sums) {
+    plane += block->y * window->width + block->x;
+    for (uint32_t i = 0; i < block->rows; i++, plane += window->width) {
+        const int8_t *row = plane;
+        const int32_t *const fours = sums + block->columns / 4 * 4;
+        for (; sums != fours; sums += 4, row += 4) {
+            four_neighbours(row, kernel, window, sums);
+        }
+        const uint32_t rest = block->columns % 4;
+        if (rest == 1) {
+            last_output(row, kernel, window, sums);
+        } else if (rest == 2) {
+            last_two_outputs(row, kernel, window, sums);
+        } else if (rest == 3) {
+            last_three_outputs(row, kernel, window, sums);
+        }
+        sums += rest;
+    }
 }
 
 APART void three_by_two(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
@@ -178,6 +249,8 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
         three_by_two(plane, kernel, window, block, sums);
     } else if (window->stride > 1) {
         any_strided(plane, kernel, window, block, sums);
+    } else if (block->columns < 4) {
+        any_neighbours(plane, kernel, window, block, sums);
     } else if (k == 3) {
         three_by_three(plane, kernel, window, block, sums);
     } else if (k == 5) {
