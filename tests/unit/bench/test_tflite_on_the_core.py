@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from bench.tflite_layers import drawn, parameters
-from hil.reference.tflite import layers
+from hil.reference.tflite import gradients, layers
 from hil.reference.tflite.layers import Window
+from hil.reference.tflite.rescale import Quantization, requantize
 
 SCRATCH = 1 << 16
 
@@ -49,3 +50,54 @@ def test_convolutions(machine, name, channels):
         for kernel in kernels:
             machine.call(f"tflite_{kernel}_s8", *arguments, machine.room(SCRATCH), out)
             assert (machine.get(out, expected.shape, np.int8) == expected).all(), (kernel, size, window)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 5])
+def test_backward_of_depthwise(machine, channels):
+    rng = np.random.default_rng(100 + channels)
+    for size, window in windows(rng):
+        zero, ends = int(rng.integers(-128, 128)), bool(rng.integers(0, 2))
+        draw = (lambda s: rng.choice([-128, 127], s)) if ends else (lambda s: rng.integers(-128, 128, s))
+        x, error = draw((*size, channels)).astype(np.int8), draw((*window.out, channels)).astype(np.int8)
+        weights = rng.integers(-127, 128, (*window.kernel, channels)).astype(np.int8)
+        sizes = (*size, channels, *window.out, channels)
+        layer = machine.put(struct.pack("<6H4B", *sizes, *window.kernel, window.padding, window.stride))
+        before = rng.integers(-(2**31), 2**31, weights.shape).astype(np.int32)
+        gradient, at_error, back = machine.put(before), machine.put(error), machine.room(4 * x.size)
+        scratch, name = machine.room(SCRATCH), "tflite_depthwise_s8"
+        machine.call(f"{name}_weight_gradient", machine.put(x), at_error, layer, zero, scratch, gradient)
+        sums = gradients.depthwise_weight_gradient(error, x, window, zero)
+        expected = gradients.accumulate(before, sums)
+        assert (machine.get(gradient, expected.shape, np.int32) == expected).all(), (size, window)
+        machine.call(f"{name}_input_error", at_error, machine.put(weights), layer, scratch, back)
+        expected = gradients.depthwise_input_error(error, weights, window, size)
+        assert (machine.get(back, expected.shape, np.int32) == expected).all(), (size, window)
+
+
+MULTIPLIERS = (2**30, 2**31 - 1, 0x55558000, 0x55557FFF, 0x55558001, 0x7FFF8000)
+BITS = (7, 14, 15, 16, 17, 28, 29, 30, 31)
+
+
+@pytest.mark.parametrize("shift", [*range(-31, 3), 30])
+def test_requantize_of_any_sum(machine, shift):
+    """Both sides of every power of two at which a way of multiplying ends, ties of both roundings, and sums of any length."""
+    rng = np.random.default_rng(50 + shift)
+    ends = [sign * 2**bits + more for bits in BITS for sign in (-1, 1) for more in (-1, 0, 1)]
+    ties = (2 * np.arange(-40, 40) + 1) << min(max(-shift, 0), 24)  # half of an output, for a multiplier of 2^30
+    chance = rng.integers(-(2**31), 2**31, 200) >> rng.integers(0, 31, 200)
+    acc = np.clip(np.concatenate([ends, ties, ties - 1, ties + 1, chance]), -(2**31), 2**31 - 1)
+    multiplier = np.array([*MULTIPLIERS, *rng.integers(2**30, 2**31, 3)])
+    acc = np.tile(acc[:, None], (1, len(multiplier)))
+    for limits in ((-128, 127), tuple(np.sort(rng.integers(-128, 128, 2)).tolist())):
+        zero = int(rng.choice([-128, 127, rng.integers(-128, 128)]))
+        q = Quantization(0, zero, *limits, multiplier, np.full(len(multiplier), shift), "double")
+        bias = rng.integers(-(2**31), 2**31, len(multiplier))
+        sums = machine.put(np.ascontiguousarray((acc - bias).astype(np.uint32).T))
+        step = acc.shape[1] + 2
+        out = machine.put(np.zeros((len(acc), step), np.int8))
+        places = parameters(machine, q, bias), step, out
+        machine.call("requantize_channels_s8", sums, len(acc), 0, acc.shape[1], *places)
+        found = machine.get(out, (len(acc), step), np.int8)
+        wrong = np.argwhere(found[:, :-2] != requantize(acc, q))
+        assert len(wrong) == 0, (acc[tuple(wrong[0])], multiplier[wrong[0][1]], q)
+        assert not found[:, -2:].any()
