@@ -1,6 +1,7 @@
 #include "kernels/dsp.h"
+#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP /* else bp_update_s8_dsp.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else bp_update_s8_dsp.c or bp_update_s8_m0.c */
 
 #include "kernels/bp_update_s8.h"
 

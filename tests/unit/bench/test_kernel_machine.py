@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
 from hil.bench import kernels
 from hil.bench.kernels.cases import CORES, cases
 from hil.bench.kernels.shapes import Shape
+from hil.reference.arith import psto_shift
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
@@ -102,6 +105,41 @@ def test_requantize_rounds_half_away_from_zero(machine, rng, bits):
     shift = max(int(np.abs(acc).max()).bit_length() - 7, 0)
     exact = np.sign(acc) * ((np.abs(acc.astype(np.int64)) + (1 << shift >> 1)) >> shift)
     assert (machine.result == shift) and (machine.get(out, acc.size, np.int8) == np.clip(exact, -127, 127)).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("channels", [1, 3, 4, 5, 6, 8, 11])
+def test_errors_go_to_the_first_maximum(machine, rng, k, channels):
+    height, width = (k * int(rng.integers(1, 5)) + int(rng.integers(0, k)) for _ in range(2))
+    for values in (127, 1):  # ones and zeros: many equal maxima
+        x = rng.integers(-values, values + 1, (height, width, channels)).astype(np.int8)
+        error = bytes_of(rng, height // k, width // k, channels)
+        expected = np.zeros(x.shape, np.int8)
+        for y, column, c in np.ndindex(*error.shape):
+            window = x[y * k : y * k + k, column * k : column * k + k, c]
+            ky, kx = np.unravel_index(window.argmax(), window.shape)
+            expected[y * k + ky, column * k + kx, c] = error[y, column, c]
+        sizes = *x.shape, *error.shape
+        layer, found = machine.put(struct.pack("<6H4B", *sizes, k, k, 0, 1)), machine.room(x.size)
+        machine.call("max_pool_s8_backward", machine.put(x), machine.put(error), layer, found)
+        assert (machine.get(found, x.shape, np.int8) == expected).all(), (x.shape, values)
+
+
+@pytest.mark.parametrize("b_bp", [1, 2, 4, 7])
+@pytest.mark.parametrize("bits", [1, 2, 3, 7, 8, 9, 10, 17, 18, 30, 31, 32])
+def test_update_by_a_gradient_of_any_length(machine, rng, bits, b_bp):
+    """Of 32 bits there is one magnitude, that of the smallest int32."""
+    bound = 2**bits - 1 if bits < 32 else 2**31
+    size = int(rng.integers(1, 400))
+    gradient = rng.integers(-bound, bound, size) >> rng.integers(0, bits, size)
+    gradient[int(rng.integers(0, size))] = -bound
+    gradient[int(rng.integers(0, size))] = -bound + int(rng.integers(0, 2))
+    weights = bytes_of(rng, size)
+    s = int(np.abs(gradient).max()).bit_length() - b_bp
+    at = machine.put(weights)
+    machine.call("bp_update_s8", at, machine.put(gradient.astype(np.int32)), size, b_bp)
+    expected = np.clip(weights - (gradient if s < 1 else psto_shift(gradient, s)), -127, 127)
+    assert (machine.get(at, size, np.int8) == expected).all(), s
 
 
 def test_a_call_counts_what_is_executed(machine):
