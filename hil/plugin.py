@@ -28,6 +28,7 @@ TIERS = ("quick", "nightly")
 SUITE = Path(__file__).parent / "suite"
 RUN = pytest.StashKey[RunWriter]()
 JUNIT = "junit.xml"
+WORKER = "trainrig"  # key of what a worker is told
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -100,7 +101,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = [str(SUITE)]
     if _is_worker(config):
-        config.stash[RUN] = RunWriter(Path(config.workerinput["trainrig_folder"]), config.workerinput["trainrig_facts"])
+        told = config.workerinput[WORKER]
+        config.stash[RUN] = RunWriter(Path(told["folder"]), told["facts"])
     elif not config.option.collectonly:
         _begin_run(config)
 
@@ -113,9 +115,6 @@ def _begin_run(config: pytest.Config) -> None:
     if workers is None and len(config.option.board) > 1 and not config.option.usepdb:
         workers = config.option.numprocesses = min(len(config.option.board), os.cpu_count() or 1)
         config.option.dist, config.option.tx = "load", ["popen"] * workers
-    if workers and config.option.dist == "load":
-        config.option.dist = "loadgroup"  # an attached board stays with one worker
-        config.option.maxschedchunk = 1  # trials take minutes: none waits behind another while a worker is free
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -127,7 +126,22 @@ def pytest_configure_node(node: Any) -> None:
     """Let a worker of pytest-xdist write into the same run."""
     if RUN in node.config.stash:
         run = node.config.stash[RUN]
-        node.workerinput |= {"trainrig_folder": str(run.folder), "trainrig_facts": run.facts}
+        node.workerinput[WORKER] = {"folder": str(run.folder), "facts": run.facts}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all trials of an attached board to one worker, for it exists once; of stand-ins every worker has its own."""
+    if RUN not in config.stash or config.option.dist != "load":
+        return None
+    from hil.parallel import ByBoard
+
+    attached = [name for name in config.getoption("board") if _is_attached(config, name)]
+    return ByBoard(config, log, attached)
+
+
+def _is_attached(config: pytest.Config, name: str) -> bool:
+    return config.getoption("reality") in ("auto", "hardware") and _bench_of(config).find(name) is not None
 
 
 def _bench_of(config: pytest.Config) -> Bench:
@@ -166,15 +180,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
     if "hil_board" not in metafunc.fixturenames:
         return
-    names = metafunc.config.getoption("board")
     skipped = [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))]
-    metafunc.parametrize("hil_board", [_board_parameter(metafunc.config, name) for name in names] or skipped)
-
-
-def _board_parameter(config: pytest.Config, name: str) -> Any:
-    """An attached board exists once, so its trials go to one worker; of stand-ins every worker has its own."""
-    attached = _bench_of(config).find(name) is not None and config.getoption("reality") in ("auto", "hardware")
-    return pytest.param(name, marks=pytest.mark.xdist_group(name) if attached else ())
+    metafunc.parametrize("hil_board", metafunc.config.getoption("board") or skipped)
 
 
 @pytest.fixture(scope="session")

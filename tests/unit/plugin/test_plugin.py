@@ -82,3 +82,43 @@ def test_an_image_that_does_not_match_the_manifest_is_refused(tmp_path, monkeypa
     monkeypatch.setattr(images, "PACKAGED", tmp_path)
     with pytest.raises(RigError, match="does not match MANIFEST.toml"):
         image_of("stm32h7b3")
+
+
+BOTH = NAMED + '\n[[board]]\nname = "rp2040"\nserial = "99AABBCC"\n'
+
+
+def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
+    done = rig("--board=stm32h7b3", "--board=rp2040", "-v", rig_toml=BOTH)
+    assert done.returncode == 75, done.stdout  # a skip, of what does not fit, is no verdict
+    results = json.loads((tmp_path / "reports/latest/results.json").read_text())
+    assert len(list((tmp_path / "reports").iterdir())) == 2, "one run, and `latest`"
+    found = {name: [trial["folder"] for trial in results["trials"] if trial["board"] == name] for name in ("stm32h7b3", "rp2040")}
+    assert len(found["stm32h7b3"]) == QUICK
+    assert len(found["rp2040"]) == QUICK - 1
+    assert done.stdout.count("report: ") == 1
+    workers = {name: {line.split("]")[0] for line in done.stdout.splitlines() if line.startswith("[gw") and f"[{name}" in line} for name in found}
+    assert all(len(at) == 1 for at in workers.values()), "an attached board stays with one worker"
+
+
+def test_one_after_the_other_when_asked(rig):
+    done = rig("--board=stm32h7b3", "--board=rp2040", "-n", "0", rig_toml=BOTH)
+    assert done.returncode == 75
+    assert "workers" not in done.stdout
+
+
+def test_without_xdist_all_is_as_before(rig):
+    done = rig("--board=stm32h7b3", "-p", "no:xdist", rig_toml=NAMED)
+    assert done.returncode == 75, done.stderr
+
+
+def test_a_board_in_use_is_blocked_with_its_holder(rig, tmp_path, monkeypatch):
+    from hil.rig.locks import Locks
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the run looks for locks
+    locks = Locks(folder=tmp_path / "trainrig-locks")
+    locks.hold("stm32h7b3", ["00112233445566"])
+    done = rig("--board=stm32h7b3", "-k", "cls2", rig_toml=NAMED)
+    assert done.returncode == 75
+    assert "stm32h7b3 is in use: 00112233445566 is held by" in done.stdout
+    locks.release()
+    assert "not attached" in rig("--board=stm32h7b3", "-k", "cls2", "--wait=5").stdout

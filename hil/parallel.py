@@ -1,0 +1,29 @@
+"""Which worker of pytest-xdist runs which trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+
+class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
+    """Keeps the trials of a board together that exists once; every other test goes to whichever worker is free.
+
+    Args:
+        config, log: as pytest-xdist hands them to `pytest_xdist_make_scheduler`.
+        attached: names of the boards that exist once.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, attached: Sequence[str]) -> None:
+        super().__init__(config, log)
+        self._attached = attached
+
+    def _split_scope(self, nodeid: str) -> str:
+        """Return what tests have in common that must stay with one worker: the board, the first parameter of a bench test."""
+        for name in self._attached:
+            if f"[{name}]" in nodeid or f"[{name}-" in nodeid:
+                return name
+        return nodeid
