@@ -1,0 +1,110 @@
+/* Registers of STM32F746 that the port uses, from RM0385 (the reference manual of STM32F74x and STM32F75x), by chapter and
+   register. */
+#ifndef STM32F746_H
+#define STM32F746_H
+
+#include <stdint.h>
+
+#include "cortex_m.h"
+
+/* Embedded flash memory, FLASH registers */
+#define FLASH_ACR REGISTER(0x40023C00u)
+#define FLASH_ACR_LATENCY_MASK (0xFu << 0)
+
+/* Power controller, PWR registers */
+#define PWR_CR1 REGISTER(0x40007000u)
+#define PWR_CR1_VOS_MASK (3u << 14)
+#define PWR_CR1_VOS_SCALE_1 (3u << 14)
+#define PWR_CR1_ODEN (1u << 16)
+#define PWR_CR1_ODSWEN (1u << 17)
+#define PWR_CSR1 REGISTER(0x40007004u)
+#define PWR_CSR1_ODRDY (1u << 16)
+#define PWR_CSR1_ODSWRDY (1u << 17)
+
+/* Reset and clock control, RCC registers */
+#define RCC_CR REGISTER(0x40023800u)
+#define RCC_CR_HSEON (1u << 16)
+#define RCC_CR_HSERDY (1u << 17)
+#define RCC_CR_PLLON (1u << 24)
+#define RCC_CR_PLLRDY (1u << 25)
+#define RCC_PLLCFGR REGISTER(0x40023804u)
+#define RCC_PLLCFGR_M_MASK (0x3Fu << 0)
+#define RCC_PLLCFGR_M(m) ((m) << 0)
+#define RCC_PLLCFGR_N_MASK (0x1FFu << 6)
+#define RCC_PLLCFGR_N(n) ((n) << 6)
+#define RCC_PLLCFGR_P_MASK (3u << 16)
+#define RCC_PLLCFGR_P(p) (((p) / 2u - 1u) << 16)
+#define RCC_PLLCFGR_SRC_HSE (1u << 22)
+#define RCC_PLLCFGR_Q_MASK (0xFu << 24)
+#define RCC_PLLCFGR_Q(q) ((q) << 24)
+#define RCC_CFGR REGISTER(0x40023808u)
+#define RCC_CFGR_SW_MASK (3u << 0)
+#define RCC_CFGR_SW_PLL (2u << 0)
+#define RCC_CFGR_SWS_MASK (3u << 2)
+#define RCC_CFGR_SWS_PLL (2u << 2)
+#define RCC_CFGR_HPRE_MASK (0xFu << 4)
+#define RCC_CFGR_PPRE1_MASK (7u << 10)
+#define RCC_CFGR_PPRE1_4 (5u << 10)
+#define RCC_CFGR_PPRE2_MASK (7u << 13)
+#define RCC_CFGR_PPRE2_2 (4u << 13)
+#define RCC_AHB1ENR REGISTER(0x40023830u)
+#define RCC_AHB1ENR_GPIO(index) (1u << (index))
+#define RCC_AHB1ENR_DMA2EN (1u << 22)
+#define RCC_APB1ENR REGISTER(0x40023840u)
+#define RCC_APB1ENR_PWREN (1u << 28)
+#define RCC_APB2ENR REGISTER(0x40023844u)
+#define RCC_APB2ENR_USART1EN (1u << 4)
+
+/* General-purpose I/Os, GPIO registers; port A is index 0 */
+enum { GPIOA = 0, GPIOB = 1, GPIOI = 8 };
+#define GPIO_REGISTER(port, offset) REGISTER(0x40020000u + 0x400u * (port) + (offset))
+#define GPIO_MODER(port) GPIO_REGISTER(port, 0x00u)
+#define GPIO_PUPDR(port) GPIO_REGISTER(port, 0x0Cu)
+#define GPIO_BSRR(port) GPIO_REGISTER(port, 0x18u)
+#define GPIO_AFR(port, pin) GPIO_REGISTER(port, 0x20u + 4u * ((pin) / 8u))
+enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
+
+/* Direct memory access controller, DMA registers; interrupts 56 to 60 and 68 to 70 are those of the streams of DMA2 */
+#define DMA2_LIFCR REGISTER(0x40026408u)
+#define DMA2_HIFCR REGISTER(0x4002640Cu)
+#define DMA_STREAM_2_FLAGS (0x3Du << 16) /* in LIFCR */
+#define DMA_STREAM_7_FLAGS (0x3Du << 22) /* in HIFCR */
+#define DMA2_CR(stream) REGISTER(0x40026410u + 0x18u * (stream))
+#define DMA_CR_EN (1u << 0)
+#define DMA_CR_HTIE (1u << 3)
+#define DMA_CR_TCIE (1u << 4)
+#define DMA_CR_TO_PERIPHERAL (1u << 6)
+#define DMA_CR_CIRC (1u << 8)
+#define DMA_CR_MINC (1u << 10)
+#define DMA_CR_CHANNEL(channel) ((channel) << 25)
+#define DMA2_NDTR(stream) REGISTER(0x40026414u + 0x18u * (stream))
+#define DMA2_PAR(stream) REGISTER(0x40026418u + 0x18u * (stream))
+#define DMA2_M0AR(stream) REGISTER(0x4002641Cu + 0x18u * (stream))
+#define DMA2_STREAM_2_IRQ 58u
+#define DMA2_STREAM_7_IRQ 70u
+
+/* Universal synchronous/asynchronous receiver transmitter, USART registers; interrupt 37 (NVIC, vector table) */
+#define USART1_IRQ 37u
+#define USART1_CR1 REGISTER(0x40011000u)
+#define USART_CR1_UE (1u << 0)
+#define USART_CR1_RE (1u << 2)
+#define USART_CR1_TE (1u << 3)
+#define USART_CR1_IDLEIE (1u << 4)
+#define USART1_CR3 REGISTER(0x40011008u)
+#define USART_CR3_DMAR (1u << 6)
+#define USART_CR3_DMAT (1u << 7)
+#define USART1_BRR REGISTER(0x4001100Cu)
+#define USART1_ISR REGISTER(0x4001101Cu)
+#define USART_ISR_TXE (1u << 7)
+#define USART1_ICR REGISTER(0x40011020u)
+#define USART_ICR_EVENTS (0x1Fu << 0) /* IDLE, ORE, NE, FE, PE */
+#define USART1_RDR_ADDRESS 0x40011024u
+#define USART1_TDR_ADDRESS 0x40011028u
+#define USART1_TDR REGISTER(USART1_TDR_ADDRESS)
+
+/* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */
+static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
+    *reg = (*reg & ~mask) | value;
+}
+
+#endif
