@@ -16,7 +16,7 @@ from pyocd.flash.loader import FlashLoader
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
-from hil.targets import connect, stm32h7b3
+from hil.targets import connect, stm32f746, stm32h7b3
 
 DEADLINE_S = 30.0
 CLOSE_DEADLINE_S = 3.0
@@ -37,6 +37,7 @@ class Probe:
 
     def __init__(self, board: Board, unique_id: str) -> None:
         stm32h7b3.register()
+        stm32f746.register()
         logging.getLogger("pyocd").setLevel(logging.ERROR)
         self._id = unique_id
         self._hung = False

@@ -11,6 +11,7 @@ from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
+from hil.standins.virtual.chip.stm32f746.chip import Stm32F746
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
@@ -21,10 +22,15 @@ LINE_BAUD = 921_600  # of every board's serial port
 H7_CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
 # STM32H7: SW-DP version 2 (RM0455, debug support). The other access ports of STM32H7B3 do not answer.
 _H7_PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
+F746_CRYSTAL_HZ = 25_000_000  # 32F746GDISCOVERY (UM1907, clock sources)
+# STM32F746: SW-DP version 2 and an AHB-AP behind the chip's own ROM table (as pyOCD's issue 863 shows them on this board).
+_F746_PORT = PortId(dpidr=0x5BA02477, ap_idr=0x74770001, rom_table=0xE00FD003)
 # RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
 _PICO_PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
 # Assumptions. H7: of the order of DS13195, typical current in Run and Sleep mode with SMPS, plus 5 mA for the rest of the board.
 _H7_CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assumed")
+# F746: of the order of DS10916, typical current in Run and Sleep mode at 216 MHz, plus 5 mA for the rest of the board.
+_F746_CURRENTS = Currents(0.110, 0.045, 0.008, 3.3, "of the order of DS10916; assumed")
 # Pico: the idle draw at 133 MHz that the FQT paper gives (table II); that an awake core draws 12 mA more is assumed.
 _PICO_CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
 Send = Callable[[int], None]
@@ -61,6 +67,14 @@ def _h7_ports(runner: Runner) -> list[DebugPort]:
     return [DebugPort(ChipMemory(runner), _H7_PORT)]
 
 
+def _f746(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
+    return Stm32F746(rng, send, on_pin, log, F746_CRYSTAL_HZ)
+
+
+def _f746_ports(runner: Runner) -> list[DebugPort]:
+    return [DebugPort(ChipMemory(runner), _F746_PORT)]
+
+
 def _pico(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
     return Rp2040(rng, send, on_pin, log, LINE_BAUD)
 
@@ -77,5 +91,6 @@ def _pico_ports(runner: Runner) -> list[DebugPort]:
 
 BOARDS = {
     "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}", currents=_H7_CURRENTS),
+    "stm32f746": BoardModel("stm32f746xg", _f746, _f746_ports, reset_line=True, pin="P{port}{pin}", currents=_F746_CURRENTS),
     "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}", currents=_PICO_CURRENTS),
 }

@@ -1,4 +1,4 @@
-"""GPIO ports of STM32H7A3/7B3 (RM0455, GPIO registers). Inputs read their pull, as nothing is wired to them but the serial port."""
+"""GPIO ports of STM32H7A3/7B3 and STM32F746 (RM0455 and RM0385, GPIO registers). Inputs read their pull, as nothing is wired to them but the serial port."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class GpioPort(Block):
     """Args:
         letter: A to K.
         on_edge: called with (pin, level) when an output pin changes.
+        first: base of port A.
+        resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
     """
 
     SIZES = (1, 2, 4)
@@ -38,15 +40,17 @@ class GpioPort(Block):
         Register("AFRH", 0x24, " ".join(f"AFR{8 + i}:{4 * i}-{4 * i + 3}" for i in range(8))),
     )
 
-    def __init__(self, letter: str, on_edge: Callable[[int, int], None]) -> None:
-        super().__init__(f"GPIO{letter}", 0x58020000 + 0x400 * (ord(letter) - ord("A")))
-        self._letter = letter
+    def __init__(
+        self, letter: str, on_edge: Callable[[int, int], None], first: int = 0x58020000, resets: dict[str, int] | None = None
+    ) -> None:
+        super().__init__(f"GPIO{letter}", first + 0x400 * (ord(letter) - ord("A")))
+        self._resets = _RESET.get(letter, {}) if resets is None else resets
         self._on_edge = on_edge
         self.reset()
 
     def reset(self) -> None:
         super().reset()
-        self.value.update(_RESET.get(self._letter, {}))
+        self.value.update(self._resets)
         self._driven = 0
 
     def alternate(self, pin: int) -> int | None:

@@ -44,6 +44,7 @@ class SystemControlBlock(Block):
         system: the machine.
         cpuid: CPUID value.
         data_cache, instruction_cache: CCSIDR values.
+        fixed: reset values of registers where the chip differs from STM32H7.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)
@@ -101,11 +102,14 @@ class SystemControlBlock(Block):
         Register("ABFSR", 0xFA8, "ITCM:0/c DTCM:1/c AHBP:2/c AXIM:3/c EPPB:4/c AXIMTYPE:8-9/c"),
     )  # fmt: skip
 
-    def __init__(self, system: System, cpuid: int, data_cache: int, instruction_cache: int, mpu_regions: int) -> None:
+    def __init__(
+        self, system: System, cpuid: int, data_cache: int, instruction_cache: int, mpu_regions: int,
+        fixed: dict[str, int] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__("SCB", 0xE000E000)
         self._system = system
         self._caches = data_cache, instruction_cache
-        self._fixed = {"CPUID": cpuid, "MPU_TYPE": mpu_regions << 8}
+        self._fixed = {"CPUID": cpuid, "MPU_TYPE": mpu_regions << 8} | (fixed or {})
         self._regions = [(0, 0)] * mpu_regions
         self.reset()
 

@@ -116,24 +116,24 @@ class Usart(Block):
         byte_ps = max(self._byte_ps, 1)
         complete = min(len(self._incoming), (now - self._rx_end) // byte_ps + 1)
         self._note_silence(self._rx_end - self._byte_ps)  # the others follow the first without a gap
-        for _ in range(complete):
-            byte = self._incoming.popleft()
-            if listening:
-                self._take(byte)
+        arrived = bytes(self._incoming.popleft() for _ in range(complete))
+        if listening:
+            self._take(arrived)
         last = self._rx_end + (complete - 1) * byte_ps
         if listening:
             self._silence_from = self._idle_from = last
         self._rx_end = last + byte_ps if self._incoming else last
 
-    def _take(self, byte: int) -> None:
+    def _take(self, arrived: bytes) -> None:
         # With FIFO: 16 in it and one in RDR (RM0455, USART_ISR.RXFF); the next complete one overruns.
         room = FIFO + 1 if self.value["CR1"] & u.FIFOEN else 1
-        if len(self._received) < room:
-            self._received.append(byte)
-        elif self.value["CR3"] & u.OVRDIS:
-            self._received[-1] = byte
-        else:
-            self._flags |= u.ORE
+        for byte in arrived:
+            if len(self._received) < room:
+                self._received.append(byte)
+            elif self.value["CR3"] & u.OVRDIS:
+                self._received[-1] = byte
+            else:
+                self._flags |= u.ORE
 
     def _note_silence(self, now: int) -> None:
         if self._silence_from is not None and self.value["CR2"] & u.RTOEN and now >= self._timeout_at():
@@ -159,7 +159,7 @@ class Usart(Block):
     def next_event(self) -> int | None:
         """Return the virtual time of the next thing that software or the other end would notice, or None."""
         times = []
-        control, control3 = self.value["CR1"], self.value["CR3"]
+        control = self.value["CR1"]
         if self._incoming and control & u.RE:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._byte_ps)
         start = self._rx_end - self._byte_ps if self._incoming else _NEVER  # a byte before then ends the silence
@@ -168,13 +168,15 @@ class Usart(Block):
         if self._idle_from is not None and control & u.IDLEIE:
             times += [self._idle_from + self._byte_ps] if self._idle_from + self._byte_ps <= start else []
         if self._shifting is not None:
-            ahead = len(self._queued)
-            if control3 & u.TXFTIE:
-                ahead = min(ahead, max(0, len(self._queued) + self._tx_threshold - FIFO - 1))
-            elif control & u.TXEIE:
-                ahead = 0
-            times.append(self._tx_end + ahead * self._byte_ps)
+            times.append(self._tx_end + self._bytes_until_sent() * self._byte_ps)
         return min(times, default=None)
+
+    def _bytes_until_sent(self) -> int:
+        """Return how many bytes leave behind the present one until the interrupts or the other end see a difference."""
+        queued = len(self._queued)
+        if self.value["CR3"] & u.TXFTIE:
+            return min(queued, max(0, queued + self._tx_threshold - FIFO - 1))
+        return 0 if self.value["CR1"] & u.TXEIE else queued
 
     def _bytes_until_interrupt(self) -> int:
         """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
@@ -259,7 +261,7 @@ class Usart(Block):
             divider = divider & 0xFFF0 | (divider & 7) << 1
         if divider < 16:
             raise ModelFault(f"{self.name}_BRR is 0x{self.value['BRR']:X} when UE is set; the divider must be at least 16")
-        clock = self._kernel_hz() // _PRESCALER[min(self.field("PRESC", "PRESCALER"), 11)] * (2 if over8 else 1)
+        clock = self._kernel_hz() // self._prescaler() * (2 if over8 else 1)
         self._bit_ps = divider * PS_PER_S // clock
         data_bits = {0: 8, 1: 9, 2: 7}.get(self.field("CR1", "M1") << 1 | self.field("CR1", "M0"), 8)
         half_bits = 2 * (1 + data_bits) + _STOP_HALF_BITS[self.field("CR2", "STOP")]
@@ -267,6 +269,9 @@ class Usart(Block):
         self._set_timeout()
         if self._incoming:
             self._rx_end = self._clock.now + self._byte_ps
+
+    def _prescaler(self) -> int:
+        return _PRESCALER[min(self.field("PRESC", "PRESCALER"), 11)]
 
     def _set_timeout(self) -> None:
         self._timeout_ps = self.field("RTOR", "RTO") * self._bit_ps
@@ -326,13 +331,17 @@ class Usart(Block):
         self.update(now)
         if self.value["CR1"] & (u.UE | u.TE) != u.UE | u.TE:
             raise ModelFault(f"{self.name}_TDR is written while the transmitter is off")
-        self._flags &= ~u.TC
-        if self._shifting is None:
-            self._shifting = acting & 0xFF
-            self._tx_end = now + self._byte_ps
-        elif len(self._queued) < (FIFO if self.value["CR1"] & u.FIFOEN else 1):
-            self._queued.append(acting & 0xFF)
+        self._give(acting & 0xFF)
         if self._high:  # and so can giving one
             self._refresh()
         elif self._tx_end < self._due:
             self._due = self._tx_end
+
+    def _give(self, byte: int) -> None:
+        """Take a byte to send; one that finds no room is lost."""
+        self._flags &= ~u.TC
+        if self._shifting is None:
+            self._shifting = byte
+            self._tx_end = self._clock.now + self._byte_ps
+        elif len(self._queued) < (FIFO if self.value["CR1"] & u.FIFOEN else 1):
+            self._queued.append(byte)

@@ -1,0 +1,153 @@
+"""STM32F746: memories, peripherals and clock tree wired together (RM0385, memory organization; DS10916).
+
+Peripherals that are not here (DMA1, timers, ADC, SYSCFG, EXTI, LTDC, ...) fault when a program touches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
+
+from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.core_spec import CoreSpec
+from hil.standins.virtual.chip.cortex_m7 import private_peripherals
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.gpio import GpioPort
+from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.stm32f746.dma import Dma, Request
+from hil.standins.virtual.chip.stm32f746.flash import Flash
+from hil.standins.virtual.chip.stm32f746.identity import DbgMcu, Iwdg, rom_table, signature
+from hil.standins.virtual.chip.stm32f746.pwr import Pwr
+from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Rcc
+from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
+from hil.standins.virtual.chip.stm32f746.usart import DmaUsart
+
+KB = 1024
+# RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip the core starts in the flash as the ITCM bus sees it.
+BOOT_ADDRESS = 0x00200000
+# Unicorn's Cortex-M33 executes it; to the program it is a Cortex-M7 r0p1 with 4 KB of each cache, 8 MPU regions, TCMs of 16 and 64 KB
+# and single-precision floating point (RM0385, system architecture; PM0253; values: ARM DDI 0489, system control).
+_SINGLE_PRECISION = {"MVFR0": 0x10110021, "MVFR1": 0x11000011}
+_TCMS = {"ITCMCR": 5 << 3 | 1, "DTCMCR": 7 << 3 | 1}
+CORE = CoreSpec(
+    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=98, priority_bits=4, boot_address=BOOT_ADDRESS, reset_hz=HSI_HZ,
+    private=partial(
+        private_peripherals, cpuid=0x410FC271, data_cache=0xF003E019, instruction_cache=0xF007E009, mpu_regions=8,
+        fixed=_SINGLE_PRECISION | _TCMS,
+    ),
+)  # fmt: skip
+MEMORIES = (
+    Memory("flash", 0x08000000, 1024 * KB, writable=False),
+    Memory("flash on ITCM", BOOT_ADDRESS, 1024 * KB, writable=False, alias="flash"),
+    Memory("itcm", 0x00000000, 16 * KB),
+    Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB, one behind the other
+)
+PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x1FF0F000, 0x1000)
+USART1, USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 0x40011000, 37, 7, ("A", 9), ("B", 7)
+DMA2_IRQS = (56, 57, 58, 59, 60, 68, 69, 70)
+# RM0385, DMA2 request mapping, by stream and channel.
+_RX, _TX = Request("USART1_RX", USART1 + 0x24, False), Request("USART1_TX", USART1 + 0x28, True)
+DMA2_REQUESTS = {(2, 4): _RX, (5, 4): _RX, (7, 4): _TX}
+# DS10916, general operating conditions: highest clock of the two APBs, without and with over-drive.
+APB_LIMIT_HZ = {1: (45_000_000, 54_000_000), 2: (90_000_000, 108_000_000)}
+# RM0385, GPIOx_MODER, OSPEEDR, PUPDR: JTAG/SWD on PA13-15 and PB3-4; all other pins are inputs.
+_GPIO_RESET = {"A": {"MODER": 0xA8000000, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000},
+               "B": {"MODER": 0x00000280, "OSPEEDR": 0x000000C0, "PUPDR": 0x00000100}}  # fmt: skip
+
+
+class Stm32F746(Chip):
+    """Args:
+        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
+        send: takes each byte that USART1 has sent.
+        on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
+        log: receives one line about each noteworthy event.
+        hse_hz: crystal on the board, 0 for none.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
+        log: Callable[[str], None], hse_hz: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
+        for memory in MEMORIES[2:]:
+            self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
+        self.flash = Flash(self.clock, self.core, log)
+        self.rcc = Rcc(self.clock, hse_hz)
+        self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
+        self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
+        self.dma2 = Dma(
+            "DMA2", 0x40026400, self.core, ("ram",), DMA2_REQUESTS, lambda i, high: self.nvic.set_line(DMA2_IRQS[i], high),
+            lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
+        )  # fmt: skip
+        self.usart1 = DmaUsart(
+            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
+            send, self.dma2.stream,
+        )  # fmt: skip
+        for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
+            self.add(block, 0x400)
+        self.bus.attach(DbgMcu(), 0x400)
+        self.bus.attach(rom_table(), 0x1000)
+        self.bus.attach(signature(rng, self.flash.array.size), 0x100)
+        self.rcc.changed = self.pwr.changed = self.flash.timing_changed = self._check_speed
+        self.rcc.gates_changed = self._set_gates
+        self.rcc.reset_blocks = self._reset_peripherals
+        self.reset()
+
+    @property
+    def contents(self) -> np.ndarray:
+        return self.flash.array
+
+    @property
+    def serial(self) -> DmaUsart:
+        return self.usart1
+
+    def reset(self) -> None:
+        super().reset()
+        self._set_gates()
+
+    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> GpioPort:
+        resets = _GPIO_RESET.get(letter, {"MODER": 0})
+        return GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now), 0x40020000, resets)
+
+    def _usart1_pins(self) -> tuple[bool, bool]:
+        tx, rx = (self.ports[port].alternate(pin) == USART1_AF for port, pin in (TX_PIN, RX_PIN))
+        return tx, rx
+
+    def _set_gates(self) -> None:
+        for i, port in enumerate(self.ports.values()):
+            port.clocked = bool(self.rcc.value["AHB1ENR"] >> i & 1)
+            port.clock_name = f"RCC_AHB1ENR.{port.name}EN"
+        for block, register, gate in ((self.dma2, "AHB1ENR", "DMA2"), (self.pwr, "APB1ENR", "PWR"), (self.usart1, "APB2ENR", "USART1")):
+            block.clocked = bool(self.rcc.field(register, gate))
+            block.clock_name = f"RCC_{register}.{gate}EN"
+
+    def _reset_peripherals(self, register: str, bits: int) -> None:
+        blocks = {"AHB1RSTR": {"DMA2": self.dma2} | {port.name: port for port in self.ports.values()},
+                  "APB1RSTR": {"PWR": self.pwr}, "APB2RSTR": {"USART1": self.usart1}}  # fmt: skip
+        for name, block in blocks.get(register, {}).items():
+            if bits & self.rcc.mask(register, name):
+                block.reset()
+
+    def _check_over_drive(self) -> None:
+        """RM0385, PWR: entering and exiting over-drive mode: on HSI or HSE, with no peripheral's clock on but that of PWR."""
+        if self.rcc.source() == PLL:
+            raise ModelFault("over-drive is switched while the PLL is the system clock; go to HSI or HSE first")
+        quiet = {"AHB1ENR": 1 << 20, "APB1ENR": self.rcc.mask("APB1ENR", "PWR")}
+        for register in ("AHB1ENR", "AHB2ENR", "AHB3ENR", "APB1ENR", "APB2ENR"):
+            if self.rcc.value[register] & ~quiet.get(register, 0):
+                raise ModelFault(f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable peripherals after it")
+
+    def _check_speed(self) -> None:
+        """Fault where clocks, voltage and flash timing do not go together."""
+        core = self.rcc.core_hz()
+        self.systick.frequency_changed()
+        if core > self.pwr.limit_hz():
+            raise ModelFault(f"the core runs at {core} Hz, voltage scale and over-drive allow {self.pwr.limit_hz()} Hz")
+        for bus, limits in APB_LIMIT_HZ.items():
+            if self.rcc.apb_hz(bus) > limits[self.pwr.over_drive()]:
+                raise ModelFault(f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, it may have {limits[self.pwr.over_drive()]} Hz")
+        if not self.flash.timing_is_enough(core):
+            raise ModelFault(f"flash at {core} Hz needs more wait states than FLASH_ACR = 0x{self.flash.value['ACR']:02X} has")

@@ -1,0 +1,155 @@
+"""Embedded flash of STM32F746 (RM0385, FLASH: program and erase operations, FLASH registers): one bank of 8 sectors, programmed in
+units of the parallelism that PSIZE selects.
+
+Programming clears bits only. A store to flash without PG or of another size than PSIZE, which silicon drops with an error flag, is a
+fault of the model, as is a wrong key, which silicon answers with a bus error. Durations are the data sheet's, and modelled: a status
+read during an operation says busy once, then virtual time goes to the operation's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Block, Register
+
+BASE = 0x08000000
+KEYS = (0x45670123, 0xCDEF89AB)
+SECTORS = (0x8000,) * 4 + (0x20000,) + (0x40000,) * 3
+PG, SER, MER, STRT, LOCK, EOPIE = 1, 2, 4, 1 << 16, 1 << 31, 1 << 24
+EOP, ERSERR, BSY = 1, 1 << 7, 1 << 16
+# DS10916, flash memory programming, x32: one unit, and a sector by its size.
+UNIT_PS, MASS_PS = 16_000_000, 8_000_000_000_000
+SECTOR_PS = {0x8000: 250_000_000_000, 0x20000: 1_000_000_000_000, 0x40000: 2_000_000_000_000}
+HZ_PER_WAIT_STATE = 30_000_000  # RM0385, FLASH: number of wait states, 2.7 to 3.6 V
+
+
+class Flash(Block):
+    """Args:
+        clock: virtual time.
+        core: holds the array as its memory `flash`.
+        log: receives one line about what silicon would do silently.
+    """
+
+    REGISTERS = (
+        Register("ACR", 0x00, "LATENCY:0-3 PRFTEN:8 ARTEN:9 ARTRST:11"),
+        Register("KEYR", 0x04, "KEY:0-31/w"),
+        Register("OPTKEYR", 0x08, "OPTKEY:0-31/x"),
+        Register("SR", 0x0C, "EOP:0/c OPERR:1/c WRPERR:4/c PGAERR:5/c PGPERR:6/c ERSERR:7/c BSY:16/r"),
+        Register("CR", 0x10, "PG:0 SER:1 MER:2 SNB:3-6 PSIZE:8-9 STRT:16 EOPIE:24 ERRIE:25/x LOCK:31", LOCK),
+        Register("OPTCR", 0x14, "OPTLOCK:0 OPTSTRT:1/x BOR_LEV:2-3/x WWDG_SW:4/x IWDG_SW:5/x NRST_STOP:6/x NRST_STDBY:7/x RDP:8-15/x "
+                 "NWRP:16-23/x IWDG_STDBY:30/x IWDG_STOP:31/x", 0xC0FFAAFD),
+        Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
+    )  # fmt: skip
+
+    def __init__(self, clock: Clock, core: Core, log: Callable[[str], None]) -> None:
+        super().__init__("FLASH", 0x40023C00)
+        self._clock = clock
+        self._core = core
+        self._log = log
+        self.array = core.bytes["flash"]
+        self.timing_changed: Callable[[], None] = lambda: None
+        self._keys = 0
+        self._busy_until = 0
+        self._stored: tuple[int, np.ndarray] | None = None  # offset of the last store, and what it leaves in the array
+
+    def reset(self) -> None:
+        self._settle()
+        self._set_lock()
+        super().reset()
+        self._keys = self._busy_until = 0
+
+    def timing_is_enough(self, hz: int) -> bool:
+        """Whether the wait states suffice for an AHB clock of `hz`."""
+        return hz <= HZ_PER_WAIT_STATE * (self.field("ACR", "LATENCY") + 1)
+
+    def write_acr(self, _old: int, new: int, _acting: int) -> None:
+        self.value["ACR"] = new
+        self.timing_changed()
+
+    # unlocking and control
+
+    def write_keyr(self, _old: int, _new: int, key: int) -> None:
+        if not self.value["CR"] & LOCK or key != KEYS[self._keys]:
+            raise ModelFault(f"FLASH_KEYR is written with 0x{key:08X} out of sequence: the flash stays locked until reset")
+        self._keys += 1
+        if self._keys == len(KEYS):
+            self._keys = 0
+            self.value["CR"] &= ~LOCK
+            # For as long as it is unlocked, not from PG to PG: each change of access makes the emulator forget its translations.
+            self._core.guard_writes("flash", self._store)
+
+    def _set_lock(self) -> None:
+        if not self.value["CR"] & LOCK:
+            self._core.guard_writes("flash", None)
+            self._core.code_changed()
+
+    def write_cr(self, old: int, new: int, _acting: int) -> None:
+        if old & LOCK:
+            if old ^ new:
+                self._log("FLASH_CR is written while locked: ignored")
+            return
+        self._settle()
+        if new & LOCK:
+            self._set_lock()
+        self.value["CR"] = new & ~STRT
+        if new & STRT:
+            self._erase(new)
+
+    def _erase(self, control: int) -> None:
+        sector = control >> 3 & 0xF
+        if control & PG or not control & (SER | MER) or (control & SER and sector >= len(SECTORS)):
+            self.value["SR"] |= ERSERR
+            return
+        if control & MER:
+            first, size, duration = 0, sum(SECTORS), MASS_PS
+        else:
+            first, size = sum(SECTORS[:sector]), SECTORS[sector]
+            duration = SECTOR_PS[size]
+        self.array[first : first + size] = 0xFF
+        self._core.code_changed()
+        self._take(duration)
+
+    # programming
+
+    def _store(self, address: int, size: int, value: int) -> None:
+        """Take a store of the core. The store itself lands in the array; `_settle` puts that right."""
+        self._settle()
+        control = self.value["CR"]
+        if not control & PG:
+            raise ModelFault(f"write of 0x{address:08X} while FLASH_CR.PG is not set", address, "write")
+        if size != 1 << (control >> 8 & 3) or address % size:
+            raise ModelFault(f"write of {size} bytes at 0x{address:08X} while FLASH_CR.PSIZE is {control >> 8 & 3}", address, "write")
+        if size == 8:
+            raise ModelFault("FLASH_CR.PSIZE selects 64 bits, which need an external voltage at VPP", address, "write")
+        if self._clock.now < self._busy_until:  # the bus waits (RM0385, FLASH: standard programming)
+            self._clock.wait_until(self._busy_until)
+        offset = address - BASE
+        before = self.array[offset : offset + size].copy()
+        if (before != 0xFF).any():
+            self._log(f"the flash at 0x{address:08X} is programmed without being erased")
+        self._stored = offset, before & np.frombuffer(value.to_bytes(size, "little"), np.uint8)
+        self._take(UNIT_PS)
+
+    def _settle(self) -> None:
+        """Leave in the array what the last store makes of it."""
+        if self._stored is not None:
+            offset, data = self._stored
+            self.array[offset : offset + data.size] = data
+            self._stored = None
+
+    def _take(self, duration: int) -> None:
+        self._busy_until = max(self._clock.now, self._busy_until) + duration
+        if self.value["CR"] & EOPIE:  # without it the flag does not come up (RM0385, FLASH_SR)
+            self.value["SR"] |= EOP
+
+    def read_sr(self, _value: int) -> int:
+        self._settle()
+        if self._clock.now < self._busy_until:
+            self._clock.wait_until(self._busy_until)
+            return self.value["SR"] & ~EOP | BSY
+        return self.value["SR"]

@@ -1,0 +1,43 @@
+"""The STM32F746 as a pyOCD target: the relative that pyOCD has built in, with this chip's flash map.
+
+Source of the map: RM0385, section 3.3.2 (one bank: 4 sectors of 32 Kbytes, one of 128 Kbytes, 3 of 256 Kbytes), and the memory map for
+the RAM. The flash algorithm, which numbers the sectors of a single bank the same way and programs words, and the way to a halt under
+reset are pyOCD's own for STM32F767.
+"""
+
+from __future__ import annotations
+
+from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
+from pyocd.target import TARGET
+from pyocd.target.builtin.target_STM32F767xx import FLASH_ALGO, STM32F767xx
+
+NAME = "stm32f746xg"
+PAGE_SIZE = 0x400  # what the algorithm's buffer takes at a time
+
+
+def _sectors(start: int, number: int, size: int) -> FlashRegion:
+    return FlashRegion(
+        start=start,
+        length=number * size,
+        sector_size=size,
+        page_size=PAGE_SIZE,
+        is_boot_memory=start == 0x0800_0000,
+        algo=FLASH_ALGO,
+    )
+
+
+class STM32F746xG(STM32F767xx):  # type: ignore[misc]
+    """1 Mbyte of flash and 320 Kbytes of RAM in the place of the F767's."""
+
+    MEMORY_MAP = MemoryMap(
+        _sectors(0x0800_0000, 4, 0x8000),
+        _sectors(0x0802_0000, 1, 0x2_0000),
+        _sectors(0x0804_0000, 3, 0x4_0000),
+        RamRegion(start=0x2000_0000, length=0x5_0000, name="dtcm_sram1_sram2"),
+        RamRegion(start=0x0000_0000, length=0x4000, name="itcm"),
+    )
+
+
+def register() -> None:
+    """Make the target known to pyOCD in this process."""
+    TARGET.setdefault(NAME, STM32F746xG)
