@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
 from pyocd.target import TARGET
-from pyocd.target.builtin.target_STM32F767xx import FLASH_ALGO, STM32F767xx
+from pyocd.target.builtin.target_STM32F767xx import DBGMCU, FLASH_ALGO, STM32F767xx
 
 NAME = "stm32f746xg"
 PAGE_SIZE = 0x400  # what the algorithm's buffer takes at a time
@@ -36,6 +36,10 @@ class STM32F746xG(STM32F767xx):  # type: ignore[misc]
         RamRegion(start=0x2000_0000, length=0x5_0000, name="dtcm_sram1_sram2"),
         RamRegion(start=0x0000_0000, length=0x4000, name="itcm"),
     )
+
+    def post_connect_hook(self) -> None:
+        """Let the debugger reach memory while the core sleeps. The F767's hook also asks for its number of banks; here is one."""
+        self.write32(DBGMCU.CR, DBGMCU.CR_VALUE)
 
 
 def register() -> None:

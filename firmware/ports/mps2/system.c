@@ -1,4 +1,4 @@
-/* What the ports of both FPGA images have in common. */
+/* What the ports of all FPGA images have in common. */
 #include "agent/messages.h"
 #include "agent/port.h"
 #include "mps2.h"

@@ -82,6 +82,17 @@ def test_facts_of_the_stm32h7b3() -> None:
     assert places["ahb_sram"] == (0x3000_0000, 128 * 2**10)
 
 
+def test_facts_of_the_stm32f746() -> None:
+    """RM0385, section 2.2, and DS10916: typed here from the table in the design; the three memories at 0x20000000 leave no gap."""
+    board = boards.load("stm32f746")
+    places = {region.name: (region.start, region.size) for region in board.memory}
+    assert board.clock_hz == 216_000_000
+    assert places["flash"] == (0x0800_0000, 2**20)
+    assert places["dtcm"] == (0x2000_0000, 64 * 2**10)
+    assert places["sram1"] == (0x2001_0000, 240 * 2**10)
+    assert places["sram2"] == (0x2004_C000, 16 * 2**10)
+
+
 def test_an_unknown_board_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no board 'stm32h7b4'.*did you mean stm32h7b3"):
         boards.load("stm32h7b4")

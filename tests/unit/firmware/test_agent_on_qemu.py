@@ -72,9 +72,9 @@ class Machine:
         return decode(part)
 
 
-@pytest.fixture(scope="module", params=["mps2-an500", "mps2-an385"])
+@pytest.fixture(scope="module", params=["mps2-an500", "mps2-an386", "mps2-an385"])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """Return a running machine: code for a Cortex-M7, and for a Cortex-M0+."""
+    """Return a running machine: code for a Cortex-M7, a Cortex-M4, and a Cortex-M0+."""
     running = Machine(request.param)
     yield running
     running.process.kill()

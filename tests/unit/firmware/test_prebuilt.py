@@ -45,12 +45,15 @@ class Memories:
     vectors: int = 0
 
 
-# STM32H7B3: RM0455, memory map. RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
-# second stage of the boot before the vectors). AN385, AN500: Arm DAI 0385 and 0500, memory map.
+# STM32H7B3: RM0455, memory map. STM32F746: RM0385, memory map (one range of RAM: data and stack take the lowest 30 KB of DTCM, what the
+# DMA sends the last 512 bytes of SRAM2). RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
+# second stage of the boot before the vectors). AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map.
 BOARDS = {
     "stm32h7b3": Memories((0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20)),
+    "stm32f746": Memories((0x0800_0000, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, (290 << 10) - 512)),
     "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256),
     "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
+    "mps2-an386": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
     "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
 }
 
@@ -160,7 +163,7 @@ def test_no_path_and_no_debug_information_is_in_the_images(image: str, elf: ELFF
     assert b"/home/" not in content and b"/tmp/" not in content and os.fsencode(FIRMWARE) not in content
 
 
-@pytest.mark.parametrize("board", ["stm32h7b3", "rp2040"])
+@pytest.mark.parametrize("board", ["stm32h7b3", "stm32f746", "rp2040"])
 def test_board_header_and_catalogue_name_the_same_marker_and_baud(board: str) -> None:
     text = (FIRMWARE / f"ports/{board}/board.h").read_text()
     constants = dict(re.findall(r"#define BOARD_(\w+) (\w+)", text))

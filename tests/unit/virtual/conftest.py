@@ -13,6 +13,8 @@ from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Machine, Pace
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 
+from .f746 import F746
+
 CODE = 0x08000400
 STACK = 0x20010000
 
@@ -73,3 +75,8 @@ def run(bare_board: Board) -> Callable[..., Board]:
         return bare_board
 
     return start
+
+
+@pytest.fixture
+def f746() -> F746:
+    return F746()
