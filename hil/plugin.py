@@ -14,10 +14,10 @@ import pytest
 from rich.console import Console
 
 from hil import boards
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.record import RunWriter
 from hil.report import render
-from hil.rig import REALITIES, Bench, Rig, read_bench
+from hil.rig import REALITIES, Bench, Rig, choose, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
@@ -45,7 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--reality",
         choices=REALITIES,
         default="auto",
-        help="attached board or stand-in (default: auto: what rig.toml names, else the board's stand-in)",
+        help="attached board or stand-in (default: auto: what rig.toml names, else Renode where it is installed and models the board, "
+        "else the board's own stand-in)",
     )
     group.addoption(
         "--tier",
@@ -159,10 +160,13 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = []
     for name in config.getoption("board"):
         board = boards.load(name)
-        named = _bench_of(config).find(name) is not None
-        reality = config.getoption("reality")
-        kind = ("hardware" if named else board.stand_in) if reality == "auto" else reality
-        claim = "attached board" if kind == "hardware" else f"{kind} stand-in: no figure below was measured on silicon"
+        try:
+            kind = choose(board, _bench_of(config).find(name), config.getoption("reality"))
+            claim = (
+                "attached board" if kind == "hardware" else f"{kind} stand-in: no figure below was measured on silicon"
+            )
+        except Blocked as blocked:
+            claim = f"blocked: {blocked.reason}"
         lines.append(f"trainrig: {name} ({board.title}), {claim}")
     return lines
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from hil.boards import Board, Image
 from hil.errors import Blocked
 from hil.rig.config import BenchBoard
-from hil.standins import StandIn, start_qemu, start_virtual
+from hil.standins import StandIn, renode, start_qemu, start_renode, start_virtual
 
-REALITIES = ("auto", "hardware", "qemu", "virtual")
+REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")
 
 
 def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
@@ -21,18 +21,35 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
         asked: one of `REALITIES`.
 
     Raises:
-        Blocked: hardware is asked for and rig.toml names none, or the board has no such stand-in.
+        Blocked: hardware is asked for and rig.toml names none; the board has no such stand-in; or Renode is asked for and not
+            installed, or installed on a computer where it has to be asked for.
     """
     if asked == "hardware" and named is None:
         raise Blocked("bench", f"--reality=hardware, but rig.toml names no {board.name}: add a [[board]] table for it.")
     if named is not None and asked in ("auto", "hardware"):
         return "hardware"
-    kind = board.stand_in if asked == "auto" else asked
-    if kind != board.stand_in:
+    if asked == "auto":
+        return _stand_in_for(board)
+    kinds = [board.stand_in] + ["renode"] * (board.name in renode.modelled())
+    if asked not in kinds:
+        others = " or ".join(f"--reality={kind}" for kind in [*kinds, "auto"])
+        raise Blocked("bench", f"{board.name} has no {asked} stand-in: use {others}.")
+    if asked == "renode" and renode.program() is None:
+        raise Blocked("bench", f"renode is not installed: {renode.cure()}.")
+    return asked
+
+
+def _stand_in_for(board: Board) -> str:
+    """Renode where it is installed and models the board: it is a model that others have written."""
+    if board.name not in renode.modelled() or renode.program() is None:
+        return board.stand_in
+    if renode.others_here():
         raise Blocked(
-            "bench", f"{board.name} has no {kind} stand-in: use --reality={board.stand_in} or --reality=auto."
+            "bench",
+            "others work on this computer, and Renode takes commands from whoever reaches its ports: agree with --reality=renode, or "
+            f"use --reality={board.stand_in}.",
         )
-    return kind
+    return "renode"
 
 
 def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...]) -> StandIn:
@@ -41,4 +58,6 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
     Raises:
         Blocked: it did not come up.
     """
-    return start_virtual(board, image, log, inject) if reality == "virtual" else start_qemu(board, image, log)
+    if reality == "virtual":
+        return start_virtual(board, image, log, inject)
+    return start_renode(board, image, log) if reality == "renode" else start_qemu(board, image, log)

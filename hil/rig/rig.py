@@ -68,13 +68,13 @@ class Rig:
             board: catalogue entry.
             image: the firmware (a stand-in without a probe loads it itself).
             log: file for a stand-in's log.
-            inject: faults for the virtual bench, in the project's own fault tests.
+            inject: faults, in the project's own fault tests; only the virtual bench takes them, so nothing else is taken.
 
         Raises:
             Blocked: the board is named and gone or held by another session, or the wanted reality is not to be had.
         """
         named = self.bench.find(board.name)
-        reality = choose(board, named, self.reality)
+        reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
             self._locks.hold(board.name, named.devices)
             yield Taken(endpoints_of(named))

@@ -2,6 +2,7 @@
 
 from hil.standins.process import StandIn
 from hil.standins.qemu import start_qemu
+from hil.standins.renode import start_renode
 from hil.standins.virtual_process import start_virtual
 
-__all__ = ["StandIn", "start_qemu", "start_virtual"]
+__all__ = ["StandIn", "start_qemu", "start_renode", "start_virtual"]

@@ -184,6 +184,11 @@ def _warnings(outcome: Outcome) -> list[str]:
         warnings.append(
             "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon."
         )
+    elif outcome.reality == "renode":
+        warnings.append(
+            "Renode: one cycle an instruction, registers that only hold what is written; cycles and step time are modelled and say "
+            "nothing about silicon."
+        )
     if outcome.spec.energy is not None and outcome.energy is None and outcome.verdict == "pass":
         warnings.append(
             "no meter: the energy that was asked for is not measured; name one in rig.toml (`meter = ...`)."

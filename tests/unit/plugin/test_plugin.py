@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from hil.standins.renode import others_here
+
 
 @pytest.fixture
 def rig(tmp_path):
@@ -50,6 +52,26 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
     done = rig("--board=stm32h7b3", "--reality=hardware", rig_toml="")
     assert done.returncode == 75
     assert "rig.toml names no stm32h7b3" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "rig_toml", "said"),
+    [
+        (["--board=stm32h7b3"], NAMED, "attached board"),
+        (["--board=stm32h7b3"], None, "renode stand-in: no figure below was measured on silicon"),
+        (["--board=stm32h7b3", "--reality=virtual"], NAMED, "virtual stand-in: no figure below was measured on silicon"),
+        (["--board=mps2-an500"], None, "qemu stand-in"),
+        (["--board=mps2-an500", "--reality=renode"], None, "blocked: mps2-an500 has no renode stand-in"),
+        (["--board=stm32h7b3", "--reality=hardware"], None, "blocked: --reality=hardware, but rig.toml names no stm32h7b3"),
+    ],
+)
+def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options, rig_toml, said):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/renode").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    if others_here() and said.startswith("renode"):
+        said = "blocked: others work on this computer"
+    assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import serial.tools.list_ports
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.rig import Bench, Rig
+from hil.rig import Bench, Rig, choose
 from hil.rig.config import BenchBoard
 from hil.targets import open_target
 
@@ -39,6 +39,11 @@ def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
 
 
+@pytest.fixture(autouse=True)
+def no_renode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hil.standins.renode.program", lambda: None)
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
     """The stand-ins that were started; none of them is real."""
@@ -50,6 +55,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
 
     module = import_module("hil.rig.reality")
     monkeypatch.setattr(module, "start_virtual", lambda *_: start("virtual"))
+    monkeypatch.setattr(module, "start_renode", lambda *_: start("renode"))
     monkeypatch.setattr(module, "start_qemu", lambda *_: start("qemu"))
     return started
 
@@ -148,3 +154,69 @@ def test_a_stand_in_that_the_board_does_not_have_blocks(started: list[FakeStandI
     ):
         pytest.fail("there was nothing to take")
     assert started == []
+
+
+@pytest.fixture
+def renode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Renode is installed, and nobody else is here."""
+    monkeypatch.setattr("hil.standins.renode.program", lambda: "/opt/renode/renode")
+    monkeypatch.setattr("hil.standins.renode.others_here", lambda: False)
+
+
+@pytest.mark.usefixtures("renode")
+@pytest.mark.parametrize("asked", ["auto", "renode"])
+def test_renode_stands_in_where_it_is_installed(started: list[FakeStandIn], tmp_path: Path, asked: str) -> None:
+    with Rig(Bench(), reality=asked).take(BOARD, IMAGE, tmp_path / "log") as taken:
+        assert taken.endpoints.reality == "renode"
+        assert taken.chip_fault() is None
+    assert [stand_in.stopped for stand_in in started] == [True]
+
+
+@pytest.mark.usefixtures("renode")
+@pytest.mark.parametrize(
+    ("name", "named", "asked", "reality"),
+    [
+        ("stm32h7b3", None, "virtual", "virtual"),
+        ("stm32h7b3", BenchBoard(name="stm32h7b3"), "auto", "hardware"),
+        ("stm32h7b3", BenchBoard(name="stm32h7b3"), "hardware", "hardware"),
+        ("stm32h7b3", BenchBoard(name="stm32h7b3"), "renode", "renode"),
+        ("rp2040", None, "auto", "renode"),
+        ("mps2-an500", None, "auto", "qemu"),
+    ],
+)
+def test_the_choice_beside_renode(name: str, named: BenchBoard | None, asked: str, reality: str) -> None:
+    assert choose(boards.load(name), named, asked) == reality
+
+
+@pytest.mark.usefixtures("renode")
+def test_a_board_that_renode_does_not_model_says_so() -> None:
+    with pytest.raises(Blocked, match="mps2-an500 has no renode stand-in: use --reality=qemu or --reality=auto"):
+        choose(boards.load("mps2-an500"), None, "renode")
+
+
+@pytest.mark.usefixtures("renode")
+def test_hardware_never_takes_renode() -> None:
+    with pytest.raises(Blocked, match="rig.toml names no stm32h7b3"):
+        choose(BOARD, None, "hardware")
+
+
+@pytest.mark.usefixtures("renode")
+def test_faults_are_injected_where_they_can_be(started: list[FakeStandIn], tmp_path: Path) -> None:
+    with Rig(Bench()).take(BOARD, IMAGE, tmp_path / "log", inject=("freeze:1",)) as taken:
+        assert taken.endpoints.reality == "virtual"
+
+
+@pytest.mark.usefixtures("renode")
+def test_among_others_renode_has_to_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hil.standins.renode.others_here", lambda: True)
+    with pytest.raises(Blocked, match="agree with --reality=renode, or use --reality=virtual"):
+        choose(BOARD, None, "auto")
+    assert choose(BOARD, None, "renode") == "renode"
+    assert choose(boards.load("mps2-an500"), None, "auto") == "qemu"
+
+
+def test_a_renode_that_is_asked_for_and_missing() -> None:
+    with pytest.raises(
+        Blocked, match=r"renode is not installed: unpack the portable archive of Renode 1\.15\.3 or later"
+    ):
+        choose(BOARD, None, "renode")

@@ -1,0 +1,121 @@
+"""Renode's process: own folders, an own group, a deadline for its end, and the kernel's promise that it dies with its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import IO
+
+from hil.errors import Blocked
+from hil.standins.renode.conversation import Console
+from hil.standins.renode.monitor import Monitor
+from hil.standins.renode.robot import Robot
+
+UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s; the first start of a new version unpacks itself
+ROBOT_DEADLINE_S = 30.0  # without a robot server after this, a monitor that answers will do
+END_DEADLINE_S = (
+    1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program
+)
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def die_with_parent(number: int) -> None:
+    """Have the kernel send this process a signal when the thread that started it ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def private_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a Renode that keeps its configuration and temporary files in `folder`."""
+    config, scratch = folder / "config", folder / "tmp"
+    config.mkdir()
+    scratch.mkdir()
+    return os.environ | {"XDG_CONFIG_HOME": str(config), "TMPDIR": str(scratch)}
+
+
+class RenodeProcess:
+    """A Renode without windows, whose robot server and monitor are awaited by `connect`.
+
+    Both listen on all interfaces, and no option of Renode changes that (docs/renode.md).
+
+    Args:
+        program: path of the executable.
+        environment: of `private_environment`.
+        output: takes what it prints.
+    """
+
+    def __init__(self, program: str, environment: dict[str, str], output: IO[bytes]) -> None:
+        self._scratch = Path(environment["TMPDIR"])
+        self._monitor_port = _free_port()
+        command = [
+            program, "--disable-xwt", "-p", "--hide-log", "-P", str(self._monitor_port), "--robot-server-port", "0",
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=lambda: die_with_parent(signal.SIGKILL),  # this program has one thread
+        )
+
+    def connect(self) -> Console:
+        """Wait for the robot server, or for the monitor if there is none.
+
+        Raises:
+            Blocked: Renode ends or stays silent instead.
+        """
+        started = time.monotonic()
+        while (waited := time.monotonic() - started) < UP_DEADLINE_S:
+            self.alive()
+            port = self._robot_port()
+            if port is not None:
+                return Robot(port)
+            if waited > ROBOT_DEADLINE_S:
+                with contextlib.suppress(OSError):
+                    return Monitor(self._monitor_port)
+            time.sleep(0.05)
+        raise Blocked(
+            "bench",
+            f"Renode offered neither its robot server nor its monitor within {UP_DEADLINE_S:.0f} s: run `renode --disable-xwt` by hand "
+            "to see why, or use another --reality.",
+        )
+
+    def _robot_port(self) -> int | None:
+        """Renode writes the port that it has chosen to `robot_port` in a folder of its own under the temporary one."""
+        for file in self._scratch.glob("*/robot_port"):
+            text = file.read_text(errors="replace").strip()
+            if text.isdigit():
+                return int(text)
+        return None
+
+    def alive(self) -> None:
+        """Raise `Blocked` when the process has ended."""
+        status = self.process.poll()
+        if status is not None:
+            raise Blocked(
+                "bench", f"Renode ended with status {status}: run again, and report it with the log if it comes back."
+            )
+
+    def close(self, console: Console | None) -> None:
+        """End it: ask first where that is possible, then kill it and whatever it has started."""
+        if console is not None and self.process.poll() is None:
+            with contextlib.suppress(Blocked):
+                console.quit()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_DEADLINE_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,103 @@
+"""Find Renode, and start a board on it as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from hil.boards import Board, Image
+from hil.endpoints import Endpoints
+from hil.errors import Blocked
+from hil.standins.process import StandIn
+from hil.standins.renode.platform import PLATFORMS
+
+OLDEST = (1, 15, 3)  # docs/renode.md: what its facts were taken from; older ones differ in the UART models
+VERSION_DEADLINE_S = 30.0
+PEOPLE = range(
+    1000, 60_000
+)  # user ids of people, as systemd draws the line (Users, Groups, UIDs and GIDs on systemd systems)
+_CURE = "unpack the portable archive of Renode {oldest} or later and put it on the PATH, or use another --reality"
+
+
+def program() -> str | None:
+    """Return the path of the installed Renode, if there is one on the PATH."""
+    return shutil.which("renode")
+
+
+def modelled() -> list[str]:
+    """Return the names of the boards that have a platform for Renode, sorted."""
+    return sorted(file.stem for file in PLATFORMS.glob("*.toml"))
+
+
+def others_here() -> bool:
+    """Return whether people other than this one have processes here: whoever reaches Renode's ports commands it (docs/renode.md)."""
+    owners = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            owners.add(entry.stat().st_uid)
+    return any(owner in PEOPLE and owner != os.getuid() for owner in owners)
+
+
+def cure() -> str:
+    """Return the end of a sentence about a Renode that is missing or too old."""
+    return _CURE.format(oldest=".".join(map(str, OLDEST)))
+
+
+def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
+    """Ask a Renode for its version.
+
+    Raises:
+        Blocked: it does not answer, or is older than `OLDEST`.
+    """
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=VERSION_DEADLINE_S,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Blocked("bench", f"{path} does not tell its version ({error}): {cure()}.") from error
+    said = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", done.stdout)
+    if said is None:
+        first = (done.stdout + done.stderr).strip().partition("\n")[0][:80]
+        raise Blocked("bench", f"{path} does not tell its version (it says {first!r}): {cure()}.")
+    found = (int(said[1]), int(said[2]), int(said[3]))
+    if found < OLDEST:
+        raise Blocked("bench", f"{path} is Renode {'.'.join(map(str, found))}, which is too old: {cure()}.")
+    return found
+
+
+def start_renode(board: Board, image: Image, log: Path) -> StandIn:
+    """Start a board on Renode and return it with its endpoints: a serial port, no probe and no meter.
+
+    Args:
+        board: catalogue entry.
+        image: the firmware; Renode loads it itself.
+        log: file for the log.
+
+    Raises:
+        Blocked: Renode is missing, too old, models no such board, or did not come up.
+    """
+    command = [
+        sys.executable, "-m", "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
+        "--parent-pid", str(os.getpid()),
+    ]  # fmt: skip
+    return StandIn(command, _announced, log, deadline_s=150.0)
+
+
+def _announced(line: str) -> Endpoints | None:
+    said = json.loads(line)
+    if "blocked" in said:
+        raise Blocked("bench", said["blocked"])
+    return Endpoints(said["board"], "renode", serial=said["serial"])

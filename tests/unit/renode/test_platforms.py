@@ -1,0 +1,66 @@
+"""The tables of the boards, as far as they can be judged without Renode."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from hil import boards
+from hil.errors import Blocked
+from hil.standins.renode import modelled
+from hil.standins.renode.platform import description, load_platform
+
+
+@pytest.fixture(params=modelled())
+def board(request: pytest.FixtureRequest) -> boards.Board:
+    return boards.load(request.param)
+
+
+def test_there_are_boards() -> None:
+    assert {"rp2040", "stm32h7b3"} <= set(modelled()) <= set(boards.names())
+
+
+def test_nothing_lies_on_anything_else(board: boards.Board) -> None:
+    platform = load_platform(board)
+    ranges = [(region.start, region.size) for region in board.memory]
+    ranges += [(start, size) for _, start, size in platform.registers]
+    ranges += [(int(a, 16), int(n, 16)) for a, n in re.findall(r"address: (\w+); size: (\w+)", platform.peripherals)]
+    ranges += [(int(a, 16), 0x400) for a in re.findall(r"@ sysbus (0x\w+)", platform.peripherals)]
+    ranges += [(0xE0001000, 0x1000), (0xE000E000, 0x1000)]
+    ranges.sort()
+    for (start, size), (following, _) in itertools.pairwise(ranges):
+        assert start + size <= following, hex(following)
+
+
+def test_every_value_has_a_register_to_go_to(board: boards.Board) -> None:
+    platform = load_platform(board)
+    holds = [range(start, start + size) for _, start, size in platform.registers]
+    for address, value in platform.values:
+        assert any(address in held for held in holds), hex(address)
+        assert 0 <= value < 2**32
+    assert any(
+        "@" in platform.peripherals and platform.uart + ":" in line for line in platform.peripherals.splitlines()
+    )
+
+
+def test_the_catalogue_gives_memories_clock_and_counter(board: boards.Board) -> None:
+    text = description(board, load_platform(board))
+    for region in board.memory:
+        assert (
+            f"{region.name}: Memory.MappedMemory @ sysbus 0x{region.start:08X}\n    size: 0x{region.size:X}\n" in text
+        )
+    assert f"PerformanceInMips: {board.clock_hz // 1_000_000}\n" in text
+    assert board.clock_hz % 1_000_000 == 0, "else DWT and SysTick count something else than instructions"
+    assert ("Miscellaneous.DWT" in text) == (board.counter == "dwt")
+
+
+def test_nothing_is_downloaded_and_nothing_of_renodes_own_is_included(board: boards.Board) -> None:
+    text = description(board, load_platform(board))
+    assert not re.search(r"http|ApplySVD|using ", text)
+
+
+def test_a_board_without_a_table_says_so() -> None:
+    with pytest.raises(Blocked, match="mps2-an500 has no platform for Renode: use --reality=qemu"):
+        load_platform(boards.load("mps2-an500"))

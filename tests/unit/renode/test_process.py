@@ -1,0 +1,189 @@
+"""Renode as a stand-in, from outside: it comes up, or one sentence says why not; and nothing of it is ever left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.errors import Blocked
+from hil.link.session import Session
+from hil.standins.process import STOP_AFTER_S
+from hil.standins.renode import modelled, start_renode
+from hil.targets import open_target
+from hil.trial.device import Device
+
+pytest.importorskip("unicorn")
+BOARD = boards.load("stm32h7b3")
+IMAGE = boards.image_of(BOARD.name)
+ROOT = Path(__file__).resolve().parents[3]
+Install = Callable[..., Path]
+
+
+def left(folder: Path) -> list[str]:
+    """Return the command lines of all processes whose environment names a folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if entry.name != str(os.getpid()) and str(folder).encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return [line for line in found if line]
+
+
+def nothing_left(folder: Path, within_s: float) -> bool:
+    end = time.monotonic() + within_s
+    while left(folder):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("name", modelled())
+def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_path: Path, name: str) -> None:
+    install(late_s=0.3)
+    board, image = boards.load(name), boards.image_of(name)
+    stand_in = start_renode(board, image, tmp_path / "log")
+    try:
+        assert (stand_in.endpoints.reality, stand_in.endpoints.probe, stand_in.endpoints.meter) == (
+            "renode",
+            None,
+            None,
+        )
+        target = open_target(board, stand_in.endpoints)
+        assert target.flash(image) is False
+        device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
+        assert device.clock_hz == board.clock_hz
+        target.close()
+    finally:
+        stand_in.stop()
+    assert "1,234,567 instructions" in (tmp_path / "log").read_text(errors="replace")
+    assert nothing_left(tmp_path, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ({"version": "1.14.0"}, r"bin/renode is Renode 1\.14\.0, which is too old: unpack the portable archive of Renode 1\.15\.3 or later"),
+        ({"version": "1.15.2"}, r"is Renode 1\.15\.2, which is too old"),
+        ({"prints": "Segmentation fault"}, r"does not tell its version \(it says 'Segmentation fault'\): unpack"),
+        ({"dies_at_start": True}, "Renode ended with status 1: run again"),
+        ({"die": "sysbus LoadELF"}, "Renode did not answer ExecuteCommand sysbus LoadELF"),
+        ({"refuse": "machine LoadPlatformDescription"}, "Renode refused ExecuteCommand machine LoadPlatformDescription"),
+    ],
+)  # fmt: skip
+def test_a_renode_that_does_not_come_up(install: Install, tmp_path: Path, script: dict[str, object], said: str) -> None:
+    install(**script)
+    with pytest.raises(Blocked, match=said) as blocked:
+        start_renode(BOARD, IMAGE, tmp_path / "log")
+    assert len(str(blocked.value).splitlines()) == 1
+    assert nothing_left(tmp_path, 0.0)
+
+
+def test_a_renode_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Blocked, match="renode is not installed: unpack the portable archive"):
+        start_renode(BOARD, IMAGE, tmp_path / "log")
+
+
+def test_a_renode_that_dies_in_a_trial(install: Install, tmp_path: Path) -> None:
+    install()
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    try:
+        (renode,) = _pids("scripted.program", tmp_path)
+        os.kill(renode, signal.SIGSEGV)
+        stand_in.process.wait(5)
+        with pytest.raises(Blocked, match=r"ended with status 3 \(Renode ended by itself with status -11\)"):
+            stand_in.alive()
+    finally:
+        stand_in.stop()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [{"deaf": True, "child": True}, {"hang": "cpu ExecutedInstructions", "child": True}, {"hang": "StopRemoteServer"}],
+    ids=["deaf", "hanging", "never stopping"],
+)
+def test_the_deadline_of_the_end(install: Install, tmp_path: Path, script: dict[str, object]) -> None:
+    install(**script)
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    asked = time.monotonic()
+    stand_in.stop()
+    assert time.monotonic() - asked < STOP_AFTER_S
+    assert stand_in.process.returncode == 0  # ended by itself, not killed
+    assert nothing_left(tmp_path, 0.2)
+
+
+def test_stopped_in_the_middle_of_a_command(install: Install, tmp_path: Path) -> None:
+    commands = install(hang="emulation RunFor", child=True)
+    command = [sys.executable, "-m", "hil.standins.renode", "--board", BOARD.name, "--elf", str(IMAGE.path)]
+    bench = subprocess.Popen(
+        [*command, "--parent-pid", str(os.getpid())], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+    )
+    _until(lambda: commands.exists() and "RunFor" in commands.read_text())
+    bench.terminate()
+    assert bench.wait(STOP_AFTER_S) == 0
+    assert nothing_left(tmp_path, 0.2)
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from hil import boards
+from hil.standins.renode import start_renode
+stand_in = start_renode(boards.load("stm32h7b3"), boards.image_of("stm32h7b3"), Path(sys.argv[1]))
+print("up", flush=True)
+time.sleep(3600)
+"""
+
+
+@pytest.mark.parametrize("script", [{"child": True}, {"child": True, "deaf": True}], ids=["willing", "deaf"])
+def test_nothing_is_left_when_the_owner_is_killed(install: Install, tmp_path: Path, script: dict[str, object]) -> None:
+    install(**script)
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log")], stdout=subprocess.PIPE, cwd=ROOT)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == b"up\n"
+    assert len(left(tmp_path)) >= 4  # owner, bench, Renode and its child
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert nothing_left(tmp_path, STOP_AFTER_S)
+
+
+def test_renode_dies_with_a_bench_that_is_killed(install: Install, tmp_path: Path) -> None:
+    install(deaf=True)
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    stand_in.process.kill()
+    stand_in.process.wait()
+    assert nothing_left(tmp_path, 1.0)
+    stand_in.stop()
+
+
+def _pids(name: str, folder: Path) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (
+                name.encode() in (entry / "cmdline").read_bytes()
+                and str(folder).encode() in (entry / "environ").read_bytes()
+            ):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
