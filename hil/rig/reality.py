@@ -33,7 +33,8 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
     kinds = [board.stand_in] + ["renode"] * (board.name in renode.modelled())
     if asked not in kinds:
         others = " or ".join(f"--reality={kind}" for kind in [*kinds, "auto"])
-        raise Blocked("bench", f"{board.name} has no {asked} stand-in: use {others}.")
+        reason = f" ({renode.why_not(board.name)})" if asked == "renode" else ""
+        raise Blocked("bench", f"{board.name} has no {asked} stand-in{reason}: use {others}.")
     if asked == "renode" and renode.program() is None:
         raise Blocked("bench", f"renode is not installed: {renode.cure()}.")
     return asked

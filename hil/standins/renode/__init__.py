@@ -4,6 +4,7 @@ The facts come from docs/renode.md, which also says what has been run against wh
 (`python -m hil.standins.renode`), reached only through its endpoints.
 """
 
+from hil.standins.renode.platform import why_not
 from hil.standins.renode.start import cure, modelled, others_here, program, start_renode
 
-__all__ = ["cure", "modelled", "others_here", "program", "start_renode"]
+__all__ = ["cure", "modelled", "others_here", "program", "start_renode", "why_not"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +50,28 @@ class Platform:
     boot: tuple[Stage, ...]
 
 
+def why_not(board: str) -> str | None:
+    """Return why Renode cannot stand in for a board, or None where it can: a table may hold a reason and nothing else."""
+    file = PLATFORMS / f"{board}.toml"
+    reason = _table(file).get("cannot") if file.is_file() else "nobody has written its platform"
+    return None if reason is None else str(reason)
+
+
+@cache
+def _table(file: Path) -> dict[str, Any]:
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
 def load_platform(board: Board) -> Platform:
     """Return the table of a board.
 
     Raises:
-        Blocked: there is none.
+        Blocked: there is none, or it says why Renode cannot model the board.
     """
-    file = PLATFORMS / f"{board.name}.toml"
-    if not file.is_file():
-        raise Blocked(
-            "bench", f"{board.name} has no platform for Renode: use --reality={board.stand_in} or --reality=auto."
-        )
-    raw: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    reason = why_not(board.name)
+    if reason is not None:
+        raise Blocked("bench", f"Renode cannot stand in for {board.name} ({reason}): use --reality={board.stand_in}.")
+    raw = _table(PLATFORMS / f"{board.name}.toml")
     return Platform(
         raw["cpu"],
         raw["uart"],

@@ -17,7 +17,7 @@ from hil.standins.renode.conversation import Console
 from hil.standins.renode.monitor import Monitor
 from hil.standins.renode.robot import Robot
 
-UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s; the first start of a new version unpacks itself
+UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s (docs/renode.md), on an idle computer
 ROBOT_DEADLINE_S = 30.0  # without a robot server after this, a monitor that answers will do
 END_DEADLINE_S = (
     1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program

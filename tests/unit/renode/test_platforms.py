@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,17 @@ def test_nothing_is_downloaded_and_nothing_of_renodes_own_is_included(board: boa
     assert not re.search(r"http|ApplySVD|using ", text)
 
 
+def test_a_table_may_say_why_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "rp2040.toml").write_text('cannot = "it is too small"')
+    monkeypatch.setattr("hil.standins.renode.platform.PLATFORMS", tmp_path)
+    monkeypatch.setattr("hil.standins.renode.start.PLATFORMS", tmp_path)
+    assert modelled() == []
+    with pytest.raises(Blocked, match=r"Renode cannot stand in for rp2040 \(it is too small\): use --reality=virtual"):
+        load_platform(boards.load("rp2040"))
+
+
 def test_a_board_without_a_table_says_so() -> None:
-    with pytest.raises(Blocked, match="mps2-an500 has no platform for Renode: use --reality=qemu"):
+    with pytest.raises(
+        Blocked, match=r"Renode cannot stand in for mps2-an500 \(nobody has written its platform\): use --reality=qemu"
+    ):
         load_platform(boards.load("mps2-an500"))

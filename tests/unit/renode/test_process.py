@@ -63,6 +63,7 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
         assert target.flash(image) is False
         device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
         assert device.clock_hz == board.clock_hz
+        assert device.echo(b"again") == b"again"  # it still hears after it has sent
         target.close()
     finally:
         stand_in.stop()

@@ -190,7 +190,10 @@ def test_the_choice_beside_renode(name: str, named: BenchBoard | None, asked: st
 
 @pytest.mark.usefixtures("renode")
 def test_a_board_that_renode_does_not_model_says_so() -> None:
-    with pytest.raises(Blocked, match="mps2-an500 has no renode stand-in: use --reality=qemu or --reality=auto"):
+    with pytest.raises(
+        Blocked,
+        match=r"mps2-an500 has no renode stand-in \(nobody has written its platform\): use --reality=qemu or --reality=auto",
+    ):
         choose(boards.load("mps2-an500"), None, "renode")
 
 

@@ -122,9 +122,9 @@ class Machine:
         threading.Thread(target=self._live, daemon=True).start()
 
     def _live(self) -> None:
-        """A sleeping core is woken by the UART's interrupt and by nothing else."""
+        """A sleeping core is woken by the UART's interrupt and by nothing else; a byte comes after the one before it was taken."""
         while True:
             self.run()
             while not self.uart.interrupt:
                 select.select([self.master], [], [])
-                self.uart.received.extend(os.read(self.master, 4096))
+                self.uart.received.extend(os.read(self.master, 1))
