@@ -14,7 +14,10 @@ class Endpoints:
         reality: `hardware`, `renode`, `qemu` or `virtual`.
         probe: unique id of the probe for pyOCD (a full serial number, or `remote:host:port`).
         serial: path of the serial port.
+        serial_number: USB serial number of that port, where it is found by one: its path may change.
         meter: VISA resource name.
+        pack: CMSIS pack that describes the chip to pyOCD, where its own target does not do.
+        loader: serial number of the board in its boot loader.
     """
 
     board: str
@@ -22,3 +25,6 @@ class Endpoints:
     probe: str | None = None
     serial: str | None = None
     meter: str | None = None
+    serial_number: str | None = None
+    pack: str | None = None
+    loader: str | None = None

@@ -30,8 +30,22 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Identity:
+    """What the chip says of itself in a register: the word at `address`, taken through `mask`, is `value`."""
+
+    register: str
+    address: int
+    mask: int
+    value: int
+
+
+@dataclass(frozen=True)
 class Board:
-    """A catalogue entry. `stand_in` names the reality that stands in when no board is attached."""
+    """A catalogue entry.
+
+    `stand_in` names the reality that stands in when no board is attached, `routes` the ways an image gets onto the board, the best one first: `pyocd`
+    (a debug probe), `halfkay` and `uf2` (boot loaders on USB), `kernel` (the stand-in loads the file itself).
+    """
 
     name: str
     title: str
@@ -39,7 +53,7 @@ class Board:
     core: str
     fpu: str
     clock_hz: int
-    route: str
+    routes: tuple[str, ...]
     counter: str
     uart: str
     baud: int
@@ -50,6 +64,7 @@ class Board:
     budget: dict[str, int]
     pyocd_target: str | None = None
     qemu_machine: str | None = None
+    identity: Identity | None = None
 
     def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
         """Return the limit on SRAM in bytes for a variant of the method; None where the catalogue states none.
@@ -78,4 +93,5 @@ def load(name: str) -> Board:
         raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
     raw: dict[str, Any] = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
     memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
-    return Board(name=name, memory=memory, **raw)
+    identity = Identity(**raw.pop("identity")) if "identity" in raw else None
+    return Board(name=name, memory=memory, routes=tuple(raw.pop("routes")), identity=identity, **raw)

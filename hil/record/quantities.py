@@ -63,6 +63,8 @@ def _counts(trial: TrialRecord) -> dict[str, Quantity]:
         "probe_agreed": Quantity(trial.probe_agreed, "1", Provenance.COUNTED),
         "wall_s": Quantity(trial.wall_s, "s", Provenance.MEASURED, note="by the host's clock"),
     }
+    if trial.flash is not None and trial.flash["cycles"] is not None:
+        found["flash.cycles"] = Quantity(trial.flash["cycles"], "1", Provenance.COUNTED, note="by this computer")
     for name, value in trial.link.items():
         unit = "B" if name.startswith("bytes") else "1"
         found[f"link.{name}"] = Quantity(value, unit, Provenance.COUNTED, note="on the host")

@@ -26,11 +26,13 @@ class BenchBoard(BaseModel):
     probe: str | None = None
     serial: str | None = None
     meter: str | None = None
+    pack: str | None = None
+    loader: str | None = None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """What the board occupies; no two boards may name the same."""
-        return tuple(dict.fromkeys(device for device in (self.probe, self.serial, self.meter) if device is not None))
+        return tuple(dict.fromkeys(device for device in (self.probe, self.serial, self.meter, self.loader) if device is not None))
 
 
 class Bench(BaseModel):
@@ -63,6 +65,9 @@ def read_bench(path: Path) -> Bench:
     except ValidationError as error:
         raise RigError(_explain(path, text, error)) from error
     _check(path, text, bench)
+    for entry in bench.board:
+        if entry.pack is not None:
+            entry.pack = str(path.parent / entry.pack)
     return bench
 
 
@@ -76,7 +81,7 @@ def _check(path: Path, text: str, bench: Bench) -> None:
             )
         if bench.find(entry.name) is not entry:
             raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
-        for key in ("probe", "serial", "meter"):
+        for key in ("probe", "serial", "meter", "loader"):
             device = getattr(entry, key)
             if device is not None and owners.setdefault(device, entry.name) != entry.name:
                 raise RigError(

@@ -107,9 +107,10 @@ def _permitted(device: Device) -> str:
 
 def _probe_opens(named: BenchBoard) -> str:
     board = boards.load(named.name)
-    probe = Probe(board, named.probe or "")
+    probe = Probe(board, named.probe or "", named.pack)
     probe.close()
-    return f"pyOCD connects to the chip as {board.pyocd_target}."
+    who = f", whose {board.identity.register} is right" if board.identity is not None else ""
+    return f"pyOCD connects to the chip as {board.pyocd_target}{who}."
 
 
 def _port_opens(named: BenchBoard) -> str:

@@ -17,6 +17,7 @@ from hil.rig.locks import Locks
 from hil.rig.reality import choose, start
 from hil.standins import StandIn
 from hil.standins.virtual_process import chip_fault
+from hil.targets.probe_process import ProbeProcess
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Taken:
 
     endpoints: Endpoints
     stand_in: StandIn | None = None
+    probe_process: ProbeProcess | None = None
 
     def alive(self) -> None:
         """Raise `Blocked` when what is behind the endpoints is known to be gone."""
@@ -48,6 +50,7 @@ class Rig:
         self.bench = bench
         self.reality = reality
         self._locks = Locks(wait_s)
+        self._probe_process = ProbeProcess()
         self._kept = KeptStandIns(folder) if folder is not None else None
 
     def __enter__(self) -> Rig:
@@ -77,15 +80,19 @@ class Rig:
         reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
             self._locks.hold(board.name, named.devices)
-            yield Taken(endpoints_of(named))
+            if named.probe is not None:
+                self._probe_process.start()
+            yield Taken(endpoints_of(named), probe_process=self._probe_process)
             return
+        if "pyocd" in board.routes:
+            self._probe_process.start()  # pyOCD loads while the stand-in comes up
         if reality == "virtual" and self._kept is not None and not inject:
             with self._kept.lend(board, image, log) as stand_in:
-                yield Taken(stand_in.endpoints, stand_in)
+                yield Taken(stand_in.endpoints, stand_in, self._probe_process)
             return
         stand_in = start(reality, board, image, log, inject)
         try:
-            yield Taken(stand_in.endpoints, stand_in)
+            yield Taken(stand_in.endpoints, stand_in, self._probe_process)
         finally:
             stand_in.stop()
 
@@ -93,4 +100,5 @@ class Rig:
         """Give everything back."""
         if self._kept is not None:
             self._kept.close()
+        self._probe_process.stop()
         self._locks.release()

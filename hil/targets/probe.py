@@ -1,151 +1,135 @@
-"""A debug probe, through pyOCD: flash, read back, reset, read memory; every call with a deadline."""
+"""The route through a debug probe: pyOCD in a process of its own, a deadline for every stage, the chip's identity before anything is erased."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import queue
-import threading
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from pyocd.core.exceptions import Error as PyocdError
-from pyocd.core.helpers import ConnectHelper
-from pyocd.core.session import Session
-from pyocd.flash.loader import FlashLoader
+from typing import Any
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
-from hil.targets import connect, stm32f746, stm32h7b3
+from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
 
-DEADLINE_S = 30.0
-CLOSE_DEADLINE_S = 3.0
-
-T = TypeVar("T")
+DEADLINES_S = {"connect": 15.0, "identify": 5.0, "flash": 120.0, "reset": 5.0, "read": 10.0, "close": 3.0}
+SLOWEST_READ = 20_000  # bytes a second, of a CMSIS-DAP probe on HID; a longer read has longer
 
 
 class Probe:
-    """One pyOCD session on one probe.
+    """A debug probe that is connected to the board's chip.
 
     Args:
         board: catalogue entry.
         unique_id: the full id of the probe; nothing is chosen by order.
+        pack: CMSIS pack that describes the chip in the place of pyOCD's own target.
+        process: does the work; by default one of its own, which ends with `close`.
 
     Raises:
-        Blocked: no such probe, or it cannot connect.
+        Blocked: no such probe, it cannot connect, or the chip is not the board's.
     """
 
-    def __init__(self, board: Board, unique_id: str) -> None:
-        stm32h7b3.register()
-        stm32f746.register()
-        logging.getLogger("pyocd").setLevel(logging.ERROR)
-        self._id = unique_id
-        self._hung = False
-        self._session: Session = self._within("connect", lambda: self._connect(board))
+    name = "pyocd"
 
-    def _connect(self, board: Board) -> Session:
-        session = ConnectHelper.session_with_chosen_probe(
-            unique_id=self._id,
-            blocking=False,
-            return_first=False,
-            target_override=board.pyocd_target,
-            options=connect.options(board.pyocd_target or ""),
-        )
-        if session is None:
-            raise Blocked(
-                "probe",
-                f"the probe {self._id} is not attached: plug it in, or put its serial number right in rig.toml.",
-            )
-        session.open()
-        return session
-
-    def _within(self, what: str, action: Callable[[], T], deadline_s: float = DEADLINE_S) -> T:
-        """Run a call of pyOCD with a deadline: its libraries may wait, or spin, for ever on a probe that is gone.
-
-        The call runs on a thread of its own, which is left behind when it hangs; the probe is then not used again.
-        """
-        done: queue.Queue[tuple[bool, Any]] = queue.Queue()
-
-        def run() -> None:
-            try:
-                done.put((True, action()))
-            except Exception as error:  # handed on to the caller's thread below
-                done.put((False, error))
-
-        if self._hung:
-            raise Blocked("probe", f"the probe {self._id} hung before: plug it out and in, and run again.")
-        threading.Thread(target=run, daemon=True, name=f"probe: {what}").start()
+    def __init__(
+        self, board: Board, unique_id: str, pack: str | None = None, process: ProbeProcess | None = None
+    ) -> None:
+        self._id, self._board = unique_id, board
+        self._process, self._own = process or ProbeProcess(), process is None
         try:
-            succeeded, result = done.get(timeout=deadline_s)
-        except queue.Empty:
-            self._hung = True
+            self._connect(pack)
+            self._identify(self._ask_identity())
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, pack: str | None) -> None:
+        try:
+            self._ask("connect", "connect", "connect", self._id, self._board.pyocd_target, pack, self._board.chip)
+        except _Refused:
+            self._identify(self._look())  # a wrong chip is the better reason
+            raise
+
+    def _look(self) -> int | None:
+        """Return the identity that a chip which does not connect as the board's has all the same, None where it has none."""
+        identity = self._board.identity
+        if identity is None:
+            return None
+        with contextlib.suppress(Blocked):
+            return int(self._ask("identify", "tell who its chip is", "look", self._id, identity.address))
+        return None
+
+    def _ask_identity(self) -> int | None:
+        identity = self._board.identity
+        return None if identity is None else int(self._ask("identify", "identify the chip", "word", identity.address))
+
+    def _identify(self, word: int | None) -> None:
+        identity = self._board.identity
+        if identity is None or word is None or word & identity.mask == identity.value:
+            return
+        raise Blocked(
+            "identity",
+            f"the chip at the probe {self._id} says 0x{word & identity.mask:X} in {identity.register}, the {self._board.chip} of {self._board.name} says "
+            f"0x{identity.value:X}: put the board or the probe right in rig.toml; nothing was erased.",
+        )
+
+    def _ask(self, stage: str, words: str, request: str, *arguments: Any, deadline_s: float | None = None) -> Any:
+        """Have something done, within the deadline of its stage."""
+        deadline_s = deadline_s or DEADLINES_S[stage]
+        try:
+            return self._process.ask(deadline_s, request, *arguments)
+        except TimedOut:
             raise Blocked(
-                "probe",
-                f"the probe {self._id} did not {what} within {deadline_s:.0f} s: plug it out and in, and run again.",
+                stage,
+                f"the probe {self._id} did not {words} within {deadline_s:.0f} s and its process was ended: plug it out and in, and run again.",
             ) from None
-        if succeeded:
-            return result  # type: ignore[no-any-return]
-        if isinstance(result, (PyocdError, OSError, ValueError)):
+        except Ended as ended:
             raise Blocked(
-                "probe",
-                f"the probe {self._id} failed to {what} ({result}): check its cable, the board's power and that no other "
-                "program uses it.",
-            ) from result
-        raise result
+                stage,
+                f"the process that works with the probe {self._id} ended in the middle ({ended}): run again, and report it if it comes back.",
+            ) from None
+        except Failed as failed:
+            raise _Refused(
+                stage,
+                f"the probe {self._id} failed to {words} ({failed}): check its cable, the board's power and that no other program uses it.",
+            ) from None
 
-    @property
-    def _target(self) -> Any:
-        return self._session.target
-
-    def flash(self, image: Image) -> bool:
+    def program(self, image: Image, always: bool = False) -> bool:
         """Program the image unless the flash already holds it, and read it back; return whether it was programmed.
+
+        Args:
+            image: the firmware.
+            always: program it even when the flash holds it.
 
         Raises:
             Blocked: the probe failed, or what was read back differs.
         """
-        return self._within("flash the image", lambda: self._flash(image))
-
-    def _flash(self, image: Image) -> bool:
-        self._target.reset_and_halt()
-        if self._holds(image):
-            return False
-        loader = FlashLoader(self._session, progress=_quiet)
-        for address, data in image.segments:
-            loader.add_data(address, data)
-        loader.commit()
-        self._target.reset_and_halt()
-        if not self._holds(image):
+        told = self._ask("flash", "flash the image", "program", image.segments, always)
+        if told == "differs":
             raise Blocked(
                 "flash",
                 f"what the probe {self._id} reads back differs from {image.path.name}: run again; "
                 "if it stays, the flash is worn or locked.",
             )
-        return True
+        return bool(told == "programmed")
 
-    def _holds(self, image: Image) -> bool:
-        return all(
-            bytes(self._target.read_memory_block8(address, len(data))) == data for address, data in image.segments
-        )
-
-    def reset(self) -> None:
+    def start(self) -> None:
         """Reset the board and let it run."""
-        self._within("reset the board", self._target.reset)
+        self._ask("reset", "reset the board", "reset")
 
     def read(self, address: int, size: int) -> bytes:
         """Read `size` bytes of the board's memory while it runs."""
-        start, end = address & ~3, (address + size + 3) & ~3
-        words = self._within(
-            f"read {size} bytes at 0x{address:08X}",
-            lambda: self._target.read_memory_block32(start, (end - start) // 4),
+        deadline_s = DEADLINES_S["read"] + size / SLOWEST_READ
+        data: bytes = self._ask(
+            "read", f"read {size} bytes at 0x{address:08X}", "read", address, size, deadline_s=deadline_s
         )
-        flat = b"".join(word.to_bytes(4, "little") for word in words)
-        return flat[address - start : address - start + size]
+        return data
 
     def close(self) -> None:
         """Let go of the probe; the board keeps running."""
-        with contextlib.suppress(Blocked):
-            self._within("let go", self._session.close, CLOSE_DEADLINE_S)
+        if self._process.pid is not None:
+            with contextlib.suppress(Blocked):
+                self._ask("close", "let go", "close")
+        if self._own:
+            self._process.stop()
 
 
-def _quiet(progress: float) -> None:
-    """Take pyOCD's progress and draw no bar: the terminal is pytest's."""
+class _Refused(Blocked):
+    """The library reported a failure: the probe itself still answers."""

@@ -1,17 +1,28 @@
-"""Open a serial port through pyserial."""
+"""Open a serial port through pyserial, and open it again when it has gone and come back."""
 
 from __future__ import annotations
 
-import serial
+import contextlib
+import termios
+import time
+from typing import TypeAlias
 
+import serial
+import serial.tools.list_ports
+
+from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.targets.holder import holders
 
 READ_TIMEOUT_S = 0.02
+BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
+POLL_S = 0.1
 PSEUDO_TERMINALS = "/dev/pts/"  # a stand-in's own process has its end of the line open
 
+SerialPort: TypeAlias = serial.Serial
 
-def open_serial(path: str, baud: int) -> serial.Serial:
+
+def open_serial(path: str, baud: int) -> SerialPort:
     """Open a port with a short read time-out and empty buffers.
 
     Raises:
@@ -29,3 +40,62 @@ def open_serial(path: str, baud: int) -> serial.Serial:
             f"the serial port {path} cannot be opened ({error}): plug the board in, or end the program that holds the port.",
         ) from error
     return port
+
+
+def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S) -> SerialPort:
+    """Return the port with empty buffers; one that has gone is waited for and opened again, under whatever name it comes back.
+
+    Args:
+        port: as it was opened.
+        endpoints: where it is: by its USB serial number where there is one, else by its path.
+        within_s: how long to wait.
+
+    Raises:
+        Blocked: it did not come back.
+    """
+    try:
+        port.reset_input_buffer()
+        return port
+    except (serial.SerialException, OSError, termios.error):
+        with contextlib.suppress(OSError):
+            port.close()
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            return open_serial(path_of(endpoints), port.baudrate)
+        except Blocked as blocked:
+            if time.monotonic() > until:
+                raise Blocked(
+                    "link",
+                    f"the serial port has not come back within {within_s:.0f} s after flashing: {blocked.reason}",
+                ) from blocked
+        time.sleep(POLL_S)
+
+
+def path_of(endpoints: Endpoints) -> str:
+    """Return the path of a board's serial port as it is now.
+
+    Raises:
+        Blocked: there is none, or more than one.
+    """
+    if endpoints.serial_number is not None:
+        return port_of(endpoints.serial_number, endpoints.board)
+    if endpoints.serial is None:
+        raise Blocked("link", f"{endpoints.board} has no serial port here: name it in rig.toml (`serial = ...`).")
+    return endpoints.serial
+
+
+def port_of(serial_number: str, board: str) -> str:
+    """Return the port whose USB device has a serial number.
+
+    Raises:
+        Blocked: there is none, or more than one.
+    """
+    ports = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
+    if len(ports) != 1:
+        found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"
+        raise Blocked(
+            "bench",
+            f"the serial port {serial_number} that rig.toml names for {board} {found}: plug the board in, or put rig.toml right.",
+        )
+    return ports[0]

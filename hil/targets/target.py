@@ -2,54 +2,84 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
-
-import serial
 
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
-from hil.errors import Blocked
+from hil.targets import flash_cycles
+from hil.targets.boot_loader import Tell
 from hil.targets.probe import Probe
-from hil.targets.serial_port import open_serial
+from hil.targets.probe_process import ProbeProcess
+from hil.targets.route import FlashRoute, route_of
+from hil.targets.serial_port import SerialPort, emptied, open_serial, path_of
 
 
 @dataclass
 class Target:
-    """An open serial port and, where the board has one, an open probe."""
+    """An open serial port and the route by which images get onto the board.
+
+    Attributes:
+        cycles: how often this computer has programmed the board's flash, where it is silicon.
+    """
 
     board: Board
     endpoints: Endpoints
-    port: serial.Serial
-    probe: Probe | None
+    port: SerialPort
+    route: FlashRoute
+    cycles: int | None = None
 
-    def flash(self, image: Image) -> bool:
-        """Bring the image onto the board and start it; return whether anything was programmed."""
-        if self.probe is None:
-            return False  # the stand-in loaded it
-        programmed = self.probe.flash(image)
-        self.port.reset_input_buffer()
-        self.probe.reset()
+    @property
+    def probe(self) -> Probe | None:
+        """The open probe, where the board has one."""
+        return self.route if isinstance(self.route, Probe) else None
+
+    def flash(self, image: Image, always: bool = False) -> bool:
+        """Bring the image onto the board and start it; return whether anything was programmed.
+
+        Args:
+            image: the firmware.
+            always: program it even when the board holds it already.
+
+        Raises:
+            Blocked: the route failed, the chip or the board is another, or the port did not come back.
+        """
+        programmed = self.route.program(image, always)
+        if self.endpoints.reality == "hardware":
+            self._count(programmed)
+        self.port = emptied(self.port, self.endpoints)
+        self.route.start()
         return programmed
 
+    def _count(self, programmed: bool) -> None:
+        ends = self.endpoints
+        identity = flash_cycles.identity_of(self.board.name, ends.probe, ends.loader, ends.serial_number, ends.serial)
+        with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to give a trial up
+            self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
+
     def close(self) -> None:
-        """Give port and probe back."""
+        """Give port and route back."""
         self.port.close()
-        if self.probe is not None:
-            self.probe.close()
+        self.route.close()
 
 
-def open_target(board: Board, endpoints: Endpoints) -> Target:
+def open_target(
+    board: Board, endpoints: Endpoints, process: ProbeProcess | None = None, tell: Tell = lambda sentence: None
+) -> Target:
     """Open the endpoints of a board.
+
+    Args:
+        board: catalogue entry.
+        endpoints: what the bench has of it.
+        process: does the work with a probe; by default one that ends with the target.
+        tell: takes a sentence for the person at the bench (a button to be pressed).
 
     Raises:
         Blocked: an endpoint is missing or cannot be opened.
     """
-    if endpoints.serial is None:
-        raise Blocked("link", f"{board.name} has no serial port here: name it in rig.toml (`serial = ...`).")
-    port = open_serial(endpoints.serial, board.baud)
+    port = open_serial(path_of(endpoints), board.baud)
     try:
-        probe = Probe(board, endpoints.probe) if endpoints.probe else None
+        return Target(board, endpoints, port, route_of(board, endpoints, port, process, tell))
     except BaseException:
         port.close()
         raise
-    return Target(board, endpoints, port, probe)

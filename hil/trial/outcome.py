@@ -67,6 +67,15 @@ class StepRow:
         )
 
 
+@dataclass(frozen=True)
+class Flashed:
+    """How the image got onto the board: by which route, whether it had to be programmed, and how often this computer has programmed that flash."""
+
+    route: str
+    programmed: bool
+    cycles: int | None
+
+
 @dataclass
 class Outcome:
     """Everything a trial found; `judge` turns it into a verdict."""
@@ -74,7 +83,7 @@ class Outcome:
     spec: TrialSpec
     prepared: Prepared | None = None
     reality: str | None = None
-    programmed: bool = False
+    flash: Flashed | None = None
     clock_hz: int | None = None
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None

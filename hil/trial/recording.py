@@ -63,6 +63,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
         link=asdict(outcome.link) if outcome.link else {},
         wall_s=round(outcome.wall_s, 3),
+        flash=asdict(outcome.flash) if outcome.flash else None,
         warnings=_warnings(outcome),
         slots=prepared.slots if prepared else None,
         schedule=[{"step": first, **changes} for first, changes in spec.schedule],

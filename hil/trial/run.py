@@ -15,7 +15,7 @@ from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, fresh_nonce, refused
 from hil.trial.energy import measure_windows
 from hil.trial.lockstep import LockStep
-from hil.trial.outcome import Outcome, StepRow
+from hil.trial.outcome import Flashed, Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
 from hil.trial.spec import TrialSpec
 from hil.trial.witness import Witness
@@ -28,6 +28,8 @@ def run_trial(
     elf: Path | None = None,
     inject: tuple[str, ...] = (),
     progress: Callable[[StepRow], None] = lambda row: None,
+    reflash: bool = False,
+    tell: Callable[[str], None] = lambda sentence: None,
 ) -> Outcome:
     """Run one trial to its verdict; faults of the rig and of the device end in the outcome, not in an exception.
 
@@ -38,6 +40,8 @@ def run_trial(
         elf: the user's own firmware in the place of the prebuilt image.
         inject: faults for the virtual bench.
         progress: called after every step.
+        reflash: program the board even when it holds the image.
+        tell: takes a sentence for the person at the bench (a button to be pressed).
 
     Raises:
         RigError: the request itself is wrong (unknown name, setting out of range); nothing was started.
@@ -50,7 +54,9 @@ def run_trial(
         with rig.take(prepared.board, prepared.image, folder / "bench.log", inject) as taken:
             outcome.reality = taken.endpoints.reality
             try:
-                _on_board(prepared, taken, outcome, progress)
+                with _target(prepared, taken, tell) as (target, meter):
+                    outcome.flash = _flash(target, prepared, reflash)
+                    _train(prepared, taken, target, meter, outcome, progress)
             except RigError:
                 chip_fault = taken.chip_fault()
                 if chip_fault:
@@ -66,13 +72,19 @@ def run_trial(
     return outcome
 
 
-def _on_board(prepared: Prepared, taken: Taken, outcome: Outcome, progress: Callable[[StepRow], None]) -> None:
+@contextlib.contextmanager
+def _target(prepared: Prepared, taken: Taken, tell: Callable[[str], None]) -> Iterator[tuple[Target, Meter | None]]:
     with _meter(prepared, taken) as meter:  # first of all: it feeds the board
-        target = open_target(prepared.board, taken.endpoints)
+        target = open_target(prepared.board, taken.endpoints, taken.probe_process, tell)
         try:
-            _train(prepared, taken, target, meter, outcome, progress)
+            yield target, meter
         finally:
             target.close()
+
+
+def _flash(target: Target, prepared: Prepared, reflash: bool) -> Flashed:
+    programmed = target.flash(prepared.image, reflash)
+    return Flashed(target.route.name, programmed, target.cycles)
 
 
 def _train(
@@ -83,7 +95,6 @@ def _train(
     outcome: Outcome,
     progress: Callable[[StepRow], None],
 ) -> None:
-    outcome.programmed = target.flash(prepared.image)
     session = Session(target.port, fresh_nonce(), taken.alive)
     outcome.link = session.counters
     try:

@@ -40,9 +40,18 @@ def test_every_entry_has_what_its_reality_needs(entry: boards.Board) -> None:
     assert entry.stand_in in ("virtual", "qemu")
     assert entry.counter in ("none", "dwt", "systick")
     assert (entry.qemu_machine is not None) == (entry.stand_in == "qemu")
-    assert (entry.pyocd_target is not None) == (entry.route == "pyocd")
+    assert (entry.pyocd_target is not None) == ("pyocd" in entry.routes)
+    assert entry.routes and set(entry.routes) <= {"pyocd", "halfkay", "uf2", "kernel"}
+    assert (entry.routes == ("kernel",)) == (entry.stand_in == "qemu")
     assert entry.clock_hz > 1_000_000
     assert entry.baud >= 9600
+
+
+def test_a_chip_that_a_probe_reaches_has_an_identity_that_its_mask_lets_through(entry: boards.Board) -> None:
+    if "pyocd" in entry.routes:
+        assert entry.identity is not None
+        assert entry.identity.value & ~entry.identity.mask == 0 != entry.identity.value
+        assert entry.identity.address % 4 == 0 and entry.identity.mask < 1 << 32
 
 
 def test_budgets_are_within_the_ram_and_name_variants(entry: boards.Board) -> None:

@@ -1,0 +1,175 @@
+"""HalfKay, the boot loader of a Teensy: USB HID reports, through the package `hidapi` (extra `teensy`).
+
+Facts: PJRC's teensy_loader_cli (ids, report: 3 bytes of address, 64 bytes of header, 1024 bytes of data; the first block erases, and each is repeated
+while HalfKay is busy; address 0xFFFFFF starts the program); Koromix's TyTools, class_teensy.c (usages by model, limits of the flash). Written anew from
+these; no Teensy has seen it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import time
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
+
+from hil.boards import Board, Image
+from hil.errors import Blocked
+
+VENDOR, PRODUCT = 0x16C0, 0x0478
+USAGE_PAGE, TEENSY_4 = (
+    0xFF9C,
+    {0x24: "Teensy 4.0", 0x25: "Teensy 4.1", 0x26: "Teensy MicroMod"},
+)  # what the operating system may not tell: 0
+BASE, LIMIT = 0x6000_0000, 0x1F_0000  # bytes that HalfKay leaves on the smallest of the three, the Teensy 4.0
+BLOCK, HEADER = 1024, 64
+START = 0xFF_FFFF
+ERASE_S, WRITE_S, RETRY_S = 25.0, 5.0, 0.02
+
+
+class HidDevice(Protocol):
+    """A device, as hidapi gives it."""
+
+    def open_path(self, path: bytes) -> None:
+        """Open it; raises OSError."""
+        ...
+
+    def write(self, data: bytes) -> int:
+        """Send an output report; return the bytes that were taken, -1 or OSError when it was refused."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+
+class Hid(Protocol):
+    """What is needed of the module `hid`."""
+
+    def enumerate(self, vendor_id: int, product_id: int) -> list[dict[str, Any]]:
+        """Return the devices of a vendor and product."""
+        ...
+
+    def device(self) -> HidDevice:
+        """Return a device that is not open yet."""
+        ...
+
+
+class HalfKay:
+    """The boot loader of one Teensy 4.
+
+    Args:
+        board: catalogue entry.
+        serial_number: of the Teensy in its boot loader, as rig.toml names it (`loader`); None where only one can wait.
+        hid: module of hidapi; loaded when it is first needed.
+    """
+
+    name = "halfkay"
+    button = "press the Teensy's button"
+
+    def __init__(self, board: Board, serial_number: str | None, hid: Hid | None = None) -> None:
+        self._board, self._serial, self._hid = board, serial_number, hid
+
+    def waits(self) -> bool:
+        """Whether the board waits in its boot loader.
+
+        Raises:
+            Blocked: two wait and rig.toml does not say which, it is another model, or hidapi is missing.
+        """
+        return self._find() is not None
+
+    def _find(self) -> dict[str, Any] | None:
+        self._hid = self._hid or _hidapi()
+        found = self._hid.enumerate(VENDOR, PRODUCT)
+        if self._serial is not None:
+            found = [each for each in found if each.get("serial_number") == self._serial]
+        if len(found) > 1:
+            numbers = " and ".join(sorted(each.get("serial_number") or "no number" for each in found))
+            raise Blocked(
+                "flash",
+                f"{len(found)} Teensys wait in their boot loader ({numbers}): name the one of {self._board.name} in rig.toml (`loader = ...`).",
+            )
+        if not found:
+            return None
+        usage = found[0].get("usage") if found[0].get("usage_page") == USAGE_PAGE else None
+        if usage and usage not in TEENSY_4:
+            raise Blocked(
+                "identity",
+                f"the Teensy that waits in its boot loader is no Teensy 4 (usage 0x{usage:02X}): attach {self._board.title}; nothing was flashed.",
+            )
+        return found[0]
+
+    def program(self, image: Image) -> None:
+        """Program the image and start it.
+
+        Raises:
+            Blocked: the image does not fit, or the Teensy does not take it.
+        """
+        blocks = list(blocks_of(image))
+        found = self._find()
+        if found is None:
+            raise Blocked("flash", f"{self._board.name} has left its boot loader: {self.button}, and run again.")
+        assert self._hid is not None
+        device = self._hid.device()
+        try:
+            device.open_path(found["path"])
+        except OSError as error:
+            raise Blocked(
+                "flash",
+                f"the Teensy's boot loader cannot be opened ({error}): install PJRC's udev rule 00-teensy.rules, and plug it out and in.",
+            ) from error
+        with contextlib.closing(device):
+            for number, (offset, data) in enumerate(blocks):
+                _write(device, report(offset, data), WRITE_S if number else ERASE_S)
+            _write(device, report(START, b""), WRITE_S)
+
+
+def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, 1024 bytes) of an image, the first block always (it makes HalfKay erase), later ones that are blank never.
+
+    Raises:
+        Blocked: the image lies outside the flash.
+    """
+    pages: dict[int, bytearray] = {0: bytearray(b"\xff" * BLOCK)}
+    for address, data in image.segments:
+        if not BASE <= address <= address + len(data) <= BASE + LIMIT:
+            raise Blocked(
+                "flash",
+                f"{image.path.name} has bytes at 0x{address:08X}, outside of the flash that HalfKay programs (0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
+            )
+        for place, byte in enumerate(data, address - BASE):
+            pages.setdefault(place // BLOCK, bytearray(b"\xff" * BLOCK))[place % BLOCK] = byte
+    for number, page in sorted(pages.items()):
+        if number == 0 or page.count(0xFF) < BLOCK:
+            yield number * BLOCK, bytes(page)
+
+
+def report(offset: int, data: bytes) -> bytes:
+    """Return one output report, with the report number 0 that hidapi wants in front."""
+    return b"\0" + offset.to_bytes(3, "little").ljust(HEADER, b"\0") + data.ljust(BLOCK, b"\0")
+
+
+def _write(device: HidDevice, data: bytes, deadline_s: float) -> None:
+    """Send a report, again and again while HalfKay is busy with the one before."""
+    until, problem = time.monotonic() + deadline_s, "no bytes were taken"
+    while True:
+        try:
+            if device.write(data) == len(data):
+                return
+        except OSError as error:
+            problem = str(error)
+        if time.monotonic() > until:
+            raise Blocked(
+                "flash",
+                f"the Teensy's boot loader did not take a block within {deadline_s:.0f} s ({problem}): press its button again, and run again.",
+            )
+        time.sleep(RETRY_S)
+
+
+def _hidapi() -> Hid:
+    try:
+        return cast(Hid, importlib.import_module("hid"))
+    except ImportError as error:
+        raise Blocked(
+            "flash", "a Teensy is flashed through hidapi, which is not installed: pip install 'trainrig[teensy]'."
+        ) from error

@@ -1,0 +1,150 @@
+"""What is done with pyOCD. Runs in the probe's own process (child.py), the only place that imports pyOCD: nothing here knows of deadlines."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from pyocd.core.exceptions import Error as PyocdError
+from pyocd.core.session import Session
+from pyocd.flash.loader import FlashLoader
+from pyocd.probe.aggregator import DebugProbeAggregator
+from pyocd.probe.debug_probe import DebugProbe
+
+from hil.errors import Blocked
+from hil.targets import connect, pack, stm32f746, stm32h7b3
+
+Segments = Sequence[tuple[int, bytes]]
+ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
+
+
+class PyocdSession:
+    """At most one pyOCD session at a time. Every method may raise whatever pyOCD and the USB libraries below it raise."""
+
+    def __init__(self) -> None:
+        logging.getLogger("pyocd").setLevel(logging.ERROR)
+        stm32h7b3.register()
+        stm32f746.register()
+        self._session: Session | None = None
+
+    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> None:
+        """Connect a probe, named by its full id, to a chip.
+
+        Args:
+            unique_id: the probe's.
+            target: pyOCD's name of the chip; another is taken from the pack, where there is one.
+            pack_file: CMSIS pack that describes the chip.
+            chip: its order code, to find it in the pack.
+
+        Raises:
+            Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
+        """
+        options = connect.options(target)
+        if pack_file is not None:
+            target = pack.target_in(pack_file, chip)
+            options["pack"] = pack_file
+        self._open(unique_id, target, options)
+
+    def look(self, unique_id: str, address: int) -> int:
+        """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""
+        self._open(unique_id, ANY_CORTEX_M, connect.COMMON | {"connect_mode": "attach"})
+        try:
+            return self.word(address)
+        finally:
+            self.close()
+
+    def _open(self, unique_id: str, target: str, options: dict[str, Any]) -> None:
+        self.close()
+        session = Session(_the_probe(unique_id), target_override=target, options=options)
+        try:
+            session.open()
+        except BaseException:
+            with contextlib.suppress(
+                Exception
+            ):  # what failed to open may fail to close; the first failure is the reason
+                session.close()
+            raise
+        self._session = session
+
+    @property
+    def _target(self) -> Any:
+        if self._session is None:
+            raise Blocked("connect", "the probe was given up before: run again.")
+        return self._session.target
+
+    def word(self, address: int) -> int:
+        """Return 32 bits of memory."""
+        return int(self._target.read32(address))
+
+    def program(self, segments: Segments, always: bool) -> str:
+        """Bring bytes into the flash. Return `held` when it held them already, `programmed`, or `differs` when what is read back is not what was written.
+
+        Args:
+            segments: (address, bytes).
+            always: program even what the flash holds already.
+        """
+        self._target.reset_and_halt()
+        if not always and self._holds(segments):
+            return "held"
+        loader = FlashLoader(self._session, progress=_quiet)
+        for address, data in segments:
+            loader.add_data(address, data)
+        loader.commit()
+        self._target.reset_and_halt()
+        return "programmed" if self._holds(segments) else "differs"
+
+    def _holds(self, segments: Segments) -> bool:
+        return all(bytes(self._target.read_memory_block8(address, len(data))) == data for address, data in segments)
+
+    def reset(self) -> None:
+        """Reset the chip and let it run."""
+        self._target.reset()
+
+    def read(self, address: int, size: int) -> bytes:
+        """Return bytes of memory, read while the chip runs."""
+        start, end = address & ~3, (address + size + 3) & ~3
+        words = self._target.read_memory_block32(start, (end - start) // 4)
+        flat = b"".join(word.to_bytes(4, "little") for word in words)
+        return flat[address - start : address - start + size]
+
+    def close(self) -> None:
+        """Let go of the probe; the chip keeps running."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+
+def _the_probe(unique_id: str) -> DebugProbe:
+    """Return the probe of exactly this id; pyOCD itself would be content with a part of one."""
+    like = DebugProbeAggregator.get_all_connected_probes(unique_id=unique_id)
+    exact = [probe for probe in like if probe.unique_id.lower() == unique_id.lower()]
+    if len(exact) == 1:
+        return exact[0]
+    if len(exact) > 1:
+        raise Blocked(
+            "connect",
+            f"{len(exact)} probes that are attached say they are {unique_id}: unplug all but the board's own.",
+        )
+    if like:
+        names = " and of ".join(sorted(probe.unique_id for probe in like))
+        raise Blocked(
+            "connect", f"{unique_id} is only a part of {names}: write the probe's full serial number into rig.toml."
+        )
+    raise Blocked(
+        "connect", f"the probe {unique_id} is not attached: plug it in, or put its serial number right in rig.toml."
+    )
+
+
+def _quiet(progress: float) -> None:
+    """Take pyOCD's progress and draw no bar: the terminal is pytest's."""
+
+
+ERRORS = (
+    PyocdError,
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+)  # what pyOCD raises when a chip is not the one it expects

@@ -1,0 +1,126 @@
+"""The boot ROM of an RP2040 on USB: its mass storage drive takes a UF2 file, or picotool an ELF file where the drive is not mounted.
+
+Sources: RP2040 data sheet, 2.8.4 (USB mass storage) and 2.8.5 (PICOBOOT, which picotool speaks); `picotool help load`. Every RP2040 gives the same
+USB serial number in its boot ROM, so one of two that wait cannot be told from the other. No Pico has seen this code.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from hil.boards import Board, Image
+from hil.errors import Blocked
+from hil.targets import uf2_drives
+from hil.targets.uf2_drives import Drive
+from hil.targets.uf2_file import uf2_of
+
+FAMILY, BOARD_ID = 0xE48BFF56, "RPI-RP2"  # RP2040
+FILE = "TRAINRIG.UF2"
+GONE_S = 20.0  # the drive goes when the boot ROM has programmed the last block
+PICOTOOL_S = 60.0
+POLL_S = 0.05
+
+
+class Uf2:
+    """The boot ROM of one RP2040.
+
+    Args:
+        board: catalogue entry.
+        serial_number: must be None: an RP2040 has none of its own in its boot ROM.
+        mounts, usb: where Linux tells what is mounted and attached.
+
+    Raises:
+        Blocked: rig.toml names a boot loader by a number.
+    """
+
+    name = "uf2"
+    button = "hold BOOTSEL while you plug its USB cable in"
+
+    def __init__(
+        self,
+        board: Board,
+        serial_number: str | None = None,
+        mounts: Path = uf2_drives.MOUNTS,
+        usb: Path = uf2_drives.USB,
+    ) -> None:
+        if serial_number is not None:
+            raise Blocked(
+                "bench",
+                f"rig.toml names a boot loader for {board.name}, but those of RP2040s have no number of their own: take `loader` out of its table.",
+            )
+        self._board, self._mounts, self._usb = board, mounts, usb
+
+    def waits(self) -> bool:
+        """Whether the board waits in its boot ROM.
+
+        Raises:
+            Blocked: two wait, or it waits and nothing here can reach it.
+        """
+        found = self._drives()
+        count = max(len(found), uf2_drives.waiting(self._usb))
+        if count > 1:
+            raise Blocked(
+                "flash",
+                f"{count} RP2040s wait in their boot ROM, which cannot be told apart there: leave only {self._board.name} in it.",
+            )
+        return bool(found) or (count == 1 and shutil.which("picotool") is not None)
+
+    def _drives(self) -> list[Drive]:
+        return [drive for drive in uf2_drives.drives(self._mounts) if drive.board_id == BOARD_ID]
+
+    def program(self, image: Image) -> None:
+        """Program the image; the boot ROM starts it.
+
+        Raises:
+            Blocked: the image does not fit, or the boot ROM does not take it.
+        """
+        flash = next(region for region in self._board.memory if region.name == "flash")
+        blocks = uf2_of(image, FAMILY, flash.start, flash.size)
+        found = self._drives()
+        if found:
+            self._copy(found[0].place, blocks)
+        else:
+            _picotool(image)
+
+    def _copy(self, place: Path, blocks: bytes) -> None:
+        try:
+            with (place / FILE).open("wb") as file:
+                file.write(blocks)
+                file.flush()
+                os.fsync(file.fileno())
+        except PermissionError as error:
+            raise Blocked(
+                "flash",
+                f"the drive {place} cannot be written ({error.strerror}): mount it for your user, with `udisksctl mount`.",
+            ) from error
+        except OSError:
+            pass  # the drive may go in the middle of the last write's acknowledgement: whether it goes is what counts
+        until = time.monotonic() + GONE_S
+        while any(drive.place == place for drive in self._drives()):
+            if time.monotonic() > until:
+                raise Blocked(
+                    "flash",
+                    f"the drive {place} is still there {GONE_S:.0f} s after it was written: {self.button}, and run again.",
+                )
+            time.sleep(POLL_S)
+
+
+def _picotool(image: Image) -> None:
+    """Load, verify and execute an ELF file."""
+    command = ["picotool", "load", "-v", "-x", str(image.path), "-t", "elf"]
+    try:
+        subprocess.run(command, capture_output=True, text=True, timeout=PICOTOOL_S, check=True)
+    except subprocess.TimeoutExpired:
+        raise Blocked(
+            "flash",
+            f"picotool was not done within {PICOTOOL_S:.0f} s: plug the Pico out and in with BOOTSEL held, and run again.",
+        ) from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = (getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)).strip().splitlines()[-1]
+        raise Blocked(
+            "flash", f"picotool could not load {image.path.name} ({said}): run `picotool info` to see what it lacks."
+        ) from error

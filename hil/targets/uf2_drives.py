@@ -1,0 +1,48 @@
+"""UF2 drives that are mounted, and RP2040s that wait in their boot ROM, as Linux tells of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+NOTE = "INFO_UF2.TXT"  # UF2, "Files exposed by bootloaders"
+MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")
+RP2040_BOOT = ("2e8a", "0003")  # USB vendor and product of the boot ROM (RP2040 data sheet, 2.8.4.1)
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A mounted drive: its place, and what its note says of the board."""
+
+    place: Path
+    board_id: str
+    model: str
+
+
+def drives(mounts: Path = MOUNTS) -> list[Drive]:
+    """Return the mounted drives that are boot loaders."""
+    return [_drive(place) for place in _mount_points(mounts) if (place / NOTE).is_file()]
+
+
+def _mount_points(mounts: Path) -> list[Path]:
+    if not mounts.is_file():
+        return []
+    fields = [line.split() for line in mounts.read_text(errors="replace").splitlines()]
+    return [Path(place.encode().decode("unicode_escape")) for _, place, kind, *_ in fields if kind in ("vfat", "msdos")]
+
+
+def _drive(place: Path) -> Drive:
+    said = dict(line.split(":", 1) for line in (place / NOTE).read_text(errors="replace").splitlines() if ":" in line)
+    return Drive(place, said.get("Board-ID", "").strip(), said.get("Model", "UF2 drive").strip())
+
+
+def waiting(usb: Path = USB) -> int:
+    """Return how many RP2040s wait in their boot ROM, mounted or not."""
+    return sum((_line(folder / "idVendor"), _line(folder / "idProduct")) == RP2040_BOOT for folder in usb.glob("*"))
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

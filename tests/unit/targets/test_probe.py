@@ -1,0 +1,187 @@
+"""The route through a probe: pyOCD itself, in its own process, on the virtual bench."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.boards import Board, Image
+from hil.endpoints import Endpoints
+from hil.errors import Blocked
+from hil.targets import open_target
+from hil.targets import probe as probe_module
+from hil.targets.probe import Probe
+from hil.targets.probe_process import ProbeProcess
+
+H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
+Benches = Callable[[str], Endpoints]
+
+
+class Bytes(Image):
+    """An image of given bytes in the place of an ELF file."""
+
+    def __init__(self, *segments: tuple[int, bytes]) -> None:
+        super().__init__(Path("bytes.elf"), "0" * 64)
+        self.__dict__["segments"] = list(segments)
+
+
+@contextlib.contextmanager
+def opened(
+    board: Board, unique_id: str | None, process: ProbeProcess | None, pack: str | None = None
+) -> Iterator[Probe]:
+    assert unique_id is not None
+    with contextlib.closing(Probe(board, unique_id, pack, process)) as one:
+        yield one
+
+
+def another_chip(board: Board, **changes: object) -> Board:
+    """The board with a chip whose identity differs in one bit."""
+    assert board.identity is not None
+    identity = dataclasses.replace(board.identity, value=board.identity.value ^ 1)
+    return dataclasses.replace(board, identity=identity, **changes)
+
+
+@pytest.mark.parametrize("board", [H7, PICO], ids=lambda board: board.name)
+def test_an_image_is_programmed_once_and_again_when_it_must_be(
+    benches: Benches, process: ProbeProcess, board: Board
+) -> None:
+    start = next(region.start for region in board.memory if region.name == "flash")
+    image = Bytes((start, os.urandom(9000)), (start + 0x4000, os.urandom(100)))
+    with opened(board, benches(board.name).probe, process) as one:
+        assert one.program(image)
+        assert not one.program(image)
+        assert one.program(image, always=True)
+        for address, data in image.segments:
+            assert one.read(address, len(data)) == data
+            assert one.read(address + 3, len(data) - 5) == data[3:-2]
+        changed = Bytes((start, image.segments[0][1][:-1] + bytes([image.segments[0][1][-1] ^ 1])), image.segments[1])
+        assert one.program(changed)
+
+
+def test_the_chip_is_asked_before_anything_is_erased(benches: Benches, process: ProbeProcess) -> None:
+    probe = benches("stm32h7b3").probe
+    with pytest.raises(
+        Blocked,
+        match=r"says 0x480 in DBGMCU_IDC.DEV_ID, the STM32H7B3LIH6Q of stm32h7b3 says 0x481.*nothing was erased",
+    ) as refused:
+        Probe(another_chip(H7), str(probe), None, process)
+    assert refused.value.stage == "identity"
+    with opened(H7, probe, process):
+        """Its own board still opens."""
+
+
+def test_a_chip_that_does_not_connect_as_the_boards_is_asked_who_it_is(benches: Benches, process: ProbeProcess) -> None:
+    wrong = another_chip(H7, pyocd_target="nrf52840")
+    with pytest.raises(Blocked, match="says 0x480") as refused:
+        Probe(wrong, str(benches("stm32h7b3").probe), None, process)
+    assert refused.value.stage == "identity"
+    right = dataclasses.replace(H7, pyocd_target="nrf52840")
+    with pytest.raises(Blocked, match="failed to connect") as refused:
+        Probe(right, str(benches("stm32h7b3").probe), None, process)
+    assert refused.value.stage == "connect"
+
+
+def test_a_probe_that_is_not_there(process: ProbeProcess) -> None:
+    with pytest.raises(Blocked, match="the probe 0671FF383933 is not attached: plug it in") as refused:
+        Probe(H7, "0671FF383933", None, process)
+    assert refused.value.stage == "connect"
+    with pytest.raises(Blocked, match="failed to connect"):
+        Probe(H7, "remote:127.0.0.1:9", None, process)
+
+
+def test_a_pack_that_is_missing(process: ProbeProcess, tmp_path: Path) -> None:
+    with pytest.raises(Blocked, match=r"the pack .*DFP\.pack that rig\.toml names is missing: put its path right"):
+        Probe(H7, "remote:127.0.0.1:9", str(tmp_path / "DFP.pack"), process)
+
+
+@pytest.mark.parametrize("stage", ["connect", "flash", "read"])
+def test_a_process_that_hangs_is_killed_and_its_stage_named(
+    benches: Benches, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setitem(probe_module.DEADLINES_S, stage, 0.5)
+    process, unique_id = ProbeProcess(), str(benches("stm32h7b3").probe)
+    image = Bytes((0x0810_0000, bytes(100)))
+    with contextlib.ExitStack() as end:
+        one = end.enter_context(opened(H7, unique_id, process)) if stage != "connect" else None
+        process.start()
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        stopped, started = process.pid, time.monotonic()
+        with pytest.raises(
+            Blocked, match=f"the probe {unique_id} did not .* within .* and its process was ended"
+        ) as refused:
+            {
+                "connect": lambda: Probe(H7, unique_id, None, process),
+                "flash": lambda: one.program(image),
+                "read": lambda: one.read(0x2400_0000, 64),
+            }[stage]()  # type: ignore[union-attr]
+        assert refused.value.stage == stage
+        assert time.monotonic() - started < 3
+        assert not alive(stopped)
+        assert process.pid is None
+    monkeypatch.undo()
+    with opened(H7, unique_id, process) as again:  # a new process, and the bench takes it
+        assert len(again.read(0x2400_0000, 64)) == 64
+    process.stop()
+
+
+def test_a_process_that_dies_is_not_taken_for_one_that_hangs(benches: Benches) -> None:
+    with opened(H7, benches("stm32h7b3").probe, ProbeProcess()) as one:
+        one._process._process.kill()  # type: ignore[union-attr]
+        with pytest.raises(Blocked, match="run again") as refused:
+            one.read(0x2400_0000, 64)
+        assert refused.value.stage in ("read", "connect")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_the_process_ends_with_the_program_that_started_it(
+    python: Callable[..., subprocess.Popen[str]], how: int
+) -> None:
+    program = python(
+        "from hil.targets.probe_process import ProbeProcess; import time\n"
+        "one = ProbeProcess(); one.start(); print(one.pid, flush=True); time.sleep(60)"
+    )
+    assert program.stdout is not None
+    child = int(program.stdout.readline())
+    assert alive(child)
+    program.send_signal(how)
+    program.wait(5)
+    until = time.monotonic() + 10
+    while alive(child) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(child)
+    program.stdout.close()
+
+
+def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
+    benches: Benches, process: ProbeProcess, data_home: Path
+) -> None:
+    ends = dataclasses.replace(benches("stm32h7b3"), reality="hardware", meter=None)
+    image = boards.image_of("stm32h7b3")
+    with contextlib.closing(open_target(H7, ends, process)) as target:
+        first = target.flash(image)
+        before = target.cycles
+        assert not target.flash(image)
+        assert target.cycles == before
+        assert target.flash(image, always=True)
+        assert target.cycles == (before or 0) + 1
+        assert (target.route.name, target.probe) == ("pyocd", target.route)
+    assert before == int(first)
+    assert (data_home / "flash_cycles.json").is_file()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
