@@ -74,6 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image"
     )
     group.addoption(
+        "--reflash", action="store_true", help="program each board once, even when its flash holds the image already"
+    )
+    group.addoption(
         "--report-dir",
         type=Path,
         default=Path("reports"),
@@ -205,11 +208,18 @@ def hil_rig(request: pytest.FixtureRequest, run_record: RunWriter) -> Iterator[R
         yield rig
 
 
+@pytest.fixture(scope="session")
+def hil_reflash(request: pytest.FixtureRequest) -> set[str]:
+    """The boards that --reflash has yet to program: one trial of each does it, for a flash wears."""
+    return set(request.config.getoption("board")) if request.config.getoption("reflash") else set()
+
+
 @pytest.fixture
 def hil_trial(
     request: pytest.FixtureRequest,
     hil_rig: Rig,
     run_record: RunWriter,
+    hil_reflash: set[str],
 ) -> Callable[..., Outcome]:
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
@@ -217,7 +227,10 @@ def hil_trial(
         folder = run_record.trial_folder(spec.name)
         elf = request.config.getoption("elf")
         with _progress_line(request.config, spec) as progress:
-            outcome = run_trial(spec, hil_rig, folder, elf, progress=progress)
+            reflash = spec.board in hil_reflash
+            outcome = run_trial(spec, hil_rig, folder, elf, progress=progress, reflash=reflash, tell=progress.tell)
+        if outcome.flash is not None:
+            hil_reflash.discard(spec.board)
         run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
         for name, value in (
             ("verdict", outcome.verdict),

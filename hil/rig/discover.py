@@ -10,9 +10,10 @@ from typing import Any
 import serial.tools.list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
+from hil.targets import uf2_drives
+
 KINDS = ("probe", "port", "meter", "boot loader")
 TEST_AND_MEASUREMENT = (0xFE, 0x03)  # USB interface class and subclass of USBTMC (USBTMC 1.0, table 43)
-UF2_NOTE = "INFO_UF2.TXT"
 
 
 @dataclass(frozen=True)
@@ -97,28 +98,14 @@ def _resource_name(usb: dict[str, Any]) -> str:
     return f"USB0::0x{usb['vid']:04X}::0x{usb['pid']:04X}::{usb.get('serial', '')}::0::INSTR"
 
 
-def boot_loaders(mounts: Path = Path("/proc/mounts")) -> list[Device]:
+def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
     """Return the UF2 drives that are mounted and the Teensy boot loaders (HalfKay) that wait for a program."""
     found = [
         Device("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb.get("serial", ""), usb["path"])
         for usb in _usb_devices()
         if (usb["vid"], usb["pid"]) == (0x16C0, 0x0478)
     ]
-    return found + [_uf2_drive(place) for place in _mount_points(mounts) if (place / UF2_NOTE).is_file()]
-
-
-def _mount_points(mounts: Path) -> list[Path]:
-    if not mounts.is_file():
-        return []
-    fields = [line.split() for line in mounts.read_text(errors="replace").splitlines()]
-    return [Path(place.encode().decode("unicode_escape")) for _, place, kind, *_ in fields if kind in ("vfat", "msdos")]
-
-
-def _uf2_drive(place: Path) -> Device:
-    said = dict(
-        line.split(":", 1) for line in (place / UF2_NOTE).read_text(errors="replace").splitlines() if ":" in line
-    )
-    return Device("boot loader", said.get("Model", "UF2 drive").strip(), said.get("Board-ID", "").strip(), str(place))
+    return found + [Device("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)]
 
 
 def _usb_devices(root: Path = Path("/sys/bus/usb/devices")) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from hil.link.session import Session
 from hil.rig.attached import endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
+from hil.targets import flash_cycles
 from hil.targets.meter import open_meter
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
@@ -62,6 +63,7 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
         looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
     looks.append(("port opens", lambda: _port_opens(named)))
     looks.append(("agent answers", lambda: _agent_answers(named)))
+    looks.append(("flash", lambda: _flash_cycles(named)))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
     for subject, look in looks:
@@ -132,6 +134,10 @@ def _agent_answers(named: BenchBoard) -> str:
     if identity["image_digest"] != image.digest:
         return f"the agent answers; its image {identity['image_digest']:08X} is not {image.path.name} ({image.digest:08X}) and will be replaced."
     return f"the agent answers and runs {image.path.name}."
+
+
+def _flash_cycles(named: BenchBoard) -> str:
+    return f"this computer has programmed it {flash_cycles.cycles(flash_cycles.identity_of(endpoints_of(named)))} times."
 
 
 def _meter_answers(named: BenchBoard) -> str:

@@ -17,6 +17,8 @@ HEAD = """\
 # name = "..."         as `hil boards` lists it
 # probe = "..."        full USB serial number of its debug probe; leave it out for a board without one
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... stays the same over a restart)
+# pack = "..."         CMSIS pack that describes the chip, where pyOCD's own target does not do
+# loader = "..."       serial number of a Teensy in its boot loader, where more than one is attached
 # meter = "..."        VISA resource name of its power meter, such as TCPIP::192.168.1.7::5025::SOCKET
 """
 

@@ -21,6 +21,15 @@ _BY_TARGET: dict[str, dict[str, Any]] = {
 }
 
 
+def with_pack(pack_file: str) -> dict[str, Any]:
+    """Return the session options for a chip that a CMSIS pack describes.
+
+    It is halted as it runs: an STM32's core cannot be looked for while it is held in reset (pyOCD, target_STM32H7B0xx), which pyOCD's own targets
+    get around and a pack's do not.
+    """
+    return COMMON | {"connect_mode": "halt", "pack": pack_file}
+
+
 def options(target: str) -> dict[str, Any]:
     """Return the session options for a pyOCD target; one that is not named here is halted as it runs."""
     return COMMON | _BY_TARGET.get(target, {"connect_mode": "halt"})

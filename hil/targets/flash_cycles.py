@@ -8,13 +8,16 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from hil.endpoints import Endpoints
+
 FILE = "flash_cycles.json"
 LOCK_S = 10.0
 
 
-def identity_of(board: str, *devices: str | None) -> str:
-    """Return the name under which a board is counted: its own, and that of the first device that is known of probe, boot loader and port."""
-    return f"{board} at {next((device for device in devices if device), 'an unknown place')}"
+def identity_of(endpoints: Endpoints) -> str:
+    """Return the name under which a board is counted: its own, and that of the first that is known of probe, boot loader and port."""
+    known = (endpoints.probe, endpoints.loader, endpoints.serial_number, endpoints.serial)
+    return f"{endpoints.board} at {next((device for device in known if device), 'an unknown place')}"
 
 
 def cycles(identity: str, folder: Path | None = None) -> int:

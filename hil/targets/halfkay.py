@@ -135,7 +135,7 @@ def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
         if not BASE <= address <= address + len(data) <= BASE + LIMIT:
             raise Blocked(
                 "flash",
-                f"{image.path.name} has bytes at 0x{address:08X}, outside of the flash that HalfKay programs (0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
+                f"{image.path.name} has bytes at 0x{address:08X}, outside of HalfKay's flash (0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
             )
         for place, byte in enumerate(data, address - BASE):
             pages.setdefault(place // BLOCK, bytearray(b"\xff" * BLOCK))[place % BLOCK] = byte

@@ -40,7 +40,7 @@ def device_of(parts: Iterable[str], chip: str, pack_file: str) -> str:
     Raises:
         Blocked: none, or several.
     """
-    found = sorted({part for part in parts if _matches(part, chip)}, key=len)
+    found = sorted({part for part in parts if _matches(part, chip)}, key=lambda part: (len(part), part))
     best = [part for part in found if len(part) == len(found[-1])]  # the one that says most
     if len(best) == 1:
         return best[0]

@@ -41,11 +41,10 @@ class PyocdSession:
         Raises:
             Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
         """
-        options = connect.options(target)
-        if pack_file is not None:
-            target = pack.target_in(pack_file, chip)
-            options["pack"] = pack_file
-        self._open(unique_id, target, options)
+        if pack_file is None:
+            self._open(unique_id, target, connect.options(target))
+        else:
+            self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
 
     def look(self, unique_id: str, address: int) -> int:
         """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""

@@ -52,8 +52,7 @@ class Target:
         return programmed
 
     def _count(self, programmed: bool) -> None:
-        ends = self.endpoints
-        identity = flash_cycles.identity_of(self.board.name, ends.probe, ends.loader, ends.serial_number, ends.serial)
+        identity = flash_cycles.identity_of(self.endpoints)
         with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to give a trial up
             self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
 

@@ -53,6 +53,11 @@ class ProgressLine:
             with self._uncaptured():
                 self._progress.stop()
 
+    def tell(self, sentence: str) -> None:
+        """Show a sentence to the person at the bench, and leave it there."""
+        with self._uncaptured():
+            self._progress.console.print(sentence, markup=False, highlight=False)
+
     def __call__(self, row: StepRow) -> None:
         """Show a step that is done."""
         if not self._live:

@@ -1,0 +1,136 @@
+"""HalfKay against a Teensy that keeps a flash, stalls when it is hurried, and counts what it is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hil import boards
+from hil.boards import Image
+from hil.errors import Blocked
+from hil.targets import halfkay
+from hil.targets.halfkay import BASE, LIMIT, HalfKay
+
+TEENSY = dataclasses.replace(boards.load("stm32h7b3"), name="imxrt1062", title="Teensy 4.1", routes=("halfkay",))
+
+
+class FakeTeensy:
+    """One Teensy, device and module `hid` in one; every report is refused a few times first."""
+
+    def __init__(
+        self, seed: int = 0, stalls: int = 3, numbers: tuple[str, ...] = ("0012AB34",), usage: int = 0x25
+    ) -> None:
+        self.chance, self.stalls = random.Random(seed), stalls
+        self.flash = bytearray(self.chance.randbytes(LIMIT))
+        self.erased = self.started = self.closed = False
+        self.left = self.blocks = 0
+        self.numbers, self.usage, self.opened = numbers, usage, b""
+
+    def enumerate(self, vendor_id: int, product_id: int) -> list[dict[str, Any]]:
+        assert (vendor_id, product_id) == (0x16C0, 0x0478)
+        return [
+            {"path": number.encode(), "serial_number": number, "usage_page": 0xFF9C, "usage": self.usage}
+            for number in self.numbers
+        ]
+
+    def device(self) -> FakeTeensy:
+        return self
+
+    def open_path(self, path: bytes) -> None:
+        self.opened = path
+
+    def write(self, data: bytes) -> int:
+        if self.left:
+            self.left -= 1
+            if self.chance.random() < 0.5:
+                raise OSError("stall")
+            return -1
+        self.left = self.stalls
+        assert (len(data), data[0], data[4:65]) == (1 + 64 + 1024, 0, bytes(61))
+        offset = int.from_bytes(data[1:4], "little")
+        if offset == 0xFFFFFF:
+            self.started = True
+            return len(data)
+        assert not self.started and offset % 1024 == 0
+        if not self.erased:
+            assert offset == 0, "the first block erases, and must be the first of the flash"
+            self.flash[:], self.erased = b"\xff" * LIMIT, True
+        self.flash[offset : offset + 1024] = bytes(
+            a & b for a, b in zip(self.flash[offset : offset + 1024], data[65:], strict=True)
+        )
+        self.blocks += 1
+        return len(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def image_of(*segments: tuple[int, bytes]) -> Image:
+    image = Image(Path("bytes.elf"), "0" * 64)
+    image.__dict__["segments"] = sorted(segments)
+    return image
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_flash_holds_the_image_and_the_program_is_started(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halfkay, "RETRY_S", 0.0)
+    chance, teensy = random.Random(seed), FakeTeensy(seed)
+    first = chance.choice([0, 0x400, 0x1234])
+    segments = [
+        (BASE + first, chance.randbytes(5000)),
+        (BASE + 0x10_0000, b"\xff" * 3000),
+        (BASE + LIMIT - 700, chance.randbytes(700)),
+    ]
+    HalfKay(TEENSY, None, teensy).program(image_of(*segments))
+    expected = bytearray(b"\xff" * LIMIT)
+    for address, data in segments:
+        expected[address - BASE : address - BASE + len(data)] = data
+    assert teensy.flash == expected
+    assert (teensy.started, teensy.closed, teensy.opened) == (True, True, b"0012AB34")
+    assert teensy.blocks < 10, "blocks that are blank are not sent"
+
+
+def test_a_teensy_that_takes_nothing_is_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halfkay, "ERASE_S", 0.1)
+    teensy = FakeTeensy(stalls=1 << 30)
+    teensy.left = 1 << 30
+    with pytest.raises(Blocked, match="did not take a block within"):
+        HalfKay(TEENSY, None, teensy).program(image_of((BASE, b"x")))
+    assert teensy.closed and not teensy.erased
+
+
+def test_the_right_one_of_several_by_its_full_number() -> None:
+    two = FakeTeensy(numbers=("0012AB34", "0012AB35"))
+    with pytest.raises(
+        Blocked, match=r"2 Teensys wait in their boot loader \(0012AB34 and 0012AB35\): name the one of imxrt1062"
+    ):
+        HalfKay(TEENSY, None, two).waits()
+    HalfKay(TEENSY, "0012AB35", two).program(image_of((BASE, b"x")))
+    assert two.opened == b"0012AB35"
+    assert not HalfKay(TEENSY, "12AB35", two).waits()
+    assert not HalfKay(TEENSY, None, FakeTeensy(numbers=())).waits()
+
+
+def test_another_model_is_not_flashed() -> None:
+    with pytest.raises(Blocked, match=r"no Teensy 4 \(usage 0x21\).*nothing was flashed") as refused:
+        HalfKay(TEENSY, None, FakeTeensy(usage=0x21)).waits()
+    assert refused.value.stage == "identity"
+    assert HalfKay(TEENSY, None, FakeTeensy(usage=0)).waits(), "an operating system that does not tell"
+
+
+@pytest.mark.parametrize("address", [BASE - 1, BASE + LIMIT - 1, 0x0800_0000])
+def test_bytes_outside_of_the_flash_are_refused_before_anything_is_erased(address: int) -> None:
+    teensy = FakeTeensy()
+    with pytest.raises(Blocked, match="outside of HalfKay's flash"):
+        HalfKay(TEENSY, None, teensy).program(image_of((address, bytes(2))))
+    assert not teensy.erased
+
+
+def test_hidapi_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "hid", None)
+    with pytest.raises(Blocked, match=r"pip install 'trainrig\[teensy\]'"):
+        HalfKay(TEENSY, None).waits()

@@ -1,0 +1,173 @@
+"""UF2: the file against a reader of its own, the drive against a folder that behaves as one, picotool against a script."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.boards import Image
+from hil.errors import Blocked
+from hil.targets import uf2
+from hil.targets.uf2 import Uf2
+from hil.targets.uf2_drives import drives
+from hil.targets.uf2_file import uf2_of
+
+PICO = boards.load("rp2040")
+XIP, SIZE = 0x1000_0000, 0x20_0000
+INFO = "UF2 Bootloader v2.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n"
+
+
+def image_of(*segments: tuple[int, bytes]) -> Image:
+    image = Image(Path("bytes.elf"), "0" * 64)
+    image.__dict__["segments"] = sorted(segments)
+    return image
+
+
+def flashed(blocks: bytes, family: int) -> tuple[dict[int, bytes], list[int]]:
+    """Do with a file what a boot ROM does: return what each erased sector holds, and the sectors in the order of their first page."""
+    sectors: dict[int, bytearray] = {}
+    assert len(blocks) % 512 == 0
+    for place in range(0, len(blocks), 512):
+        block = blocks[place : place + 512]
+        first, second, flags, address, used, number, total, theirs = struct.unpack_from("<8I", block)
+        assert (first, second, block[508:]) == (0x0A324655, 0x9E5D5157, bytes.fromhex("306fb10a"))
+        assert (flags, theirs, used, address % 256) == (0x2000, family, 256, 0)
+        assert (number, total) == (place // 512, len(blocks) // 512)
+        base = address - address % 4096
+        sectors.setdefault(base, bytearray(4096))  # zeros: a page that is never sent shows
+        sectors[base][address - base : address - base + 256] = block[32 : 32 + 256]
+    return {base: bytes(data) for base, data in sectors.items()}, list(sectors)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_file_holds_the_image_and_whole_sectors(seed: int) -> None:
+    chance = random.Random(seed)
+    ends = sorted(chance.sample(range(SIZE), 2 * chance.randint(1, 4)))
+    segments = [
+        (XIP + start, chance.randbytes(min(end - start, 9000)))
+        for start, end in zip(ends[::2], ends[1::2], strict=True)
+    ]
+    sectors, order = flashed(uf2_of(image_of(*segments), 0xE48BFF56, XIP, SIZE), 0xE48BFF56)
+    assert order == sorted(order)
+    flash = bytearray(b"\xff" * SIZE)
+    for address, data in segments:
+        flash[address - XIP : address - XIP + len(data)] = data
+    touched = {(address + n) // 4096 * 4096 for address, data in segments for n in range(len(data))}
+    assert set(sectors) == touched
+    for base, data in sectors.items():
+        assert data == flash[base - XIP : base - XIP + 4096]
+
+
+@pytest.mark.parametrize("address", [XIP - 1, XIP + SIZE - 1, 0x2000_0000])
+def test_bytes_outside_of_the_flash_are_refused(address: int) -> None:
+    with pytest.raises(Blocked, match=f"bytes at 0x{address:08X}, outside of the flash"):
+        uf2_of(image_of((address, bytes(2))), 1, XIP, SIZE)
+
+
+@pytest.fixture
+def no_usb(tmp_path: Path) -> Path:
+    return tmp_path / "usb"
+
+
+def mounted(tmp_path: Path, *names: str, info: str = INFO) -> Path:
+    """Write a table of mounts with drives of these names."""
+    lines = ["proc /proc proc rw 0 0"]
+    for name in names:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "INFO_UF2.TXT").write_text(info)
+        lines.append(f"/dev/sda1 {str(folder).replace(' ', chr(92) + '040')} vfat rw 0 0")
+    table = tmp_path / "mounts"
+    table.write_text("\n".join(lines) + "\n")
+    return table
+
+
+def attached(usb: Path, count: int, product: str = "0003") -> Path:
+    for number in range(count):
+        folder = usb / f"1-{number}"
+        folder.mkdir(parents=True)
+        (folder / "idVendor").write_text("2e8a\n")
+        (folder / "idProduct").write_text(product + "\n")
+    return usb
+
+
+def test_the_drive_takes_the_file_and_goes(tmp_path: Path, no_usb: Path) -> None:
+    table = mounted(tmp_path, "RPI RP2")  # a space in a mount's name is written \040
+    loader = Uf2(PICO, None, table, no_usb)
+    assert loader.waits()
+    image = boards.image_of("rp2040")
+    taken: list[bytes] = []
+
+    def boot_rom() -> None:
+        file, note = tmp_path / "RPI RP2" / "TRAINRIG.UF2", tmp_path / "RPI RP2" / "INFO_UF2.TXT"
+        while not taken:
+            if (
+                file.exists()
+                and struct.unpack_from("<I", file.read_bytes() + bytes(32), 24)[0] * 512 == file.stat().st_size
+            ):
+                taken.append(file.read_bytes())
+                note.unlink()
+            time.sleep(0.01)
+
+    rom = threading.Thread(target=boot_rom, daemon=True)
+    rom.start()
+    loader.program(image)
+    rom.join(5)
+    sectors, _ = flashed(taken[0], 0xE48BFF56)
+    for address, data in image.segments:
+        held = b"".join(sectors[base] for base in sorted(sectors))
+        start = address - min(sectors)
+        assert held[start : start + len(data)] == data
+    assert not loader.waits()
+
+
+def test_a_drive_that_stays_is_blocked(tmp_path: Path, no_usb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uf2, "GONE_S", 0.2)
+    loader = Uf2(PICO, None, mounted(tmp_path, "RPI-RP2"), no_usb)
+    with pytest.raises(Blocked, match="is still there .* after it was written: hold BOOTSEL"):
+        loader.program(boards.image_of("rp2040"))
+
+
+def test_two_in_their_boot_rom_cannot_be_told_apart(tmp_path: Path, no_usb: Path) -> None:
+    with pytest.raises(
+        Blocked, match="2 RP2040s wait in their boot ROM, which cannot be told apart there: leave only rp2040"
+    ):
+        Uf2(PICO, None, mounted(tmp_path, "A", "B"), no_usb).waits()
+    with pytest.raises(Blocked, match="2 RP2040s wait"):
+        Uf2(PICO, None, tmp_path / "none", attached(no_usb, 2)).waits()
+    with pytest.raises(Blocked, match="take `loader` out of its table"):
+        Uf2(PICO, "E0C9125B0D9B")
+
+
+def test_other_boot_loaders_are_none_of_ours(tmp_path: Path, no_usb: Path) -> None:
+    table = mounted(tmp_path, "ARDUINO", info=INFO.replace("RPI-RP2", "SAMD21G18A-Zero-v0"))
+    assert [drive.board_id for drive in drives(table)] == ["SAMD21G18A-Zero-v0"]
+    assert not Uf2(PICO, None, table, attached(no_usb, 1, product="000f")).waits()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_picotool_loads_what_no_drive_takes(
+    tmp_path: Path, no_usb: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin") + os.pathsep + "/bin")
+    loader = Uf2(PICO, None, tmp_path / "none", attached(no_usb, 1))
+    assert not loader.waits(), "nothing here can reach it"
+    tool = tmp_path / "bin" / "picotool"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\n' + ("echo no device >&2; exit 1\n" if fails else ""))
+    tool.chmod(0o755)
+    assert loader.waits()
+    image = boards.image_of("rp2040")
+    if fails:
+        with pytest.raises(Blocked, match=r"picotool could not load rp2040\.elf \(no device\)"):
+            loader.program(image)
+    else:
+        loader.program(image)
+    assert (tmp_path / "said").read_text().split() == ["load", "-v", "-x", str(image.path), "-t", "elf"]
