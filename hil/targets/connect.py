@@ -12,11 +12,13 @@ COMMON: dict[str, Any] = {
     "resume_on_disconnect": True,
     "chip_erase": "sector",
 }
+# Of an nRF52840 the reset line works only where UICR says so, and a reset by it closes the debug port until the program opens it.
 # A board whose probe has no reset line is halted as it runs, and reset through its core (AIRCR.SYSRESETREQ): so a Pico, whose
 # RUN pin no Picoprobe is wired to, and whose debug ports pyOCD would not select again after a reset of the whole chip.
 _BY_TARGET: dict[str, dict[str, Any]] = {
     stm32h7b3.NAME: {"connect_mode": "under-reset"},
     stm32f746.NAME: {"connect_mode": "under-reset"},
+    "nrf52840": {"connect_mode": "halt", "reset_type": "sysresetreq"},
     "rp2040": {"connect_mode": "halt", "reset_type": "sysresetreq"},
 }
 

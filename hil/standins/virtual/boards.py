@@ -10,15 +10,18 @@ import numpy as np
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
 from hil.standins.virtual.chip.stm32f746.chip import Stm32F746
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 from hil.standins.virtual.chip_memory import ChipMemory
 from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.meter.supply import Currents
+from hil.standins.virtual.nrf52840_port import debug_ports as nrf52840_ports
 from hil.standins.virtual.runner import Runner
 
-LINE_BAUD = 921_600  # of every board's serial port
+LINE_BAUD = 921_600  # of a board's serial port
+NRF_LINE_BAUD = 1_000_000  # of the J-Link's on an nRF52840 DK, which does not do the other
 H7_CRYSTAL_HZ = 24_000_000  # STM32H7B3I-DK (UM2569, clock sources)
 # STM32H7: SW-DP version 2 (RM0455, debug support). The other access ports of STM32H7B3 do not answer.
 _H7_PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
@@ -33,6 +36,8 @@ _H7_CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assu
 _F746_CURRENTS = Currents(0.110, 0.045, 0.008, 3.3, "of the order of DS10916; assumed")
 # Pico: the idle draw at 133 MHz that the FQT paper gives (table II); that an awake core draws 12 mA more is assumed.
 _PICO_CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
+# nRF52840 DK: of the order of the Product Specification's figures for the core at 64 MHz with the LDO, and for crystal, UARTE and timers.
+_NRF_CURRENTS = Currents(0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed")
 Send = Callable[[int], None]
 OnPin = Callable[[str, int, int, int], None]
 Log = Callable[[str], None]
@@ -79,6 +84,10 @@ def _pico(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip
     return Rp2040(rng, send, on_pin, log, LINE_BAUD)
 
 
+def _nrf(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
+    return Nrf52840(rng, send, on_pin, log, NRF_LINE_BAUD)
+
+
 def _core_1(machine: Machine) -> Bus:
     assert isinstance(machine, Rp2040)
     return machine.core1
@@ -92,5 +101,6 @@ def _pico_ports(runner: Runner) -> list[DebugPort]:
 BOARDS = {
     "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}", currents=_H7_CURRENTS),
     "stm32f746": BoardModel("stm32f746xg", _f746, _f746_ports, reset_line=True, pin="P{port}{pin}", currents=_F746_CURRENTS),
+    "nrf52840": BoardModel("nrf52840", _nrf, nrf52840_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=_NRF_CURRENTS),
     "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}", currents=_PICO_CURRENTS),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from hil.standins.virtual.chip_memory import ChipMemory
 
@@ -24,15 +25,25 @@ class PortId:
     target: int | None = None
 
 
+class VendorPort(Protocol):
+    """An access port of the chip's maker: registers by their address in the port."""
+
+    def read(self, register: int) -> int: ...
+
+    def write(self, register: int, value: int) -> None: ...
+
+
 class DebugPort:
     """Args:
-        memory: what access port 0 reaches; no other access port answers.
+        memory: what access port 0 reaches.
         identity: of the port.
+        vendor: access port 1, if there is one; no other access port answers.
     """
 
-    def __init__(self, memory: ChipMemory, identity: PortId) -> None:
+    def __init__(self, memory: ChipMemory, identity: PortId, vendor: VendorPort | None = None) -> None:
         self.memory = memory
         self.identity = identity
+        self._vendor = vendor
         self._select = self._control = self._buffer = 0
         self._csw, self._tar = 0x03000042, 0
 
@@ -60,11 +71,13 @@ class DebugPort:
             self._select = data
 
     def read_ap(self, address: int) -> int:
-        self._buffer = self._read_ap(address) if self._select >> 24 == 0 else 0
+        self._buffer = self._read_ap(address)
         return self._buffer
 
     def _read_ap(self, address: int) -> int:
         register = self._select & 0xF0 | address & 0xC
+        if self._select >> 24:
+            return self._vendor.read(register) if self._vendor is not None and self._select >> 24 == 1 else 0
         if register == 0x0C:
             return self._transfer(None)
         if register & 0xF0 == 0x10:
@@ -73,9 +86,11 @@ class DebugPort:
         return known.get(register, 0)
 
     def write_ap(self, address: int, data: int) -> None:
-        if self._select >> 24:
-            return
         register = self._select & 0xF0 | address & 0xC
+        if self._select >> 24:
+            if self._vendor is not None and self._select >> 24 == 1:
+                self._vendor.write(register, data)
+            return
         if register == 0x00:
             self._csw = data
         elif register == 0x04:

@@ -1,0 +1,61 @@
+"""The debug port of an nRF52840: the memory access port, which may be locked, and the CTRL-AP, which never is."""
+
+from __future__ import annotations
+
+from pyocd.core import exceptions
+
+from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
+from hil.standins.virtual.chip_memory import ChipMemory
+from hil.standins.virtual.debug_port import DebugPort, PortId
+from hil.standins.virtual.runner import Runner
+
+# SW-DP version 1, and the AHB-AP of Cortex-M4 (ARM DDI 0439B, debug).
+_IDENTITY = PortId(dpidr=0x2BA01477, ap_idr=0x24770011, rom_table=0xE00FF003)
+
+
+def debug_ports(runner: Runner) -> list[DebugPort]:
+    """Return the one debug port."""
+    return [DebugPort(LockableMemory(runner), _IDENTITY, ControlPort(runner))]
+
+
+class LockableMemory(ChipMemory):
+    """Memory as the debugger sees it where access port protection allows it; raises TransferFaultError where not."""
+
+    def _read(self, address: int, size: int) -> bytes:
+        self._check(address)
+        return super()._read(address, size)
+
+    def _write(self, address: int, data: bytes) -> None:
+        self._check(address)
+        super()._write(address, data)
+
+    def _check(self, address: int) -> None:
+        with self._runner.paused() as machine:
+            if _chip(machine).protection.locked:
+                machine.log(f"the debugger was refused: 0x{address:08X} is behind access port protection")
+                raise exceptions.TransferFaultError(fault_address=address)
+
+
+class ControlPort:
+    """The CTRL-AP (debug_port.VendorPort).
+
+    Args:
+        runner: the chip.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def read(self, register: int) -> int:
+        with self._runner.paused() as machine:
+            return _chip(machine).ctrl_ap.read(register)
+
+    def write(self, register: int, value: int) -> None:
+        with self._runner.paused() as machine:
+            _chip(machine).ctrl_ap.write(register, value)
+
+
+def _chip(machine: Machine) -> Nrf52840:
+    assert isinstance(machine, Nrf52840)
+    return machine
