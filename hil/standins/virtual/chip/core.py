@@ -15,7 +15,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop, block_hook, instructions_in
-from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, Ended
+from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, PREFETCH_ABORT, Ended
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
 from hil.standins.virtual.chip.memories import Memory
@@ -215,6 +215,9 @@ class Core(MappedMemories):
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
 
     def _on_exception(self, _uc: unicorn.Uc, number: int, _data: object) -> None:
+        if number == PREFETCH_ABORT and self._is_exception_return(self.get(PC)):
+            self.uc.emu_stop()  # a core with an MPU finds that nothing can be executed there before it finds that nothing is there
+            return
         if number not in BY_EXCEPTION:
             why = f"the emulator raised its exception {number} at 0x{self.get(PC):08X}, which this model does not know"
             self._stop_with(ModelFault(why))

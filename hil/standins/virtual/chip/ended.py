@@ -26,6 +26,7 @@ NOT_EXECUTED = (Ended.BKPT, Ended.BREAKPOINT, Ended.UNDEFINED, Ended.UNALIGNED, 
 
 # Numbers of QEMU's target/arm/cpu.h, whose core Unicorn is. 4 is a data abort: of all its causes only alignment gets here,
 # as the model's memory is checked by its map (core.Core).
+PREFETCH_ABORT = 3
 BY_EXCEPTION = {
     1: Ended.UNDEFINED, 2: Ended.SVC, 4: Ended.UNALIGNED, 7: Ended.BKPT, 8: Ended.EXCEPTION_RETURN, 17: Ended.REFUSED,
     18: Ended.INVALID_STATE,
