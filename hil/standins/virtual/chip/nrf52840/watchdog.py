@@ -10,7 +10,7 @@ class Watchdog(Block):
     """Registers as out of reset. A program that starts it meets a fault."""
 
     REGISTERS = (
-        absent_task("START", 0x000), Register("EVENTS_TIMEOUT", 0x100, "EVENTS_TIMEOUT:0/r"),
+        absent_task("START", 0x000), Register("EVENTS_TIMEOUT", 0x100, "EVENTS_TIMEOUT:0/x"),
         *(Register(name, offset, "TIMEOUT:0/x") for name, offset in (("INTENSET", 0x304), ("INTENCLR", 0x308))),
         Register("RUNSTATUS", 0x400, "RUNSTATUS:0/r"), Register("REQSTATUS", 0x404, " ".join(f"RR{i}:{i}/r" for i in range(8)), 1),
         Register("CRV", 0x504, "CRV:0-31", WORD), Register("RREN", 0x508, " ".join(f"RR{i}:{i}" for i in range(8)), 1),
