@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hil.targets import stm32f746, stm32h7b3
+from hil.targets import nrf52840, stm32f746, stm32h7b3
 
 COMMON: dict[str, Any] = {
     "auto_unlock": False,  # true would mass-erase a locked chip without asking
@@ -18,7 +18,7 @@ COMMON: dict[str, Any] = {
 _BY_TARGET: dict[str, dict[str, Any]] = {
     stm32h7b3.NAME: {"connect_mode": "under-reset"},
     stm32f746.NAME: {"connect_mode": "under-reset"},
-    "nrf52840": {"connect_mode": "halt", "reset_type": "sysresetreq"},
+    nrf52840.NAME: {"connect_mode": "halt", "reset_type": "sysresetreq"},
     "rp2040": {"connect_mode": "halt", "reset_type": "sysresetreq"},
 }
 

@@ -14,7 +14,7 @@ from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
-from hil.targets import connect, pack, stm32f746, stm32h7b3
+from hil.targets import connect, nrf52840, pack, stm32f746, stm32h7b3
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
@@ -27,6 +27,7 @@ class PyocdSession:
         logging.getLogger("pyocd").setLevel(logging.ERROR)
         stm32h7b3.register()
         stm32f746.register()
+        nrf52840.register()
         self._session: Session | None = None
 
     def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> None:
