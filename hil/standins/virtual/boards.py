@@ -101,6 +101,8 @@ def _pico_ports(runner: Runner) -> list[DebugPort]:
 BOARDS = {
     "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}", currents=_H7_CURRENTS),
     "stm32f746": BoardModel("stm32f746xg", _f746, _f746_ports, reset_line=True, pin="P{port}{pin}", currents=_F746_CURRENTS),
-    "nrf52840": BoardModel("nrf52840", _nrf, nrf52840_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=_NRF_CURRENTS),
+    "nrf52840": BoardModel(
+        "nrf52840", _nrf, nrf52840_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=_NRF_CURRENTS
+    ),
     "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}", currents=_PICO_CURRENTS),
 }

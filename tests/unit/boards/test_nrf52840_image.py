@@ -31,7 +31,12 @@ class Dk:
         self.sent = bytearray()
         self.log: list[str] = []
         self.chip = Nrf52840(
-            np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, boards.load("nrf52840").baud, variant
+            np.random.default_rng(1),
+            self.sent.append,
+            lambda *_: None,
+            self.log.append,
+            boards.load("nrf52840").baud,
+            variant,
         )
         for address, data in boards.image_of("nrf52840").segments:
             self.chip.nvmc.array[address : address + len(data)] = np.frombuffer(data, np.uint8)
@@ -93,7 +98,7 @@ def test_it_comes_up_again_after_a_soft_reset_in_the_middle_of_anything() -> Non
 @pytest.mark.parametrize(
     ("variant", "before", "after", "locked"),
     [
-        ("AAC0", ERASED, ERASED, False),  # before build code F an erased UICR leaves the port open, and 0x5A would close it
+        ("AAC0", ERASED, ERASED, False),  # open before build code F, where 0x5A would close it
         ("AAD0", CLOSED, CLOSED, True),
         ("AAF0", OPEN, OPEN, False),
         ("AAF0", ERASED, OPEN, False),  # written once, and the chip reset

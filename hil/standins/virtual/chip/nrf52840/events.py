@@ -29,20 +29,22 @@ Fire = Callable[[int, Times], None]
 
 
 def task(name: str, offset: int) -> Register:
+    """Return the register of a task."""
     return Register(f"TASKS_{name}", offset, f"TASKS_{name}:0/w")
 
 
 def absent_task(name: str, offset: int) -> Register:
-    """A task that the chip has and the model has not."""
+    """Return the register of a task that the chip has and the model has not."""
     return Register(f"TASKS_{name}", offset, f"TASKS_{name}:0/x")
 
 
 def event(name: str, offset: int) -> Register:
+    """Return the register of an event."""
     return Register(f"EVENTS_{name}", offset, f"EVENTS_{name}:0")
 
 
 def interrupt_set_and_clear(fields: str) -> tuple[Register, Register]:
-    """INTENSET and INTENCLR at their usual offsets; `fields` is a list of NAME:bit."""
+    """Return INTENSET and INTENCLR at their usual offsets; `fields` is a list of NAME:bit."""
     return tuple(Register(name, offset, fields) for name, offset in (("INTENSET", 0x304), ("INTENCLR", 0x308)))  # type: ignore[return-value]
 
 
@@ -53,14 +55,12 @@ class EventBlock(Block):
         fire: told the address of an event's register whenever the event happens: the PPI.
         now: returns virtual time, with everything that lives in it brought up to date.
 
-    A subclass defines `task_NAME(times)` for each task (NAME in small letters) and `SHORTS_TO`: shortcut -> (event, task).
+    A subclass defines `task_NAME(times)` for each task (NAME in small letters) and `SHORTS_TO`: (shortcut, event, task), ...
     """
 
-    SHORTS_TO: dict[str, tuple[str, str]] = {}
+    SHORTS_TO: tuple[tuple[str, str, str], ...] = ()
 
-    def __init__(
-        self, name: str, base: int, drive: Callable[[bool], None], fire: Fire, now: Callable[[], int]
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, base: int, drive: Callable[[bool], None], fire: Fire, now: Callable[[], int]) -> None:
         super().__init__(name, base)
         self._drive_line = drive
         self._fire = fire
@@ -102,7 +102,7 @@ class EventBlock(Block):
         register = self._named[f"EVENTS_{name}"]
         self.value[register.name] = 1
         self._refresh()
-        for shortcut, (of, to) in self.SHORTS_TO.items():
+        for shortcut, of, to in self.SHORTS_TO:
             if of == name and self.field("SHORTS", shortcut):
                 getattr(self, f"task_{to.lower()}")(times)
         self._fire(self.base + register.offset, times)

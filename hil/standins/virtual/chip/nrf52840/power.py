@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
-from hil.standins.virtual.chip.nrf52840.events import EventBlock, Fire, Times, absent_task, event, interrupt_set_and_clear, task
+from hil.standins.virtual.chip.nrf52840.events import (
+    EventBlock,
+    Fire,
+    Times,
+    absent_task,
+    event,
+    interrupt_set_and_clear,
+    task,
+)
 from hil.standins.virtual.chip.registers import Register
 
 CORE_HZ = 64_000_000

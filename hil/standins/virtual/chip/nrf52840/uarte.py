@@ -42,7 +42,7 @@ class Uarte(EventBlock):
     """
 
     REGISTERS = u.REGISTERS
-    SHORTS_TO = {"ENDRX_STARTRX": ("ENDRX", "STARTRX"), "ENDRX_STOPRX": ("ENDRX", "STOPRX")}
+    SHORTS_TO = (("ENDRX_STARTRX", "ENDRX", "STARTRX"), ("ENDRX_STOPRX", "ENDRX", "STOPRX"))
 
     def __init__(
         self, name: str, base: int, clock: Clock, memory: MemoryMap, pins: Pins, crystal: Callable[[], bool],
