@@ -1,0 +1,12 @@
+/* Constants of the board: Teensy 4.0, Teensy 4.1 and MicroMod Teensy, as far as this program is concerned the same. */
+#ifndef BOARD_H
+#define BOARD_H
+
+#define BOARD_RX_RING 8192u
+#define BOARD_BAUD 921600u
+
+/* Marker: pin 2, beside the serial port's pins 0 and 1; pad GPIO_EMC_04 (PJRC's pin table). The LED on pin 13 would draw current of its own. */
+#define BOARD_MARKER_PORT GPIO4
+#define BOARD_MARKER_PIN 4u
+
+#endif

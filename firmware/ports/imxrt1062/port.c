@@ -1,0 +1,86 @@
+#include "agent/port.h"
+
+#include "agent/messages.h"
+#include "board.h"
+#include "cache.h"
+#include "clock.h"
+#include "imxrt1062.h"
+#include "mpu.h"
+#include "serial.h"
+#include "uart.h"
+#include "watchdog.h"
+
+static uint32_t core_hz;
+
+#define LAST_EIGHTH_OFF (0x80u << 8) /* the subregions of MPU_RASR [B3.5.9] */
+
+/* Everything the program uses, and nothing else: any other address faults. The first region lies under all others and keeps the core from
+   reading ahead at addresses where nothing answers (Arm Cortex-M7 erratum 1013783: unverified). Memory map: IMXRT1060RM, chapter 3. */
+static const mpu_region_t regions[] = {
+    {.base = 0x00000000u, .log2_size = 32, .attributes = MPU_NEVER_EXECUTE},
+    {.base = 0x60000000u, .log2_size = 21, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH},                 /* flash, 2 MB */
+    {.base = 0x20000000u, .log2_size = 16, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE}, /* DTCM, 64 KB */
+    {.base = 0x20200000u, .log2_size = 20, .attributes = MPU_READ_WRITE | MPU_WRITE_BACK | MPU_NEVER_EXECUTE | LAST_EIGHTH_OFF}, /* OCRAM, 896 KB */
+    {.base = 0x40000000u, .log2_size = 26, .attributes = MPU_READ_WRITE | MPU_DEVICE | MPU_NEVER_EXECUTE},
+};
+
+static void start_cycle_counter(void) {
+    DEMCR |= DEMCR_TRCENA;
+    DWT_LAR = CORESIGHT_UNLOCK;
+    DWT_CYCCNT = 0;
+    DWT_CTRL |= DWT_CTRL_CYCCNTENA;
+}
+
+static void start_marker(void) {
+    CCM_CCGR3 |= CCM_CCGR3_GPIO4;
+    CCM_CCGR4 |= CCM_CCGR4_IOMUXC;
+    port_marker(false);
+    GPIO_GDIR(BOARD_MARKER_PORT) |= 1u << BOARD_MARKER_PIN;
+    MUX_GPIO_EMC_04 = MUX_ALT5_GPIO;
+}
+
+void port_init(void) {
+    watchdogs_stop();
+    SYST_CSR = 0; /* the boot ROM may have left it on (NXP, system_MIMXRT1062.c) */
+    core_hz = clock_start();
+    mpu_start(regions, sizeof regions / sizeof regions[0]);
+    cache_start();
+    start_cycle_counter();
+    start_marker();
+    uart_start();
+}
+
+const char *port_board_name(void) {
+    return "imxrt1062";
+}
+
+uint32_t port_clock_hz(void) {
+    return core_hz;
+}
+
+uint32_t port_cpuid(void) {
+    return SCB_CPUID;
+}
+
+uint8_t port_counter(void) {
+    return MSG_COUNTER_DWT;
+}
+
+uint32_t port_cycles(void) {
+    return DWT_CYCCNT;
+}
+
+/* CYCCNT needs no help: it follows the processor clock and stops with it. */
+void serial_before_sleep(void) {
+}
+
+void serial_after_sleep(void) {
+}
+
+void port_marker(bool high) {
+    if (high) {
+        GPIO_DR_SET(BOARD_MARKER_PORT) = 1u << BOARD_MARKER_PIN;
+    } else {
+        GPIO_DR_CLEAR(BOARD_MARKER_PORT) = 1u << BOARD_MARKER_PIN;
+    }
+}

@@ -1,0 +1,8 @@
+/* The tick that ends a sleep of known length. */
+#ifndef SLEEP_H
+#define SLEEP_H
+
+/* The handler of SysTick. */
+void sleep_tick_handler(void);
+
+#endif
