@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
 from hil.standins.virtual.chip.rp2040.chip import Rp2040
@@ -30,6 +31,8 @@ F746_CRYSTAL_HZ = 25_000_000  # 32F746GDISCOVERY (UM1907, clock sources)
 _F746_PORT = PortId(dpidr=0x5BA02477, ap_idr=0x74770001, rom_table=0xE00FD003)
 # RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
 _PICO_PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
+# i.MX RT1062: SW-DP version 1 (unverified).
+_TEENSY_PORT = PortId(dpidr=0x0BD11477, ap_idr=0x04770041, rom_table=0xE00FD003)
 # Assumptions. H7: of the order of DS13195, typical current in Run and Sleep mode with SMPS, plus 5 mA for the rest of the board.
 _H7_CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assumed")
 # F746: of the order of DS10916, typical current in Run and Sleep mode at 216 MHz, plus 5 mA for the rest of the board.
@@ -38,6 +41,8 @@ _F746_CURRENTS = Currents(0.110, 0.045, 0.008, 3.3, "of the order of DS10916; as
 _PICO_CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
 # nRF52840 DK: of the order of the Product Specification's figures for the core at 64 MHz with the LDO, and for crystal, UARTE and timers.
 _NRF_CURRENTS = Currents(0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed")
+# Teensy: about 100 mA at 600 MHz, as PJRC says of Teensy 4.0; that a sleeping core draws 40 mA less is assumed.
+_TEENSY_CURRENTS = Currents(0.100, 0.060, 0.05, 5.0, "awake: PJRC, Teensy 4.0 at 600 MHz; asleep: assumed")
 Send = Callable[[int], None]
 OnPin = Callable[[str, int, int, int], None]
 Log = Callable[[str], None]
@@ -98,6 +103,14 @@ def _pico_ports(runner: Runner) -> list[DebugPort]:
     return [DebugPort(memory, identity) for memory, identity in zip(cores, _PICO_PORTS, strict=True)]
 
 
+def _teensy(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Chip:
+    return Imxrt1062(rng, send, on_pin, log, LINE_BAUD)
+
+
+def _teensy_ports(runner: Runner) -> list[DebugPort]:
+    return [DebugPort(ChipMemory(runner), _TEENSY_PORT)]
+
+
 BOARDS = {
     "stm32h7b3": BoardModel("stm32h7b3xx", _h7, _h7_ports, reset_line=True, pin="P{port}{pin}", currents=_H7_CURRENTS),
     "stm32f746": BoardModel("stm32f746xg", _f746, _f746_ports, reset_line=True, pin="P{port}{pin}", currents=_F746_CURRENTS),
@@ -105,4 +118,5 @@ BOARDS = {
         "nrf52840", _nrf, nrf52840_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=_NRF_CURRENTS
     ),
     "rp2040": BoardModel("rp2040", _pico, _pico_ports, reset_line=False, pin="{port}{pin}", currents=_PICO_CURRENTS),
+    "imxrt1062": BoardModel("mimxrt1060", _teensy, _teensy_ports, reset_line=False, pin="{port}_IO{pin:02}", currents=_TEENSY_CURRENTS),
 }

@@ -223,6 +223,10 @@ class Machine:
         self._reset_wanted = True
         self.core.break_soon()
 
+    def request_core_reset(self) -> None:
+        """VECTRESET, the debugger's reset of the core; a chip whose other blocks it leaves alone says so."""
+        self.request_reset()
+
     def active_exception(self) -> int:
         return self.nvic.active[-1] if self.nvic.active else 0
 

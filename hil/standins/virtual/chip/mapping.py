@@ -48,6 +48,7 @@ class MappedMemories(MemoryMap):
         self._read, self._write = read, write
         self._changes: list[Callable[[], None]] = []
         self._refusals: dict[str, str] = {}
+        self._sizes_open: dict[str, tuple[int, str]] = {}  # of memories that are not open to their end
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []
@@ -74,10 +75,26 @@ class MappedMemories(MemoryMap):
             self._refusals[memory] = why_not
         self._when_stopped(lambda: self.uc.mem_protect(one.base, one.size, rights))
 
+    def resize(self, memory: str, size: int, why_not: str) -> None:
+        """Let the core reach the first `size` bytes of a memory and no more; `why_not` goes into the message of an access behind them."""
+        one = self._named(memory)
+        self._sizes_open[memory] = size, why_not
+
+        def protect() -> None:
+            if size:
+                self.uc.mem_protect(one.base, size, _rights(one))
+            if size < one.size:
+                self.uc.mem_protect(one.base + size, one.size - size, unicorn.UC_PROT_NONE)
+
+        self._when_stopped(protect)
+
     def why_closed(self, address: int) -> str | None:
         """Return why the memory at an address is closed, None when it is open or there is none."""
         place = self.find(address, 1)
-        return self._refusals.get(place[0].name) if place is not None else None
+        if place is None:
+            return None
+        size, why_not = self._sizes_open.get(place[0].name, (place[0].size, ""))
+        return self._refusals.get(place[0].name) if place[1] < size else why_not
 
     def break_soon(self) -> None:
         raise NotImplementedError
@@ -145,7 +162,8 @@ class MappedMemories(MemoryMap):
         why = "the chip has nothing there"
         if place is not None:
             why = f"{place[0].name} does not allow it"
-            why += f" ({self._refusals[place[0].name]})" if place[0].name in self._refusals else ""
+            closed = self.why_closed(address)
+            why += f" ({closed})" if closed else ""
         self.fault = self.fault or ModelFault(f"{access} of {size} bytes at 0x{address:08X}: {why}", address, access)
         return False
 

@@ -34,6 +34,8 @@ class System(Protocol):
 
     def request_reset(self) -> None: ...
 
+    def request_core_reset(self) -> None: ...
+
     def set_fpu(self, on: bool) -> None: ...
 
     def active_exception(self) -> int: ...
@@ -145,8 +147,10 @@ class SystemControlBlock(Block):
             return
         self.value["AIRCR"] = new
         self._system.nvic.set_priority_group(self.field("AIRCR", "PRIGROUP"))
-        if acting & 0b110 == 0b100 or acting & 1:
+        if acting & 0b110 == 0b100:
             self._system.request_reset()
+        elif acting & 1:
+            self._system.request_core_reset()
 
     def _set_priorities(self, register: str, first: int, new: int) -> None:
         self.value[register] = new

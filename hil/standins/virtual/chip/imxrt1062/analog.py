@@ -1,0 +1,143 @@
+"""CCM_ANALOG of i.MX RT1062: PLLs, phase fractional dividers and the references (IMXRT1060RM, CCM: CCM analog).
+
+Most registers stand there four times: as they are, and to set, clear and toggle bits. Of the PLLs those for audio, video and Ethernet are
+registers without effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import WORD, Block, Register
+
+OSC_HZ = 24_000_000
+LOCK_PS = 100_000_000
+BYPASS, ENABLE, POWER = 1 << 16, 1 << 13, 1 << 12
+_USB = "DIV_SELECT:1 EN_USB_CLKS:6 POWER:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 LOCK:31/r"
+_OTHER = "DIV_SELECT:0-6/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x BYPASS:16/x POST_DIV_SELECT:19-20/x LOCK:31/r"
+_PFD = " ".join(f"PFD{i}_FRAC:{8 * i}-{8 * i + 5} PFD{i}_STABLE:{8 * i + 6}/r PFD{i}_CLKGATE:{8 * i + 7}" for i in range(4))
+_DIVISOR = (12, 35)  # of a PFD, in 18ths
+ONCE = "PLL_SYS_SS", "PLL_SYS_NUM", "PLL_SYS_DENOM", "PLL_AUDIO_NUM", "PLL_AUDIO_DENOM", "PLL_VIDEO_NUM", "PLL_VIDEO_DENOM"
+OPERATIONS: tuple[Callable[[int, int], int], ...] = (
+    lambda _old, bits: bits,
+    lambda old, bits: old | bits,
+    lambda old, bits: old & ~bits,
+    lambda old, bits: old ^ bits,
+)
+
+
+class CcmAnalog(Block):
+    """Args:
+        clock: virtual time.
+        changed: called after every change that may be one of a clock.
+        log: receives one line about a PLL outside its range.
+    """
+
+    REGISTERS = (
+        Register("PLL_ARM", 0x000, "DIV_SELECT:0-6 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 PLL_SEL:19/x LOCK:31/r", 0x13063),
+        Register("PLL_USB1", 0x010, _USB, 0x12000),
+        Register("PLL_USB2", 0x020, _USB, 0x12000),
+        Register("PLL_SYS", 0x030, "DIV_SELECT:0 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 LOCK:31/r", 0x13001),
+        Register("PLL_SYS_SS", 0x040, "STEP:0-14/x ENABLE:15/x STOP:16-31/x"),
+        Register("PLL_SYS_NUM", 0x050, "A:0-29/x"), Register("PLL_SYS_DENOM", 0x060, "B:0-29/x", 0x12),
+        Register("PLL_AUDIO", 0x070, _OTHER, 0x11006),
+        Register("PLL_AUDIO_NUM", 0x080, "A:0-29/x", 0x05F5E100), Register("PLL_AUDIO_DENOM", 0x090, "B:0-29/x", 0x2964619C),
+        Register("PLL_VIDEO", 0x0A0, _OTHER, 0x1100C),
+        Register("PLL_VIDEO_NUM", 0x0B0, "A:0-29/x", 0x05F5E100), Register("PLL_VIDEO_DENOM", 0x0C0, "B:0-29/x", 0x10A24447),
+        Register("PLL_ENET", 0x0E0, "DIV_SELECT:0-1/x ENET2_DIV_SELECT:2-3/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x "
+                 "BYPASS:16/x ENET2_REF_EN:20/x ENET_25M_REF_EN:21/x LOCK:31/r", 0x11001),
+        Register("PFD_480", 0x0F0, _PFD, 0x1311100C), Register("PFD_528", 0x100, _PFD, 0x1018101B),
+        Register("MISC0", 0x150, "REFTOP_PWD:0/x REFTOP_SELFBIASOFF:3 REFTOP_VBGADJ:4-6/x REFTOP_VBGUP:7/r STOP_MODE_CONFIG:10-11 "
+                 "DISCON_HIGH_SNVS:12/x OSC_I:13-14/x OSC_XTALOK:15/r OSC_XTALOK_EN:16/x CLKGATE_CTRL:25/x CLKGATE_DELAY:26-28/x "
+                 "RTC_XTAL_SOURCE:29/r XTAL_24M_PWD:30/x", 0x04000000),
+        Register("MISC1", 0x160, "LVDS1_CLK_SEL:0-4/x LVDSCLK1_OBEN:10/x LVDSCLK1_IBEN:12/x PFD_480_AUTOGATE_EN:16/x "
+                 "PFD_528_AUTOGATE_EN:17/x IRQ_TEMPPANIC:27/c IRQ_TEMPLOW:28/c IRQ_TEMPHIGH:29/c IRQ_ANA_BO:30/c IRQ_DIG_BO:31/c"),
+        Register("MISC2", 0x170, "REG0_BO_OFFSET:0-2/r REG0_BO_STATUS:3/r REG0_ENABLE_BO:5/x REG0_OK:6/r PLL3_DISABLE:7/x "
+                 "REG1_BO_OFFSET:8-10/r REG1_BO_STATUS:11/r REG1_ENABLE_BO:13/x REG1_OK:14/r AUDIO_DIV_LSB:15/x "
+                 "REG2_BO_OFFSET:16-18/r REG2_BO_STATUS:19/r REG2_ENABLE_BO:21/x REG2_OK:22/r AUDIO_DIV_MSB:23/x "
+                 "REG0_STEP_TIME:24-25/x REG1_STEP_TIME:26-27/x REG2_STEP_TIME:28-29/x VIDEO_DIV:30-31/x", 0x272727),
+    )  # fmt: skip
+
+    def __init__(self, clock: Clock, changed: Callable[[], None], log: Callable[[str], None]) -> None:
+        super().__init__("CCM_ANALOG", 0x400D8000)
+        self._clock = clock
+        self._changed = changed
+        self._log = log
+        self._locked_at: dict[str, int] = {}
+        for name in ("PLL_ARM", "PLL_USB1", "PLL_USB2", "PLL_SYS"):
+            self._writers[name] = lambda old, new, _acting, name=name: self._set_pll(name, old, new)
+            self._readers[name] = lambda value, name=name: value | self.is_locked(name) << 31
+        for name in ("PFD_480", "PFD_528"):
+            self._writers[name] = lambda _old, new, _acting, name=name: self._set_pfd(name, new)
+
+    def reset(self) -> None:
+        super().reset()
+        self._locked_at = {}
+
+    # the registers that change bits of others
+
+    def read(self, offset: int, size: int) -> int:
+        return super().read(self._plain(offset), size)
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        plain = self._plain(offset)
+        if plain != offset:
+            register = self._register(plain, size, "write")
+            value = OPERATIONS[offset >> 2 & 3](self.value[register.name] & ~register.clearing, value) & WORD
+        super().write(plain, size, value)
+
+    def _plain(self, offset: int) -> int:
+        register = self._at.get(offset & ~0xF)
+        return offset & ~0xC if register is not None and register.name not in ONCE else offset
+
+    # PLLs
+
+    def set_state(self, name: str, value: int) -> None:
+        """Put a PLL or PFD where the boot ROM leaves it: on and locked."""
+        self.value[name] = value & ~(1 << 31)
+        if name.startswith("PLL"):
+            self._locked_at[name] = 0
+
+    def is_locked(self, name: str) -> bool:
+        at = self._locked_at.get(name)
+        return at is not None and self._clock.now >= at
+
+    def _powered(self, name: str, value: int) -> bool:
+        return bool(value & POWER) == name.startswith("PLL_USB")
+
+    def _set_pll(self, name: str, old: int, new: int) -> None:
+        divider = self._named[name].mask("DIV_SELECT")
+        self.value[name] = new
+        if not self._powered(name, new):
+            self._locked_at.pop(name, None)
+        elif not self._powered(name, old) or (old ^ new) & divider:
+            self._locked_at[name] = self._clock.now + LOCK_PS
+            if name == "PLL_ARM" and not 54 <= new & 0x7F <= 108:  # pyOCD's flash algorithm does so after a reset of the whole chip
+                self._log(f"CCM_ANALOG_PLL_ARM.DIV_SELECT is {new & 0x7F}, outside 54 to 108")
+        self._changed()
+
+    def pll_hz(self, name: str) -> int:
+        """Return what a PLL gives, 0 when nothing comes out of it."""
+        value = self.value[name]
+        if value & BYPASS:
+            return OSC_HZ
+        if not value & ENABLE or not self.is_locked(name):
+            return 0
+        if name == "PLL_ARM":
+            return OSC_HZ * (value & 0x7F) // 2
+        return OSC_HZ * (22 if self.field(name, "DIV_SELECT") else 20)
+
+    def _set_pfd(self, name: str, new: int) -> None:
+        for i in range(4):
+            divisor = new >> 8 * i & 0x3F
+            if not new >> 8 * i & 0x80 and not _DIVISOR[0] <= divisor <= _DIVISOR[1]:
+                raise ModelFault(f"CCM_ANALOG_{name}.PFD{i}_FRAC is {divisor}, outside {_DIVISOR[0]} to {_DIVISOR[1]}")
+        self.value[name] = new
+        self._changed()
+
+    def pfd_hz(self, pll: str, number: int) -> int:
+        """Return a phase fractional divider's output: 18 / FRAC of its PLL (`PLL_SYS` or `PLL_USB1`), 0 while it is gated."""
+        value = self.value["PFD_528" if pll == "PLL_SYS" else "PFD_480"] >> 8 * number & 0xFF
+        return 0 if value & 0x80 else self.pll_hz(pll) * 18 // max(1, value & 0x3F)

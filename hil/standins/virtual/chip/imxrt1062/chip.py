@@ -1,0 +1,262 @@
+"""i.MX RT1062 on a Teensy 4.0: memories, peripherals and clock tree wired together (IMXRT1060RM, memory maps).
+
+The flash is the 2 MB of a Teensy 4.0; images for the larger boards are the same. The chip starts in its boot ROM (rom.py). A debugger's VECTRESET reaches
+the core alone: peripherals, clocks and FlexRAM keep their state, and so does FlexRAM through a reset by software, as on silicon. Peripherals that are
+not here (FlexSPI's and SEMC's registers, timers, USB, SPI, I2C, ADC, fast GPIO ports ...) fault when a program touches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
+
+from hil.standins.virtual.chip import core_registers as c
+from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.core_spec import CoreSpec
+from hil.standins.virtual.chip.cortex_m7 import private_peripherals
+from hil.standins.virtual.chip.debug import Rom, component_ids
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.imxrt1062 import rom
+from hil.standins.virtual.chip.imxrt1062.analog import OSC_HZ, CcmAnalog
+from hil.standins.virtual.chip.imxrt1062.boot_header import FLASH
+from hil.standins.virtual.chip.imxrt1062.ccm import Ccm
+from hil.standins.virtual.chip.imxrt1062.dcdc import Dcdc
+from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
+from hil.standins.virtual.chip.imxrt1062.gpr import Gpr
+from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
+from hil.standins.virtual.chip.imxrt1062.pins import GpioPort, Iomuxc
+from hil.standins.virtual.chip.imxrt1062.requests import Requests
+from hil.standins.virtual.chip.imxrt1062.src import Src
+from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Wdog
+from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.rp2040.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
+
+# Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program it is a
+# Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
+CORE = CoreSpec(
+    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=158, priority_bits=4, boot_address=rom.BASE, reset_hz=OSC_HZ,
+    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF01FE019, instruction_cache=0xF03FE009, mpu_regions=16),
+)  # fmt: skip
+KB = 1024
+OCRAM2 = 512 * KB
+MEMORIES = (
+    Memory("rom", rom.BASE, rom.ROM_SIZE, writable=False),
+    Memory("flash", FLASH, FLASH_SIZE, writable=False),
+    Memory("itcm", 0x00000000, 512 * KB),
+    Memory("dtcm", 0x20000000, 512 * KB),
+    Memory("ocram", 0x20200000, 1024 * KB),  # OCRAM2, and behind it FlexRAM's share
+)
+PERIPHERALS = (0x40000000, 0x00500000), (0x42000000, 0x00100000), (0xE0000000, 0x00100000)
+LPUART6_IRQ, LPUART6_TX_REQUEST, LPUART6_RX_REQUEST, TX_PAD, RX_PAD, LPUART6_ALT = 25, 70, 71, "AD_B0_02", "AD_B0_03", 2
+_ROM_TABLE = 0xE00FD000
+# Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
+GATES = {
+    "LPUART6": (3, 3), "GPIO1": (1, 13), "GPIO2": (0, 15), "GPIO3": (2, 13), "GPIO4": (3, 6), "GPIO5": (1, 15), "DMA0": (5, 3),
+    "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3), "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2),
+}  # fmt: skip
+FLEXSPI_GATE = 6, 5
+# What the boot ROM leaves behind: dumped from silicon by others (see __init__); CCGR3 there with what its own header had set.
+HAND_OVER = {
+    "CACRR": 0x00000001, "CBCDR": 0x000A8200, "CBCMR": 0x35AE8304, "CSCMR1": 0x64130001, "CSCDR1": 0x06490B03,
+    "CCGR0": 0xC0C00FFF, "CCGR1": 0xFCFCC000, "CCGR2": 0x0C3FF033, "CCGR3": 0xF00FF330, "CCGR4": 0x0000FFFF, "CCGR5": 0xF0033C33,
+    "CCGR6": 0x00FC3FC0,
+}  # fmt: skip
+HAND_OVER_PLLS = {"PLL_ARM": 0x80002042, "PLL_SYS": 0x80002001, "PLL_USB1": 0x80003000, "PFD_528": 0x18131818, "PFD_480": 0x0F1A2321}
+
+
+class Imxrt1062(Chip):
+    """Args:
+        rng: fills what power-on leaves undefined (SRAM).
+        send: takes each byte that LPUART6 has sent.
+        on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
+        log: receives one line about each noteworthy event.
+        line_baud: baud rate of the line at LPUART6.
+    """
+
+    ccm: Ccm
+    lpuart6: Lpuart
+    gpr: Gpr
+
+    def __init__(
+        self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
+        log: Callable[[str], None], line_baud: int,
+    ) -> None:  # fmt: skip
+        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
+        self._rng = rng
+        self._core_only = False
+        self._window_open = False
+        self._fill("ocram", 0, OCRAM2)
+        self.flash = W25Q16(self.clock, self.core.bytes["flash"], self.core.code_changed)
+        self._wire_clocks()
+        self._wire_pins(on_pin)
+        self._wire_serial(send, line_baud)
+        self.rtwdog = RtWdog(self.clock)
+        self._powered: list[Block] = [
+            self.analog, self.dcdc, self.ccm, self.gpr, self.iomuxc, *self.ports.values(), self.mux, self.dma, self.lpuart6, self.rtwdog,
+            Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
+        ]  # fmt: skip
+        for block in self._powered:
+            self.bus.attach(block, 0x2000 if block is self.dma else 0x1000)
+        self.sources += [self.lpuart6, self.rtwdog]
+        self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
+        self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
+        self._rom = rom.BootRom(self, self.flash)
+        self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
+        self.reset()
+
+    @property
+    def contents(self) -> np.ndarray:
+        return self.flash.array
+
+    @property
+    def serial(self) -> Lpuart:
+        return self.lpuart6
+
+    def _wire_clocks(self) -> None:
+        self.analog = CcmAnalog(self.clock, lambda: self.ccm.settle(), self.log)
+        self.dcdc = Dcdc(self.clock, lambda: self.ccm.settle())
+        self.ccm = Ccm(self.clock, self.analog, lambda: self.dcdc.millivolt, self._clocks_changed, self._set_gates)
+
+    def _wire_pins(self, on_pin: Callable[[str, int, int, int], None]) -> None:
+        self.gpr = Gpr(self._cut_flexram, self._drive_pins)
+        self.iomuxc = Iomuxc(self._drive_pins)
+        self.ports: dict[int, GpioPort] = {}
+        for number in range(1, 6):
+            fast = partial(self.gpr.value.__getitem__, f"GPR{25 + number}") if number < 5 else lambda: 0
+            edge = lambda pin, level, number=number: on_pin(f"GPIO{number}", pin, level, self.clock.now)  # noqa: E731
+            self.ports[number] = GpioPort(number, self.iomuxc, fast, edge)
+
+    def _wire_serial(self, send: Callable[[int], None], line_baud: int) -> None:
+        self.mux = DmaMux(lambda: self.lpuart6.requests_changed())
+        self.dma = Edma(self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed())
+        requests = Requests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
+        self.lpuart6 = Lpuart(
+            "LPUART6", 0x40198000, self.clock, self.ccm.uart_hz, self._lpuart6_pads,
+            lambda high: self.nvic.set_line(LPUART6_IRQ, high), send, requests, line_baud, self.log,
+        )  # fmt: skip
+
+    def _lpuart6_pads(self) -> tuple[bool, bool]:
+        chosen = self.iomuxc.value["LPUART6_RX_SELECT_INPUT"] == 1
+        return self.iomuxc.function(TX_PAD) == LPUART6_ALT, chosen and self.iomuxc.function(RX_PAD) == LPUART6_ALT
+
+    # what changes together
+
+    def _clocks_changed(self) -> None:
+        self.systick.frequency_changed()
+        self.lpuart6.clock_changed()
+
+    def _drive_pins(self) -> None:
+        for port in self.ports.values():
+            port.drive()
+
+    def _set_gates(self) -> None:
+        for block in self._powered:
+            if block.name in GATES:
+                register, number = GATES[block.name]
+                block.clocked = self.ccm.gate(register, number)
+                block.clock_name = f"CCM_CCGR{register}.CG{number}"
+        self._show_window()
+
+    def open_window(self) -> None:
+        """The FlexSPI is set up to read the flash."""
+        self._window_open = True
+        self._show_window()
+
+    def _show_window(self) -> None:
+        clocked = self.ccm.gate(*FLEXSPI_GATE)
+        why = "CCM_CCGR6.CG5 is off" if self._window_open else "nobody has set up the FlexSPI since the reset"
+        self.core.open("flash", self._window_open and clocked, why)
+
+    def _fill(self, memory: str, first: int, size: int) -> None:
+        self.core.bytes[memory][first : first + size] = self._rng.integers(0, 256, size, np.uint8)
+
+    def _cut_flexram(self) -> None:
+        """FlexRAM has a new cut: what it held is lost or lies elsewhere."""
+        shares = self.gpr.shares()
+        for memory, size, kept in (("itcm", shares.itcm, 0), ("dtcm", shares.dtcm, 0), ("ocram", shares.ocram, OCRAM2)):
+            self._fill(memory, kept, size)
+            self.core.resize(memory, kept + size, "FlexRAM gives it no more banks (IOMUXC_GPR14, GPR16, GPR17)")
+        self.core.code_changed()
+
+    # direct memory access
+
+    def _reachable(self, address: int, size: int) -> None:
+        place = self.core.find(address, size)
+        if place is None or self.core.why_closed(address + size - 1) is not None:
+            raise ModelFault(f"the DMA reaches for 0x{address:08X}, where the chip has no memory", address, "access")
+        if place[0].name in ("itcm", "dtcm") and self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"):
+            raise ModelFault(f"the DMA reaches for 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN", address, "access")
+
+    def dma_read(self, address: int, size: int) -> bytes:
+        self._reachable(address, size)
+        return self.core.peek(address, size)
+
+    def dma_write(self, address: int, data: bytes) -> None:
+        self._reachable(address, len(data))
+        self.core.store(address, data)
+
+    # sleep and reset
+
+    def _fall_asleep(self) -> None:
+        in_rom = rom.BASE <= self.core.get(c.PC) < rom.BASE + rom.ROM_SIZE
+        if self.ccm.field("CLPCR", "LPM") and not in_rom:
+            raise ModelFault("WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; set LPM to 0 first")
+        super()._fall_asleep()
+
+    def request_core_reset(self) -> None:
+        self._core_only = True
+        self.request_reset()
+
+    def _reset_blocks(self) -> None:
+        super()._reset_blocks()
+        core_only, self._core_only = self._core_only, False
+        if core_only:
+            return
+        flexram = {name: self.gpr.value[name] for name in ("GPR14", "GPR16", "GPR17")}
+        self._window_open = False
+        for block in self._powered:
+            block.reset()
+        self.gpr.value.update(flexram)
+        self.ccm.settle()
+        self._set_gates()
+        self._drive_pins()
+
+    # the boot ROM (rom.Host)
+
+    def _meet_undefined(self) -> None:
+        if not self._rom.call(self.core.get(c.PC)):
+            super()._meet_undefined()
+
+    def hand_over(self) -> None:
+        for name, value in HAND_OVER_PLLS.items():
+            self.analog.set_state(name, value)
+        self.ccm.value.update(HAND_OVER)
+        self.ccm.settle()
+        self._set_gates()
+        self.rtwdog.hand_over()
+
+    def argument(self, number: int) -> int:
+        return self.core.get(c.R[number]) if number < 13 else self.core.get(c.SP)
+
+    def returns(self, value: int) -> None:
+        self.core.set(c.R[0], value)
+        self.core.set(c.PC, self.core.get(c.LR))
+
+    def start(self, stack: int | None, address: int) -> None:
+        if stack is not None:
+            self.core.set(c.SP, stack)
+        self.core.set(c.PC, address)
+
+    def memory(self, address: int, size: int) -> bytes:
+        return self.core.peek(address, size)
+
+    def store(self, address: int, data: bytes) -> None:
+        self.core.poke(address, data)
+
+    def say(self, line: str) -> None:
+        self.log(line)

@@ -1,0 +1,316 @@
+"""An LPUART of i.MX RT1062 with its FIFOs of four words and its DMA requests (IMXRT1060RM, LPUART), in virtual time.
+
+Both directions are worked out when somebody looks or when an event is due, not byte by byte. At a baud rate too far from the line's, bytes are damaged
+and framing errors flagged. Parity, 9 and 10 bits, matching, breaks, flow control and infrared are not modelled.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.imxrt1062 import lpuart_registers as u
+from hil.standins.virtual.chip.registers import Block
+
+DEPTH = 4
+TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
+_NEVER = 1 << 63
+_DATA = 0x1C
+
+
+class Requests(Protocol):
+    """Where an LPUART's requests for DMA lead."""
+
+    def receive(self, data: bytes, address: int) -> int: ...
+
+    def until_interrupt(self) -> int | None: ...
+
+    def fetch(self, address: int) -> int | None: ...
+
+    def left(self) -> int: ...
+
+
+class Lpuart(Block):
+    """Args:
+        name, base: as in the manual.
+        clock: virtual time.
+        kernel_hz: returns the root clock; may raise ModelFault.
+        connected: whether the pads are routed here: (transmit, receive).
+        drive: called with the level of the interrupt line when it changes.
+        send: takes each byte when its stop bit has left.
+        dma: takes received bytes and gives those to send.
+        line_baud: what the other end of the line is set to.
+        log: receives one line about a wrong baud rate.
+    """
+
+    SIZES = (1, 2, 4)
+    REGISTERS = u.REGISTERS
+
+    def __init__(
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        drive: Callable[[bool], None], send: Callable[[int], None], dma: Requests, line_baud: int, log: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        super().__init__(name, base)
+        self._clock = clock
+        self._kernel_hz = kernel_hz
+        self._connected = connected
+        self._drive = drive
+        self._send = send
+        self._dma = dma
+        self._line_baud = line_baud
+        self._log = log
+        self._line_byte_ps = 10 * PS_PER_S // line_baud
+        self._incoming: deque[int] = deque()
+        self._rx_end = 0  # when the first incoming byte will have been received
+        self._forget()
+
+    def _forget(self) -> None:
+        self._received: deque[int] = deque()
+        self._queued: deque[int] = deque()
+        self._byte_ps = 0
+        self._wrong = ""  # the present speed, if the line's differs too much
+        self._shifting: int | None = None
+        self._tx_end = 0
+        self._idle_from: int | None = None  # end of the last received byte, until the silence behind it is reported
+        self._high = False
+
+    def reset(self) -> None:
+        super().reset()
+        self._forget()
+        self._drive(False)
+
+    # the line
+
+    def feed(self, data: bytes) -> None:
+        """Put bytes on the receive line, behind those that are still on their way."""
+        if data and not self._incoming:
+            self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
+        self._incoming.extend(data)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that are still on their way to the receiver."""
+        return len(self._incoming)
+
+    @property
+    def transmitting(self) -> bool:
+        """Whether a byte is leaving: more output is about to come."""
+        return self._shifting is not None
+
+    def update(self, now: int) -> None:
+        """Bring both directions up to `now`."""
+        if self._incoming and now >= self._rx_end:
+            self._receive_until(now)
+        self._note_silence(now)
+        while self._shifting is not None and now >= self._tx_end:
+            self._shift_out()
+        self._refresh()
+
+    def next_event(self) -> int | None:
+        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        times = []
+        if self._incoming and self._listening:
+            times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
+        if self._idle_from is not None and self.value["CTRL"] & u.ILIE:
+            start = self._rx_end - self._line_byte_ps if self._incoming else _NEVER
+            times += [self._idle_at()] if self._idle_at() <= start else []
+        if self._shifting is not None:
+            ahead = len(self._queued)
+            if self.value["BAUD"] & u.TDMAE:
+                ahead = max(0, self._dma.left() - 1) if self._dma.left() else ahead
+            elif self.value["CTRL"] & u.TIE:
+                ahead = max(0, ahead - self.field("WATER", "TXWATER") - 1)
+            times.append(self._tx_end + ahead * self._byte_ps)
+        return min(times, default=None)
+
+    @property
+    def _listening(self) -> bool:
+        return bool(self.value["CTRL"] & u.RE) and self.clocked and self._connected()[1]
+
+    def _bytes_until_interrupt(self) -> int:
+        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        wanted = len(self._incoming)
+        if self.value["BAUD"] & u.RDMAE:
+            return min(wanted, self._dma.until_interrupt() or wanted)
+        if self.value["CTRL"] & u.RIE:
+            wanted = min(wanted, max(1, self.field("WATER", "RXWATER") + 1 - len(self._received)))
+        return wanted
+
+    def _receive_until(self, now: int) -> None:
+        complete = min(len(self._incoming), (now - self._rx_end) // self._line_byte_ps + 1)
+        self._note_silence(self._rx_end - self._line_byte_ps)  # the others follow the first without a gap
+        data = bytes(self._incoming.popleft() for _ in range(complete))
+        last = self._rx_end + (complete - 1) * self._line_byte_ps
+        self._rx_end = last + self._line_byte_ps if self._incoming else last
+        if self._listening:
+            self._idle_from = last
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if self._wrong:
+            data = bytes((byte << 1 | 1) & 0xFF for byte in data)
+            self.value["STAT"] |= u.FE
+        if self.value["BAUD"] & u.RDMAE:
+            if self._received:
+                raise ModelFault(f"{self.name}: DMA requests are enabled while bytes wait in the FIFO; flush it first")
+            data = data[self._dma.receive(data, self.base + _DATA) :]
+        depth = DEPTH if self.value["FIFO"] & u.RXFE else 1
+        room = depth - len(self._received)
+        if self.value["STAT"] & u.OR:
+            return  # after an overrun nothing is stored until the flag is cleared
+        if len(data) > room:
+            self.value["STAT"] |= u.OR
+        self._received.extend(data[:room])
+
+    def _idle_at(self) -> int:
+        return (self._idle_from or 0) + (1 << self.field("CTRL", "IDLECFG")) * self._line_byte_ps
+
+    def _note_silence(self, now: int) -> None:
+        if self._idle_from is not None and now >= self._idle_at():
+            self._idle_from = None
+            self.value["STAT"] |= u.IDLE
+
+    def _shift_out(self) -> None:
+        if self._shifting is not None and self._connected()[0]:
+            self._send(self._shifting ^ 0xFF if self._wrong else self._shifting)
+        self._shifting = None
+        self._refill()
+        if self._queued:
+            self._shifting = self._queued.popleft()
+            self._tx_end += self._byte_ps
+            self._refill()
+
+    def _refill(self) -> None:
+        """Let the DMA put bytes into the FIFO as long as it asks for some."""
+        while self.value["BAUD"] & u.TDMAE and len(self._queued) <= self.field("WATER", "TXWATER"):
+            byte = self._dma.fetch(self.base + _DATA)
+            if byte is None:
+                return
+            self._queue(byte)
+
+    def _queue(self, byte: int) -> None:
+        if self._shifting is None and not self._queued:
+            self._shifting = byte
+            self._tx_end = self._clock.now + self._byte_ps
+        else:
+            self._queued.append(byte)
+
+    def requests_changed(self) -> None:
+        """The DMA may have begun to take requests."""
+        if self.value["CTRL"] & u.TE:
+            self.update(self._clock.now)
+            self._refill()
+            self._refresh()
+
+    # flags and the interrupt
+
+    def _status(self) -> int:
+        flags = self.value["STAT"] & ~(u.TDRE | u.TC)
+        if len(self._received) > self.field("WATER", "RXWATER"):
+            flags |= u.RDRF
+        if len(self._queued) <= (self.field("WATER", "TXWATER") if self.value["FIFO"] & u.TXFE else 0):
+            flags |= u.TDRE
+        return flags if self._shifting is not None else flags | u.TC
+
+    def _refresh(self) -> None:
+        control, flags = self.value["CTRL"], self._status()
+        pairs = ((u.IDLE, u.ILIE), (u.RDRF, u.RIE), (u.TC, u.TCIE), (u.TDRE, u.TIE), (u.OR, u.ORIE), (u.NF, u.NEIE), (u.FE, u.FEIE),
+                 (u.PF, u.PEIE))  # fmt: skip
+        high = any(flags & flag and control & enable for flag, enable in pairs)
+        if high != self._high:
+            self._high = high
+            self._drive(high)
+
+    # registers
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        if self.value["GLOBAL"] & u.RST and offset != 0x08:
+            raise self._fault(self._register(offset, size, "write"), "write", "the block is held in reset; clear GLOBAL.RST first")
+        super().write(offset, size, value)
+
+    def write_global(self, _old: int, new: int, _acting: int) -> None:
+        if new & u.RST:
+            self.reset()
+        self.value["GLOBAL"] = new
+
+    def _only_disabled(self, register: str, old: int, new: int, mask: int) -> None:
+        if self.value["CTRL"] & (u.RE | u.TE) and (old ^ new) & mask:
+            raise ModelFault(f"{self.name}_{register} changes while transmitter or receiver are on; clear CTRL.TE and CTRL.RE first")
+        self.value[register] = new
+
+    def write_baud(self, old: int, new: int, _acting: int) -> None:
+        self._only_disabled("BAUD", old, new, ~(u.RDMAE | u.TDMAE))
+        self.requests_changed()
+
+    def write_water(self, old: int, new: int, _acting: int) -> None:
+        self._only_disabled("WATER", old, new, 0x00030003)
+
+    def write_fifo(self, old: int, new: int, acting: int) -> None:
+        self._only_disabled("FIFO", old, new, u.RXFE | u.TXFE)
+        if acting & u.RXFLUSH:
+            self._received.clear()
+        if acting & u.TXFLUSH:
+            self._queued.clear()
+
+    def write_ctrl(self, old: int, new: int, _acting: int) -> None:
+        self.value["CTRL"] = new
+        if new & ~old & (u.RE | u.TE):
+            self._set_speed()
+        if not new & u.RE:
+            self._received.clear()
+            self._idle_from = None
+        self.requests_changed()
+        self._refresh()
+
+    def _set_speed(self) -> None:
+        samples, divider = self.field("BAUD", "OSR") + 1, self.field("BAUD", "SBR")
+        if samples < 4 or not divider:
+            raise ModelFault(f"{self.name}_BAUD is 0x{self.value['BAUD']:08X} when it is enabled: OSR must be at least 3, SBR not 0")
+        if samples < 8 and not self.value["BAUD"] & 1 << 17:
+            raise ModelFault(f"{self.name}_BAUD.OSR is {samples - 1}: below 7 it needs BOTHEDGE")
+        baud = self._kernel_hz() / (samples * divider)
+        self._byte_ps = int((10 + self.field("BAUD", "SBNS")) * PS_PER_S / baud)
+        self._wrong = f"{baud:.0f}" if abs(baud / self._line_baud - 1) > TOLERANCE else ""
+        if self._wrong:
+            self._log(f"{self.name} runs at {self._wrong} baud, the line at {self._line_baud}: bytes are damaged")
+
+    def clock_changed(self) -> None:
+        """The root clock may have changed."""
+        if self.clocked and self.value["CTRL"] & (u.RE | u.TE):
+            self._set_speed()
+
+    def read_stat(self, _value: int) -> int:
+        now = self._clock.now
+        self.update(now)
+        busy = self._incoming and now >= self._rx_end - self._line_byte_ps
+        return self._status() | (u.RAF if busy else 0)
+
+    def write_stat(self, old: int, new: int, _acting: int) -> None:
+        self.update(self._clock.now)
+        self.value["STAT"] &= ~(old & ~new)  # the flags that were written as 1
+        self._refresh()
+
+    def read_fifo(self, value: int) -> int:
+        self.update(self._clock.now)
+        return value & ~(u.RXEMPT | u.TXEMPT) | (0 if self._received else u.RXEMPT) | (0 if self._queued else u.TXEMPT)
+
+    def read_water(self, value: int) -> int:
+        self.update(self._clock.now)
+        return value | len(self._queued) << 8 | len(self._received) << 24
+
+    def read_data(self, _value: int) -> int:
+        self.update(self._clock.now)
+        value = self._received.popleft() if self._received else 1 << 12
+        self._refresh()
+        return value
+
+    def write_data(self, _old: int, _new: int, acting: int) -> None:
+        self.update(self._clock.now)
+        if not self.value["CTRL"] & u.TE:
+            raise ModelFault(f"{self.name}_DATA is written while the transmitter is off")
+        if len(self._queued) < (DEPTH if self.value["FIFO"] & u.TXFE else 1):
+            self._queue(acting & 0xFF)
+        self._refresh()

@@ -1,0 +1,164 @@
+"""The boot ROM of i.MX RT1062 (IMXRT1060RM, System Boot): its tables at their places, its routines done by the host.
+
+The ROM holds tables and one undefined instruction for each routine (the chip traps those inside the ROM, chip.Imxrt1062); nothing of the real ROM's
+code is in it. Modelled are the boot from serial NOR flash with its checks, the wait of the serial downloader, and those of the FlexSPI NOR routines that a
+flash algorithm calls; the others are a fault. Where the tables lie inside the ROM is made up, but for the pointer at 0x0020001C.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Protocol
+
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.imxrt1062.boot_header import CONFIG_SIZE, FLASH, IVT, Refused, check_boot, check_config, default_config
+from hil.standins.virtual.chip.rp2040.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
+
+BASE, ROM_SIZE = 0x00200000, 0x20000
+STACK = 0x20208000  # of the ROM itself, in OCRAM2
+_POINTER, _TREE, _DRIVER, _ENTRIES, WAIT = 0x1C, 0x100, 0x140, 0x200, 0x1F0
+UDF = 0xDE00
+SUCCESS, INVALID_ARGUMENT, OUT_OF_RANGE = 0, 4, 3  # status_t
+
+
+class Host(Protocol):
+    """What the routines need of the chip."""
+
+    def hand_over(self) -> None: ...
+
+    def argument(self, number: int) -> int: ...
+
+    def returns(self, value: int) -> None: ...
+
+    def start(self, stack: int | None, address: int) -> None: ...
+
+    def memory(self, address: int, size: int) -> bytes: ...
+
+    def store(self, address: int, data: bytes) -> None: ...
+
+    def open_window(self) -> None: ...
+
+    def say(self, line: str) -> None: ...
+
+
+class BootRom:
+    """Args:
+        host: the chip.
+        flash: what the routines work on.
+    """
+
+    def __init__(self, host: Host, flash: W25Q16) -> None:
+        self._host = host
+        self._flash = flash
+        self._ready = False  # whether flexspi_nor_init has been called since the last boot
+        driver = (self._init, self._program, self._erase_all, self._erase, self._read, self._clear_cache, None, None, self._get_config)
+        self._routines: dict[int, Callable[[], None]] = {BASE + _ENTRIES: self._boot}
+        self._driver = [0x00010000]  # version
+        for number, routine in enumerate(driver, 1):
+            place = BASE + _ENTRIES + 4 * number
+            self._routines[place] = routine if routine is not None else self._unknown
+            self._driver.append(place | 1)
+
+    def image(self) -> bytes:
+        """Return the bytes of the ROM: vectors, the tree of its interfaces (fsl_romapi), one UDF a routine."""
+        rom = bytearray(ROM_SIZE)
+        struct.pack_into("<2I", rom, 0, STACK, BASE + _ENTRIES | 1)
+        struct.pack_into("<2I", rom, 8, BASE + WAIT | 1, BASE + WAIT | 1)
+        struct.pack_into("<I", rom, _POINTER, BASE + _TREE)
+        struct.pack_into("<5I", rom, _TREE, 0x4B010000, 0, 0, 0, BASE + _DRIVER)
+        struct.pack_into(f"<{len(self._driver)}I", rom, _DRIVER, *self._driver)
+        struct.pack_into("<2H", rom, WAIT, 0xBF30, 0xE7FD)  # wfi; b back to it
+        for place in self._routines:
+            struct.pack_into("<H", rom, place - BASE, UDF)
+        return bytes(rom)
+
+    def call(self, address: int) -> bool:
+        """Run the routine at an address; false when there is none."""
+        routine = self._routines.get(address)
+        if routine is None:
+            return False
+        routine()
+        return True
+
+    def _boot(self) -> None:
+        """Boot from the flash, or wait for a download by USB or UART."""
+        self._ready = False
+        self._flash.leave_continuous()
+        self._host.open_window()
+        try:
+            check_config(self._host.memory(FLASH, CONFIG_SIZE))
+            stack, address = check_boot(self._host.memory(IVT, 0x100), self._host.memory)
+        except Refused as why:
+            self._host.say(f"boot ROM: {why}: the chip waits in the serial downloader")
+            self._host.start(None, BASE + WAIT | 1)
+            return
+        self._host.hand_over()
+        self._host.start(stack, address)
+
+    # flexspi_nor_driver_interface_t
+
+    def _config(self) -> bool:
+        """Whether the arguments name FlexSPI instance 0 and a configuration block that fits this flash."""
+        try:
+            check_config(self._host.memory(self._host.argument(1), CONFIG_SIZE))
+        except (Refused, ModelFault):
+            return False
+        return self._host.argument(0) == 0
+
+    def _get_config(self) -> None:
+        option = int.from_bytes(self._host.memory(self._host.argument(2), 4), "little")
+        known = self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0  # quad SPI, described by itself (SFDP)
+        if known:
+            self._host.store(self._host.argument(1), default_config())
+        self._host.returns(SUCCESS if known else INVALID_ARGUMENT)
+
+    def _init(self) -> None:
+        self._ready = self._config()
+        if self._ready:
+            self._flash.leave_continuous()
+            self._host.open_window()
+        self._host.returns(SUCCESS if self._ready else INVALID_ARGUMENT)
+
+    def _need_ready(self, name: str) -> None:
+        if not self._ready:
+            raise ModelFault(f"flexspi_nor_flash_{name} of the boot ROM is called before flexspi_nor_flash_init")
+
+    def _erase(self) -> None:
+        self._need_ready("erase")
+        start, count = self._host.argument(2), self._host.argument(3)
+        if start + count > SIZE or start % SECTOR or count % SECTOR:
+            self._host.returns(OUT_OF_RANGE)
+            return
+        self._flash.erase(start, count, BLOCK)
+        self._host.returns(SUCCESS)
+
+    def _erase_all(self) -> None:
+        self._need_ready("erase_all")
+        self._flash.erase(0, SIZE, BLOCK)
+        self._host.returns(SUCCESS)
+
+    def _program(self) -> None:
+        self._need_ready("page_program")
+        place = self._host.argument(2)
+        if place + PAGE > SIZE or place % PAGE:
+            self._host.returns(OUT_OF_RANGE)
+            return
+        self._flash.program(place, self._host.memory(self._host.argument(3), PAGE))
+        self._host.returns(SUCCESS)
+
+    def _read(self) -> None:
+        self._need_ready("read")
+        (count,) = struct.unpack("<I", self._host.memory(self._host.argument(13), 4))  # the fifth argument, on the stack
+        place = self._host.argument(3)
+        if place + count > SIZE:
+            self._host.returns(OUT_OF_RANGE)
+            return
+        self._host.store(self._host.argument(2), self._flash.array[place : place + count].tobytes())
+        self._host.returns(SUCCESS)
+
+    def _clear_cache(self) -> None:
+        self._host.returns(SUCCESS)
+
+    def _unknown(self) -> None:
+        raise ModelFault("a routine of the boot ROM is called that this model does not have (xfer, update_lut)")

@@ -1,0 +1,99 @@
+"""The watchdogs of i.MX RT1062: WDOG1 and WDOG2, which start when told to, and RTWDOG, which runs from reset (IMXRT1060RM, WDOG and RTWDOG).
+
+WDOG1 and WDOG2 cannot be started here; their power-down counter (PDE) is a bit without effect, as WDOG_B leads nowhere on a Teensy.
+"""
+
+from __future__ import annotations
+
+from hil.standins.virtual.chip.clock import PS_PER_S, Clock
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Block, Register
+
+LPO_HZ = 32_768
+UNLOCK, REFRESH = 0xD928C520, 0xB480A602
+WINDOW_PS = 1_000_000  # 128 bus clocks, at the slowest bus that a program may hurry on
+EN, UPDATE, CMD32EN = 1 << 7, 1 << 5, 1 << 13
+
+
+class Wdog(Block):
+    """WDOG1 or WDOG2: registers of 16 bits, here two in a word."""
+
+    SIZES = (2,)
+    REGISTERS = (
+        Register("WCR_WSR", 0x0, "WDZST:0 WDBG:1 WDE:2/x WDT:3 SRS:4/x WDA:5/x SRE:6 WDW:7 WT:8-15 WSR:16-31/w", 0x30),
+        Register("WRSR_WICR", 0x4, "SFTW:0/r TOUT:1/r POR:4/r WICT:16-23 WTIS:30/c WIE:31/x", 0x40000),
+        Register("WMCR", 0x8, "PDE:0", 1),
+    )
+
+
+class RtWdog(Block):
+    """The watchdog on the 32 kHz clock.
+
+    Args:
+        clock: virtual time.
+    """
+
+    REGISTERS = (
+        Register("CS", 0x0, "STOP:0 WAIT:1 DBG:2 TST:3-4/x UPDATE:5 INT:6/x EN:7 CLK:8-9/x RCS:10/r ULK:11/r PRES:12/x CMD32EN:13/x "
+                 "FLG:14/c WIN:15/x", 0x2980),
+        Register("CNT", 0x4, "CNTLOW:0-7/w CNTHIGH:8-15/w KEY:16-31/w"),
+        Register("TOVAL", 0x8, "TOVALLOW:0-7 TOVALHIGH:8-15", 0x400),
+        Register("WIN", 0xC, "WINLOW:0-7/x WINHIGH:8-15/x"),
+    )  # fmt: skip
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__("RTWDOG", 0x400BC000)
+        self._clock = clock
+        self._open_until = 0
+        self._configured = False
+        self._started = 0
+        self.armed = False  # whether somebody must stop or refresh it: from the hand-over of the boot ROM on
+
+    def reset(self) -> None:
+        super().reset()
+        self._open_until = 0
+        self._configured = False
+        self.armed = False
+
+    def hand_over(self) -> None:
+        """A program begins: from here on the time-out counts."""
+        self._started = self._clock.now
+        self.armed = True
+
+    def update(self, now: int) -> None:
+        due = self.next_event()
+        if due is not None and now >= due:
+            raise ModelFault(f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; stop it (RTWDOG_CS.EN)")
+
+    def next_event(self) -> int | None:
+        if not self.armed or not self.value["CS"] & EN:
+            return None
+        return self._started + self.value["TOVAL"] * PS_PER_S // LPO_HZ
+
+    def write_cnt(self, _old: int, _new: int, key: int) -> None:
+        if key == UNLOCK:
+            if self._configured and not self.value["CS"] & UPDATE:
+                raise ModelFault("RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: it stays as it is until reset")
+            self._open_until = self._clock.now + WINDOW_PS
+        elif key == REFRESH:
+            self._started = self._clock.now
+        else:
+            raise ModelFault(f"RTWDOG_CNT is written with 0x{key:08X}, which neither unlocks nor refreshes: the chip resets")
+
+    def _need_open(self, register: str) -> None:
+        if self._clock.now >= self._open_until:
+            raise ModelFault(f"RTWDOG_{register} is written while it is locked; write 0xD928C520 to RTWDOG_CNT just before")
+
+    def write_toval(self, _old: int, new: int, _acting: int) -> None:
+        self._need_open("TOVAL")
+        self.value["TOVAL"] = new
+
+    def write_cs(self, _old: int, new: int, _acting: int) -> None:
+        self._need_open("CS")
+        self.value["CS"] = new
+        self._configured = True
+        self._open_until = 0
+        self._started = self._clock.now
+
+    def read_cs(self, value: int) -> int:
+        return value & ~(1 << 11) | (self._clock.now < self._open_until) << 11 | self._configured << 10
