@@ -232,12 +232,14 @@ class Imxrt1062(Chip):
         if not self._rom.call(self.core.get(c.PC)):
             super()._meet_undefined()
 
-    def hand_over(self) -> None:
+    def set_clocks(self) -> None:
         for name, value in HAND_OVER_PLLS.items():
             self.analog.set_state(name, value)
         self.ccm.value.update(HAND_OVER)
         self.ccm.settle()
         self._set_gates()
+
+    def hand_over(self) -> None:
         self.rtwdog.hand_over()
 
     def argument(self, number: int) -> int:

@@ -25,6 +25,8 @@ SUCCESS, INVALID_ARGUMENT, OUT_OF_RANGE = 0, 4, 3  # status_t
 class Host(Protocol):
     """What the routines need of the chip."""
 
+    def set_clocks(self) -> None: ...
+
     def hand_over(self) -> None: ...
 
     def argument(self, number: int) -> int: ...
@@ -85,6 +87,7 @@ class BootRom:
         """Boot from the flash, or wait for a download by USB or UART."""
         self._ready = False
         self._flash.leave_continuous()
+        self._host.set_clocks()
         self._host.open_window()
         try:
             check_config(self._host.memory(FLASH, CONFIG_SIZE))
