@@ -105,6 +105,7 @@ class Imxrt1062(Chip):
         self.sources += [self.lpuart6, self.rtwdog]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
+        self._cut_flexram()
         self._rom = rom.BootRom(self, self.flash)
         self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
         self.reset()
