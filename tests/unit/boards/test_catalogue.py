@@ -102,6 +102,16 @@ def test_facts_of_the_stm32f746() -> None:
     assert places["sram2"] == (0x2004_C000, 16 * 2**10)
 
 
+def test_facts_of_the_imxrt1062() -> None:
+    """IMXRT1060RM, chapter 3: typed here from the table in the design, not from the catalogue; FlexRAM's 512 KB are all there."""
+    board = boards.load("imxrt1062")
+    places = {region.name: (region.start, region.size) for region in board.memory}
+    assert board.clock_hz == 600_000_000
+    assert places["flash"] == (0x6000_0000, 2 * 2**20)
+    assert (places["itcm"][0], places["dtcm"][0], places["ocram"][0]) == (0, 0x2000_0000, 0x2020_0000)
+    assert sum(size for name, (_, size) in places.items() if name != "flash") == 2**20
+
+
 def test_an_unknown_board_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no board 'stm32h7b4'.*did you mean stm32h7b3"):
         boards.load("stm32h7b4")

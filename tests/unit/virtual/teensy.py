@@ -23,9 +23,7 @@ BAUD = 921_600
 #     ldr r1, [r0] ; bic r1, #0x80 ; orr r1, #0x20 ; str r1, [r0]
 #     ldr r0, =0x400FC054 ; movs r1, #0x78 ; str r1, [r0]
 #     1: wfi ; b 1b
-REST = bytes.fromhex(
-    "0848094941604ff6ff718160016821f0800141f02001016004487821016030bffde7000000c00b4020c528d954c00f40"
-)
+REST = bytes.fromhex("0848094941604ff6ff718160016821f0800141f02001016004487821016030bffde7000000c00b4020c528d954c00f40")
 
 
 def config(**changes: int) -> bytes:
@@ -42,7 +40,16 @@ def config(**changes: int) -> bytes:
 
 def image(program: bytes, header: bytes | None = None, **changes: int) -> bytes:
     """Return an image: configuration block, image vector table, boot data, entry, program. `changes` are of the words from the table on."""
-    words = {0x00: 0x412000D1, 0x04: ENTRY, 0x10: BOOT_DATA, 0x14: IVT, 0x20: FLASH, 0x24: 0x2000 + len(program), 0x2C: STACK, 0x30: CODE | 1}
+    words = {
+        0x00: 0x412000D1,
+        0x04: ENTRY,
+        0x10: BOOT_DATA,
+        0x14: IVT,
+        0x20: FLASH,
+        0x24: 0x2000 + len(program),
+        0x2C: STACK,
+        0x30: CODE | 1,
+    }
     words |= {int(place[1:], 16): value for place, value in changes.items()}
     table = bytearray(0x1000)
     for at, value in words.items():
@@ -95,3 +102,12 @@ class Teensy:
     @property
     def pc(self) -> int:
         return self.chip.core.get(c.PC)
+
+
+def booted() -> Teensy:
+    """Return a chip whose program sleeps; a test goes on by writing registers as a program would."""
+    one = Teensy()
+    one.load(image(REST))
+    one.run()
+    assert one.chip.asleep and one.chip.fault is None
+    return one

@@ -164,7 +164,9 @@ def test_a_store_behind_the_cut_stops_the_program(board: Teensy) -> None:
     # movs r0, #0x20 ; lsls r0, #24 ; movs r1, #1 ; lsls r1, #17 ; adds r0, r1 ; str r0, [r0]: to DTCM + 128 KB
     board.load(image(bytes.fromhex("202000060121490440180060")))
     board.run()
-    assert "write of 4 bytes at 0x20020000" in str(board.chip.fault) and "FlexRAM gives it no more banks" in str(board.chip.fault)
+    assert "write of 4 bytes at 0x20020000" in str(board.chip.fault) and "FlexRAM gives it no more banks" in str(
+        board.chip.fault
+    )
 
 
 # resets

@@ -18,7 +18,8 @@ NAMES = ("CCM", "CCM_ANALOG", "DCDC", "DMA0", "DMAMUX", "GPIO1", "GPIO2", "GPIO3
          "SRC", "WDOG1", "WDOG2")  # fmt: skip
 # Registers of the chip that the model does not have; an access to them is a fault.
 ABSENT = {
-    "IOMUXC_GPR": {f"GPR{i}" for i in range(35)} - {"GPR1", "GPR14", "GPR16", "GPR17", "GPR26", "GPR27", "GPR28", "GPR29"},
+    "IOMUXC_GPR": {f"GPR{i}" for i in range(35)}
+    - {"GPR1", "GPR14", "GPR16", "GPR17", "GPR26", "GPR27", "GPR28", "GPR29"},
     "SRC": {f"GPR{i}" for i in range(3, 11)},
 }
 # The key of RTWDOG has 32 bits (NXP's own start-up code writes it at once, as RTWDOG_CS.CMD32EN allows); the SVD file draws 16.
@@ -51,7 +52,13 @@ def words(name: str) -> dict[int, Svd]:
     for one in described(name).values():
         at, lane = one.offset & ~3, 8 * (one.offset & 3)
         before = out.get(at, Svd(at, 4, 0, 0, 0))
-        out[at] = Svd(at, 4, before.reset | one.reset << lane, before.fields | one.fields << lane, before.read_only | one.read_only << lane)
+        out[at] = Svd(
+            at,
+            4,
+            before.reset | one.reset << lane,
+            before.fields | one.fields << lane,
+            before.read_only | one.read_only << lane,
+        )
     return out
 
 
@@ -69,9 +76,13 @@ def test_reset_values_and_reserved_bits_are_the_chip_s(name: str) -> None:
     described_words = words(name)
     for register in block(name).REGISTERS:
         there = described_words[register.offset]
-        assert register.reset == there.reset, f"{name}_{register.name}: 0x{register.reset:08X}, the SVD file says 0x{there.reset:08X}"
+        assert register.reset == there.reset, (
+            f"{name}_{register.name}: 0x{register.reset:08X}, the SVD file says 0x{there.reset:08X}"
+        )
         listed = ~register.reserved & 0xFFFFFFFF
-        assert listed == there.fields | BEYOND.get((name, register.name), 0), f"{name}_{register.name}: fields 0x{there.fields:08X}"
+        assert listed == there.fields | BEYOND.get((name, register.name), 0), (
+            f"{name}_{register.name}: fields 0x{there.fields:08X}"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -80,7 +91,9 @@ def test_what_only_reads_on_the_chip_only_reads_here(name: str) -> None:
     for register in block(name).REGISTERS:
         there = described_words[register.offset]
         assert mask(register, "r") & ~there.read_only == 0, f"{name}_{register.name} can be written on the chip"
-        assert mask(register, "rw", "c", "w") & there.read_only == 0, f"{name}_{register.name} cannot be written on the chip"
+        assert mask(register, "rw", "c", "w") & there.read_only == 0, (
+            f"{name}_{register.name} cannot be written on the chip"
+        )
 
 
 def test_registers_that_set_clear_and_toggle_stand_behind_their_own() -> None:

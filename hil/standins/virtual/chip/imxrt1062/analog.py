@@ -16,10 +16,22 @@ OSC_HZ = 24_000_000
 LOCK_PS = 100_000_000
 BYPASS, ENABLE, POWER = 1 << 16, 1 << 13, 1 << 12
 _USB = "DIV_SELECT:1 EN_USB_CLKS:6 POWER:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 LOCK:31/r"
-_OTHER = "DIV_SELECT:0-6/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x BYPASS:16/x POST_DIV_SELECT:19-20/x LOCK:31/r"
-_PFD = " ".join(f"PFD{i}_FRAC:{8 * i}-{8 * i + 5} PFD{i}_STABLE:{8 * i + 6}/r PFD{i}_CLKGATE:{8 * i + 7}" for i in range(4))
+_OTHER = (
+    "DIV_SELECT:0-6/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x BYPASS:16/x POST_DIV_SELECT:19-20/x LOCK:31/r"
+)
+_PFD = " ".join(
+    f"PFD{i}_FRAC:{8 * i}-{8 * i + 5} PFD{i}_STABLE:{8 * i + 6}/r PFD{i}_CLKGATE:{8 * i + 7}" for i in range(4)
+)
 _DIVISOR = (12, 35)  # of a PFD, in 18ths
-ONCE = "PLL_SYS_SS", "PLL_SYS_NUM", "PLL_SYS_DENOM", "PLL_AUDIO_NUM", "PLL_AUDIO_DENOM", "PLL_VIDEO_NUM", "PLL_VIDEO_DENOM"
+ONCE = (
+    "PLL_SYS_SS",
+    "PLL_SYS_NUM",
+    "PLL_SYS_DENOM",
+    "PLL_AUDIO_NUM",
+    "PLL_AUDIO_DENOM",
+    "PLL_VIDEO_NUM",
+    "PLL_VIDEO_DENOM",
+)
 OPERATIONS: tuple[Callable[[int, int], int], ...] = (
     lambda _old, bits: bits,
     lambda old, bits: old | bits,
@@ -30,9 +42,9 @@ OPERATIONS: tuple[Callable[[int, int], int], ...] = (
 
 class CcmAnalog(Block):
     """Args:
-        clock: virtual time.
-        changed: called after every change that may be one of a clock.
-        log: receives one line about a PLL outside its range.
+    clock: virtual time.
+    changed: called after every change that may be one of a clock.
+    log: receives one line about a PLL outside its range.
     """
 
     REGISTERS = (
@@ -114,7 +126,9 @@ class CcmAnalog(Block):
             self._locked_at.pop(name, None)
         elif not self._powered(name, old) or (old ^ new) & divider:
             self._locked_at[name] = self._clock.now + LOCK_PS
-            if name == "PLL_ARM" and not 54 <= new & 0x7F <= 108:  # pyOCD's flash algorithm does so after a reset of the whole chip
+            if (
+                name == "PLL_ARM" and not 54 <= new & 0x7F <= 108
+            ):  # pyOCD's flash algorithm does so after a reset of the whole chip
                 self._log(f"CCM_ANALOG_PLL_ARM.DIV_SELECT is {new & 0x7F}, outside 54 to 108")
         self._changed()
 

@@ -51,7 +51,9 @@ def check_config(config: bytes) -> None:
     kind, pads, clock = config[0x44], config[0x45], config[0x46]
     (size,) = struct.unpack_from("<I", config, 0x50)
     if kind != 1 or pads not in (1, 2, 4) or clock not in _CLOCK_HZ or not size:
-        raise Refused(f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, {size} bytes of flash")
+        raise Refused(
+            f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, {size} bytes of flash"
+        )
     _check_read(_sequence(config), pads, _CLOCK_HZ[clock])
 
 
@@ -108,7 +110,9 @@ def _entry(entry: int, end: int, memory: Memory) -> tuple[int | None, int]:
         return None, entry
     stack, address = struct.unpack("<2I", memory(entry, 8))
     if not any(base < stack <= base + size for base, size in _RAM) or stack % 4:
-        raise Refused(f"the vector table at 0x{entry:08X} sets the stack pointer to 0x{stack:08X}, where there is no memory")
+        raise Refused(
+            f"the vector table at 0x{entry:08X} sets the stack pointer to 0x{stack:08X}, where there is no memory"
+        )
     if not address & 1 or not FLASH <= address < end:
         raise Refused(f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, no instruction of the image")
     return stack, address

@@ -19,16 +19,21 @@ BUSY_PS = 1_000_000
 CORE_LIMIT_HZ = ((1250, 600_000_000), (1150, 528_000_000), (925, 24_000_000))
 IPG_LIMIT_HZ, PER_LIMIT_HZ, SEMC_LIMIT_HZ = 150_000_000, 75_000_000, 166_000_000
 # Field that is busy after its change: register, field, bit of CDHIPR.
-_HANDSHAKES = (("CBCDR", "SEMC_PODF", 0), ("CBCDR", "AHB_PODF", 1), ("CBCDR", "PERIPH_CLK_SEL", 5), ("CACRR", "ARM_PODF", 16))
+_HANDSHAKES = (
+    ("CBCDR", "SEMC_PODF", 0),
+    ("CBCDR", "AHB_PODF", 1),
+    ("CBCDR", "PERIPH_CLK_SEL", 5),
+    ("CACRR", "ARM_PODF", 16),
+)
 
 
 class Ccm(Block):
     """Args:
-        clock: virtual time; its frequency follows the core's clock.
-        analog: the PLLs.
-        millivolt: returns the core's supply.
-        changed: called when a frequency has changed.
-        gates_changed: called when a gate may have changed.
+    clock: virtual time; its frequency follows the core's clock.
+    analog: the PLLs.
+    millivolt: returns the core's supply.
+    changed: called when a frequency has changed.
+    gates_changed: called when a gate may have changed.
     """
 
     REGISTERS = REGISTERS
@@ -67,7 +72,9 @@ class Ccm(Block):
         select = self.field("CBCMR", "PRE_PERIPH_CLK_SEL")
         if select == 3:
             return self._analog.pll_hz("PLL_ARM") // (self.field("CACRR", "ARM_PODF") + 1)
-        return (self._analog.pll_hz("PLL_SYS"), self._analog.pfd_hz("PLL_SYS", 2), self._analog.pfd_hz("PLL_SYS", 0))[select]
+        return (self._analog.pll_hz("PLL_SYS"), self._analog.pfd_hz("PLL_SYS", 2), self._analog.pfd_hz("PLL_SYS", 0))[
+            select
+        ]
 
     def periph_clk2_hz(self) -> int:
         select = self.field("CBCMR", "PERIPH_CLK2_SEL")
@@ -91,7 +98,11 @@ class Ccm(Block):
         return source // (self.field("CSCMR1", "PERCLK_PODF") + 1)
 
     def semc_hz(self) -> int:
-        alternate = self._analog.pfd_hz("PLL_USB1", 1) if self.field("CBCDR", "SEMC_ALT_CLK_SEL") else self._analog.pfd_hz("PLL_SYS", 2)
+        alternate = (
+            self._analog.pfd_hz("PLL_USB1", 1)
+            if self.field("CBCDR", "SEMC_ALT_CLK_SEL")
+            else self._analog.pfd_hz("PLL_SYS", 2)
+        )
         source = alternate if self.field("CBCDR", "SEMC_CLK_SEL") else self.periph_hz()
         return source // (self.field("CBCDR", "SEMC_PODF") + 1)
 
@@ -109,7 +120,9 @@ class Ccm(Block):
         for register, field, bit in _HANDSHAKES:
             if register == name and (old ^ new) & self.mask(name, field):
                 if self._busy.get(bit, 0) > now:
-                    raise ModelFault(f"CCM_{name}.{field} changes while its last change is under way; wait for CCM_CDHIPR to read 0")
+                    raise ModelFault(
+                        f"CCM_{name}.{field} changes while its last change is under way; wait for CCM_CDHIPR to read 0"
+                    )
                 self._busy[bit] = now + BUSY_PS
         self._check_multiplexers(name, old ^ new)
         self.value[name] = new
@@ -118,7 +131,9 @@ class Ccm(Block):
     def _check_multiplexers(self, name: str, changed: int) -> None:
         second = bool(self.field("CBCDR", "PERIPH_CLK_SEL"))
         if name == "CBCMR" and changed & self.mask(name, "PRE_PERIPH_CLK_SEL") and not second:
-            raise ModelFault("CCM_CBCMR.PRE_PERIPH_CLK_SEL changes while the core runs from it; select PERIPH_CLK2 first")
+            raise ModelFault(
+                "CCM_CBCMR.PRE_PERIPH_CLK_SEL changes while the core runs from it; select PERIPH_CLK2 first"
+            )
         if name == "CBCMR" and changed & self.mask(name, "PERIPH_CLK2_SEL") and second:
             raise ModelFault("CCM_CBCMR.PERIPH_CLK2_SEL changes while the core runs from it")
         if name == "CBCDR" and changed & self.mask(name, "PERIPH_CLK2_PODF") and second:
@@ -128,11 +143,19 @@ class Ccm(Block):
         """Let the tree follow a change; raises ModelFault for a clock that stops the core or is too fast."""
         core = self.core_hz()
         if not core:
-            raise ModelFault("the core's clock stops: its PLL is off, not locked or its divider gated (CCM_CBCDR, CCM_CBCMR, CCM_ANALOG)")
+            raise ModelFault(
+                "the core's clock stops: its PLL is off, not locked or its divider gated (CCM_CBCDR, CCM_CBCMR, CCM_ANALOG)"
+            )
         limit = next((hz for millivolt, hz in CORE_LIMIT_HZ if self._millivolt() >= millivolt), 0)
         if core > limit:
-            raise ModelFault(f"the core would run at {core} Hz, {self._millivolt()} mV allow {limit} Hz; raise DCDC_REG3.TRG first")
-        for what, hz, most in (("IPG", self.ipg_hz(), IPG_LIMIT_HZ), ("PERCLK", self.per_hz(), PER_LIMIT_HZ), ("SEMC", self.semc_hz(), SEMC_LIMIT_HZ)):
+            raise ModelFault(
+                f"the core would run at {core} Hz, {self._millivolt()} mV allow {limit} Hz; raise DCDC_REG3.TRG first"
+            )
+        for what, hz, most in (
+            ("IPG", self.ipg_hz(), IPG_LIMIT_HZ),
+            ("PERCLK", self.per_hz(), PER_LIMIT_HZ),
+            ("SEMC", self.semc_hz(), SEMC_LIMIT_HZ),
+        ):
             if hz > most and (what != "SEMC" or self.gate(3, 2)):
                 raise ModelFault(f"{what} would run at {hz} Hz, its limit is {most} Hz; set its divider first")
         self._clock.set_frequency(core)

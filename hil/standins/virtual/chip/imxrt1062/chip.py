@@ -66,16 +66,22 @@ HAND_OVER = {
     "CCGR0": 0xC0C00FFF, "CCGR1": 0xFCFCC000, "CCGR2": 0x0C3FF033, "CCGR3": 0xF00FF330, "CCGR4": 0x0000FFFF, "CCGR5": 0xF0033C33,
     "CCGR6": 0x00FC3FC0,
 }  # fmt: skip
-HAND_OVER_PLLS = {"PLL_ARM": 0x80002042, "PLL_SYS": 0x80002001, "PLL_USB1": 0x80003000, "PFD_528": 0x18131818, "PFD_480": 0x0F1A2321}
+HAND_OVER_PLLS = {
+    "PLL_ARM": 0x80002042,
+    "PLL_SYS": 0x80002001,
+    "PLL_USB1": 0x80003000,
+    "PFD_528": 0x18131818,
+    "PFD_480": 0x0F1A2321,
+}
 
 
 class Imxrt1062(Chip):
     """Args:
-        rng: fills what power-on leaves undefined (SRAM).
-        send: takes each byte that LPUART6 has sent.
-        on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
-        log: receives one line about each noteworthy event.
-        line_baud: baud rate of the line at LPUART6.
+    rng: fills what power-on leaves undefined (SRAM).
+    send: takes each byte that LPUART6 has sent.
+    on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
+    log: receives one line about each noteworthy event.
+    line_baud: baud rate of the line at LPUART6.
     """
 
     ccm: Ccm
@@ -134,7 +140,9 @@ class Imxrt1062(Chip):
 
     def _wire_serial(self, send: Callable[[int], None], line_baud: int) -> None:
         self.mux = DmaMux(lambda: self.lpuart6.requests_changed())
-        self.dma = Edma(self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed())
+        self.dma = Edma(
+            self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed()
+        )
         requests = Requests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
         self.lpuart6 = Lpuart(
             "LPUART6", 0x40198000, self.clock, self.ccm.uart_hz, self._lpuart6_pads,
@@ -191,7 +199,11 @@ class Imxrt1062(Chip):
         if place is None or self.core.why_closed(address + size - 1) is not None:
             raise ModelFault(f"the DMA reaches for 0x{address:08X}, where the chip has no memory", address, "access")
         if place[0].name in ("itcm", "dtcm") and self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"):
-            raise ModelFault(f"the DMA reaches for 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN", address, "access")
+            raise ModelFault(
+                f"the DMA reaches for 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN",
+                address,
+                "access",
+            )
 
     def dma_read(self, address: int, size: int) -> bytes:
         self._reachable(address, size)
@@ -206,7 +218,9 @@ class Imxrt1062(Chip):
     def _fall_asleep(self) -> None:
         in_rom = rom.BASE <= self.core.get(c.PC) < rom.BASE + rom.ROM_SIZE
         if self.ccm.field("CLPCR", "LPM") and not in_rom:
-            raise ModelFault("WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; set LPM to 0 first")
+            raise ModelFault(
+                "WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; set LPM to 0 first"
+            )
         super()._fall_asleep()
 
     def request_core_reset(self) -> None:

@@ -28,7 +28,7 @@ class Memory(Protocol):
 
 class DmaMux(Block):
     """Args:
-        changed: called when a request may have got another channel.
+    changed: called when a request may have got another channel.
     """
 
     REGISTERS = MUX_REGISTERS
@@ -48,9 +48,9 @@ class DmaMux(Block):
 
 class Edma(Block):
     """Args:
-        memory: what the channels reach.
-        drive: called with (channel, level) when a channel's interrupt changes.
-        changed: called when a channel may have begun or ceased to take requests.
+    memory: what the channels reach.
+    drive: called with (channel, level) when a channel's interrupt changes.
+    changed: called when a channel may have begun or ceased to take requests.
     """
 
     SIZES = (1, 2, 4)
@@ -93,7 +93,9 @@ class Edma(Block):
         name, on = (("EEI", False), ("EEI", True), ("ERQ", False), ("ERQ", True), ("DONE", False), ("START", True), ("ERR", False),
                     ("INT", False))[offset - 0x18]  # fmt: skip
         if name in ("EEI", "START"):
-            raise self._fault(register, "write", "this model has no error interrupts and no transfers started by software")
+            raise self._fault(
+                register, "write", "this model has no error interrupts and no transfers started by software"
+            )
         if name == "INT":
             self._clear(bits)
         elif name == "DONE":
@@ -142,7 +144,9 @@ class Edma(Block):
             or value[f"TCD{channel}_{side}"] != address or control & 0xFF31 or not 0 < self.left(channel) <= control >> 16 < 1 << 15
         )  # fmt: skip
         if wrong:
-            raise ModelFault(f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, the form this model has")
+            raise ModelFault(
+                f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, the form this model has"
+            )
 
     def receive(self, channel: int, data: bytes, address: int) -> int:
         """Move bytes from a peripheral's data register to memory; return how many the channel took."""

@@ -13,7 +13,10 @@ def _bits(name: str, access: str = "") -> str:
 
 def _commands(*names: tuple[str, str]) -> str:
     """Four byte registers in a word: a channel, a bit for all channels, a bit for no operation."""
-    return " ".join(f"{one}:{8 * i}-{8 * i + 4}/w {every}:{8 * i + 6}/w NOP{i}:{8 * i + 7}/w" for i, (one, every) in enumerate(names))
+    return " ".join(
+        f"{one}:{8 * i}-{8 * i + 4}/w {every}:{8 * i + 6}/w NOP{i}:{8 * i + 7}/w"
+        for i, (one, every) in enumerate(names)
+    )
 
 
 def _priorities(first: int) -> str:
@@ -55,6 +58,8 @@ REGISTERS = (
 )  # fmt: skip
 
 # The descriptors are a memory: after power-on they hold anything.
-UNDEFINED = {register.name: 0xA5A5A5A5 & ~register.reserved for register in REGISTERS if register.name.startswith("TCD")}
+UNDEFINED = {
+    register.name: 0xA5A5A5A5 & ~register.reserved for register in REGISTERS if register.name.startswith("TCD")
+}
 
 MUX_REGISTERS = tuple(Register(f"CHCFG{n}", 4 * n, "SOURCE:0-6 A_ON:29/x TRIG:30/x ENBL:31") for n in range(CHANNELS))

@@ -14,7 +14,9 @@ BANK, BANKS = 32 * 1024, 16
 OCRAM, DTCM, ITCM = 1, 2, 3
 BY_FUSES = 0x55AFFA55  # ITCM 128 KB, DTCM 128 KB, OCRAM 256 KB; which bank is which: unverified
 _SIZE = {0: 0} | {code: 4096 << code - 3 for code in range(3, 11)}  # of a TCM by CM7_CFGxTCMSZ, in bytes
-_ACMP = " ".join(f"ACMP{i + 1}_CMP_IGEN_TRIM_{way}:{4 * j + i}/x" for j, way in enumerate(("DN", "UP")) for i in range(4))
+_ACMP = " ".join(
+    f"ACMP{i + 1}_CMP_IGEN_TRIM_{way}:{4 * j + i}/x" for j, way in enumerate(("DN", "UP")) for i in range(4)
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Shares:
 
 class Gpr(Block):
     """Args:
-        shares_changed: called when FlexRAM is cut anew.
-        pins_changed: called when a pad may have gone to another GPIO port.
+    shares_changed: called when FlexRAM is cut anew.
+    pins_changed: called when a pad may have gone to another GPIO port.
     """
 
     REGISTERS = (

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import lpuart_registers as u
+from hil.standins.virtual.chip.imxrt1062.requests import Requests
 from hil.standins.virtual.chip.registers import Block
 
 DEPTH = 4
@@ -21,29 +21,17 @@ _NEVER = 1 << 63
 _DATA = 0x1C
 
 
-class Requests(Protocol):
-    """Where an LPUART's requests for DMA lead."""
-
-    def receive(self, data: bytes, address: int) -> int: ...
-
-    def until_interrupt(self) -> int | None: ...
-
-    def fetch(self, address: int) -> int | None: ...
-
-    def left(self) -> int: ...
-
-
 class Lpuart(Block):
     """Args:
-        name, base: as in the manual.
-        clock: virtual time.
-        kernel_hz: returns the root clock; may raise ModelFault.
-        connected: whether the pads are routed here: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: takes each byte when its stop bit has left.
-        dma: takes received bytes and gives those to send.
-        line_baud: what the other end of the line is set to.
-        log: receives one line about a wrong baud rate.
+    name, base: as in the manual.
+    clock: virtual time.
+    kernel_hz: returns the root clock; may raise ModelFault.
+    connected: whether the pads are routed here: (transmit, receive).
+    drive: called with the level of the interrupt line when it changes.
+    send: takes each byte when its stop bit has left.
+    dma: takes received bytes and gives those to send.
+    line_baud: what the other end of the line is set to.
+    log: receives one line about a wrong baud rate.
     """
 
     SIZES = (1, 2, 4)
@@ -228,7 +216,9 @@ class Lpuart(Block):
 
     def write(self, offset: int, size: int, value: int) -> None:
         if self.value["GLOBAL"] & u.RST and offset != 0x08:
-            raise self._fault(self._register(offset, size, "write"), "write", "the block is held in reset; clear GLOBAL.RST first")
+            raise self._fault(
+                self._register(offset, size, "write"), "write", "the block is held in reset; clear GLOBAL.RST first"
+            )
         super().write(offset, size, value)
 
     def write_global(self, _old: int, new: int, _acting: int) -> None:
@@ -238,7 +228,9 @@ class Lpuart(Block):
 
     def _only_disabled(self, register: str, old: int, new: int, mask: int) -> None:
         if self.value["CTRL"] & (u.RE | u.TE) and (old ^ new) & mask:
-            raise ModelFault(f"{self.name}_{register} changes while transmitter or receiver are on; clear CTRL.TE and CTRL.RE first")
+            raise ModelFault(
+                f"{self.name}_{register} changes while transmitter or receiver are on; clear CTRL.TE and CTRL.RE first"
+            )
         self.value[register] = new
 
     def write_baud(self, old: int, new: int, _acting: int) -> None:
@@ -266,12 +258,10 @@ class Lpuart(Block):
         self._refresh()
 
     def _set_speed(self) -> None:
-        samples, divider = self.field("BAUD", "OSR") + 1, self.field("BAUD", "SBR")
-        if samples < 4 or not divider:
-            raise ModelFault(f"{self.name}_BAUD is 0x{self.value['BAUD']:08X} when it is enabled: OSR must be at least 3, SBR not 0")
-        if samples < 8 and not self.value["BAUD"] & 1 << 17:
-            raise ModelFault(f"{self.name}_BAUD.OSR is {samples - 1}: below 7 it needs BOTHEDGE")
-        baud = self._kernel_hz() / (samples * divider)
+        try:
+            baud = u.speed(self.value["BAUD"], self._kernel_hz())
+        except ValueError as why:
+            raise ModelFault(f"{self.name}_BAUD is 0x{self.value['BAUD']:08X} when it is enabled: {why}") from why
         self._byte_ps = int((10 + self.field("BAUD", "SBNS")) * PS_PER_S / baud)
         self._wrong = f"{baud:.0f}" if abs(baud / self._line_baud - 1) > TOLERANCE else ""
         if self._wrong:

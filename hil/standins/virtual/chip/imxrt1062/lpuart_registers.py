@@ -31,3 +31,13 @@ REGISTERS = (
              "RXUF:16/c TXOF:17/c RXEMPT:22/r TXEMPT:23/r", 0x00C00011),
     Register("WATER", 0x2C, "TXWATER:0-1 TXCOUNT:8-10/r RXWATER:16-17 RXCOUNT:24-26/r"),
 )  # fmt: skip
+
+
+def speed(baud: int, kernel_hz: int) -> float:
+    """Return the baud rate by the BAUD register and the root clock; raises ValueError for a register that gives none."""
+    samples, divider = (baud >> 24 & 0x1F) + 1, baud & 0x1FFF
+    if samples < 4 or not divider:
+        raise ValueError("OSR must be at least 3 and SBR not 0")
+    if samples < 8 and not baud & 1 << 17:
+        raise ValueError("OSR below 7 needs BOTHEDGE")
+    return kernel_hz / (samples * divider)

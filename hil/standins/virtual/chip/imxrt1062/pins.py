@@ -26,7 +26,7 @@ ALT_GPIO = 5
 
 class Iomuxc(Block):
     """Args:
-        changed: called when a pad's function or driver changes.
+    changed: called when a pad's function or driver changes.
     """
 
     REGISTERS = (
@@ -57,7 +57,9 @@ class Iomuxc(Block):
 PORT_PADS = {
     1: {i: PADS[42 + i] for i in range(32)},
     2: {i: PADS[74 + i] for i in range(32)},
-    3: {i: f"SD_B1_{i:02}" for i in range(12)} | {12 + i: f"SD_B0_{i:02}" for i in range(6)} | {18 + i: f"EMC_{32 + i}" for i in range(10)},
+    3: {i: f"SD_B1_{i:02}" for i in range(12)}
+    | {12 + i: f"SD_B0_{i:02}" for i in range(6)}
+    | {18 + i: f"EMC_{32 + i}" for i in range(10)},
     4: {i: f"EMC_{i:02}" for i in range(32)},
     5: {},  # pads of the SNVS domain, which are not modelled
 }
@@ -66,10 +68,10 @@ _BASES = {1: 0x401B8000, 2: 0x401BC000, 3: 0x401C0000, 4: 0x401C4000, 5: 0x400C0
 
 class GpioPort(Block):
     """Args:
-        number: 1 to 5.
-        pads: the pads.
-        fast: returns the pins that IOMUXC_GPR has given to the fast port on the same pads.
-        on_edge: called with (pin, level) when an output pin changes.
+    number: 1 to 5.
+    pads: the pads.
+    fast: returns the pins that IOMUXC_GPR has given to the fast port on the same pads.
+    on_edge: called with (pin, level) when an output pin changes.
     """
 
     REGISTERS = (

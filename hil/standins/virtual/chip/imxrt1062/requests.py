@@ -10,8 +10,8 @@ from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
 @dataclass(frozen=True)
 class Requests:
     """Attributes:
-        dma, mux: of the chip.
-        incoming, outgoing: the numbers of the peripheral's requests.
+    dma, mux: of the chip.
+    incoming, outgoing: the numbers of the peripheral's requests.
     """
 
     dma: Edma

@@ -12,7 +12,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.imxrt1062.boot_header import CONFIG_SIZE, FLASH, IVT, Refused, check_boot, check_config, default_config
+from hil.standins.virtual.chip.imxrt1062.boot_header import (
+    CONFIG_SIZE,
+    FLASH,
+    IVT,
+    Refused,
+    check_boot,
+    check_config,
+    default_config,
+)
 from hil.standins.virtual.chip.rp2040.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
 
 BASE, ROM_SIZE = 0x00200000, 0x20000
@@ -46,15 +54,25 @@ class Host(Protocol):
 
 class BootRom:
     """Args:
-        host: the chip.
-        flash: what the routines work on.
+    host: the chip.
+    flash: what the routines work on.
     """
 
     def __init__(self, host: Host, flash: W25Q16) -> None:
         self._host = host
         self._flash = flash
         self._ready = False  # whether flexspi_nor_init has been called since the last boot
-        driver = (self._init, self._program, self._erase_all, self._erase, self._read, self._clear_cache, None, None, self._get_config)
+        driver = (
+            self._init,
+            self._program,
+            self._erase_all,
+            self._erase,
+            self._read,
+            self._clear_cache,
+            None,
+            None,
+            self._get_config,
+        )
         self._routines: dict[int, Callable[[], None]] = {BASE + _ENTRIES: self._boot}
         self._driver = [0x00010000]  # version
         for number, routine in enumerate(driver, 1):
@@ -111,7 +129,9 @@ class BootRom:
 
     def _get_config(self) -> None:
         option = int.from_bytes(self._host.memory(self._host.argument(2), 4), "little")
-        known = self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0  # quad SPI, described by itself (SFDP)
+        known = (
+            self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0
+        )  # quad SPI, described by itself (SFDP)
         if known:
             self._host.store(self._host.argument(1), default_config())
         self._host.returns(SUCCESS if known else INVALID_ARGUMENT)
@@ -152,7 +172,9 @@ class BootRom:
 
     def _read(self) -> None:
         self._need_ready("read")
-        (count,) = struct.unpack("<I", self._host.memory(self._host.argument(13), 4))  # the fifth argument, on the stack
+        (count,) = struct.unpack(
+            "<I", self._host.memory(self._host.argument(13), 4)
+        )  # the fifth argument, on the stack
         place = self._host.argument(3)
         if place + count > SIZE:
             self._host.returns(OUT_OF_RANGE)

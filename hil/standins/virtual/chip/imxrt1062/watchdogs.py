@@ -63,7 +63,9 @@ class RtWdog(Block):
     def update(self, now: int) -> None:
         due = self.next_event()
         if due is not None and now >= due:
-            raise ModelFault(f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; stop it (RTWDOG_CS.EN)")
+            raise ModelFault(
+                f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; stop it (RTWDOG_CS.EN)"
+            )
 
     def next_event(self) -> int | None:
         if not self.armed or not self.value["CS"] & EN:
@@ -73,16 +75,22 @@ class RtWdog(Block):
     def write_cnt(self, _old: int, _new: int, key: int) -> None:
         if key == UNLOCK:
             if self._configured and not self.value["CS"] & UPDATE:
-                raise ModelFault("RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: it stays as it is until reset")
+                raise ModelFault(
+                    "RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: it stays as it is until reset"
+                )
             self._open_until = self._clock.now + WINDOW_PS
         elif key == REFRESH:
             self._started = self._clock.now
         else:
-            raise ModelFault(f"RTWDOG_CNT is written with 0x{key:08X}, which neither unlocks nor refreshes: the chip resets")
+            raise ModelFault(
+                f"RTWDOG_CNT is written with 0x{key:08X}, which neither unlocks nor refreshes: the chip resets"
+            )
 
     def _need_open(self, register: str) -> None:
         if self._clock.now >= self._open_until:
-            raise ModelFault(f"RTWDOG_{register} is written while it is locked; write 0xD928C520 to RTWDOG_CNT just before")
+            raise ModelFault(
+                f"RTWDOG_{register} is written while it is locked; write 0xD928C520 to RTWDOG_CNT just before"
+            )
 
     def write_toval(self, _old: int, new: int, _acting: int) -> None:
         self._need_open("TOVAL")

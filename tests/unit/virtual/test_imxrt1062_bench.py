@@ -1,0 +1,93 @@
+"""The bench of a Teensy as a process: pyOCD's own target for the i.MX RT1060 flashes it through the boot ROM's routines, reads back and resets."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyocd.core.helpers import ConnectHelper
+from pyocd.core.target import Target
+from pyocd.flash.loader import FlashLoader
+
+from hil.targets import connect
+
+from .teensy import FLASH, REST, image
+from .test_bench import Bench
+
+TARGET = "mimxrt1060"
+BOOT_ROM = 0x00200200  # the first instruction of the model's
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    one = Bench(board="imxrt1062")
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+@contextlib.contextmanager
+def session(bench: Bench) -> Iterator[Any]:
+    options = connect.options(TARGET) | {"hide_programming_progress": True}
+    one = ConnectHelper.session_with_chosen_probe(
+        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=TARGET, options=options
+    )
+    assert one is not None
+    with one:
+        yield one
+
+
+def flash(session: Any, data: bytes) -> None:
+    loader = FlashLoader(session)
+    loader.add_data(FLASH, data)
+    loader.commit()
+
+
+def holds(session: Any, data: bytes) -> bool:
+    return bytes(session.target.read_memory_block8(FLASH, len(data))) == data
+
+
+def test_a_teensy_is_halted_as_it_runs_and_never_erased_unasked() -> None:
+    options = connect.options(TARGET)
+    assert (options["connect_mode"], options["auto_unlock"], options["chip_erase"]) == ("halt", False, "sector")
+
+
+def test_a_new_chip_is_programmed_and_read_back_across_blocks(bench: Bench) -> None:
+    assert (bench.said["board"], bench.said["target"]) == ("imxrt1062", TARGET)
+    data = os.urandom(0x10000 + 3000)
+    with session(bench) as one:
+        one.target.reset_and_halt()
+        assert not holds(one, data)
+        flash(one, data)
+        one.target.reset_and_halt()
+        assert holds(one, data)
+        flash(one, data[:5000])
+        assert holds(one, data[:5000])
+
+
+def test_a_program_is_flashed_and_runs(bench: Bench) -> None:
+    program = image(REST)
+    with session(bench) as one:
+        for _ in range(2):  # the second time over the running one
+            flash(one, program)
+            one.target.reset_and_halt()
+            assert one.target.read_core_register("pc") == BOOT_ROM, "a reset of the core alone, caught in the boot ROM"
+            assert holds(one, program), "and the FlexSPI still reads the flash"
+            one.target.reset()
+            assert one.target.get_state() in (Target.State.RUNNING, Target.State.SLEEPING)
+        one.target.write_memory_block8(0x20210000, list(b"trainrig"))
+        assert bytes(one.target.read_memory_block8(0x20210000, 8)) == b"trainrig"
+
+
+def test_a_reset_of_the_whole_chip_leaves_the_flash_out_of_reach_until_the_rom_has_run(bench: Bench) -> None:
+    with session(bench) as one:
+        flash(one, image(REST))
+        one.target.reset_and_halt(reset_type=Target.ResetType.SYSRESETREQ)
+        assert 0x00200000 <= one.target.read_core_register("pc") < 0x00220000
+        assert not holds(one, image(REST))
+        flash(one, image(REST))  # its algorithm sets clocks and FlexSPI up by itself
+        assert holds(one, image(REST))
