@@ -172,7 +172,7 @@ class Edma(Block):
         control = self.value[f"TCD{channel}_CSR_BITER"] & ~DONE
         whole, left = control >> 16, self.left(channel) - count
         address = self.value[f"TCD{channel}_{place}"] + count
-        interrupts = control & INTHALF and left == whole // 2
+        interrupts = control & INTHALF if left == whole // 2 else 0
         if left == 0:
             interrupts |= control & INTMAJOR
             control |= DONE
