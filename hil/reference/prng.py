@@ -1,4 +1,4 @@
-"""The perturbation stream (docs/arithmetic.md, section 8).
+"""The noise of a step: its pool, and the streams that draw from it (docs/arithmetic.md, section 8).
 
 xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream is made in lanes that run side
 by side, and their first states by doubling: the first n of them, jumped by n lanes, are the next n.
@@ -12,6 +12,8 @@ import numpy as np
 
 MASK = 0xFFFFFFFF
 LENGTH = 8  # words that a lane makes step by step; a power of two
+ENTRIES = 256  # of the pool
+FIELDS = 3  # that one word of a stream holds
 
 
 def mix32(h: int) -> int:
@@ -30,10 +32,10 @@ def xorshift32(x: int) -> int:
     return x ^ (x << 5 & MASK)
 
 
-def start_state(seed: int, step: int, tensor: int) -> int:
-    """Return the state before the first word of a tensor's stream."""
+def start_state(seed: int, step: int, i: int) -> int:
+    """Return `start(i)`, the state before the first word: of the pool for i = 0, of the stream of trained tensor i - 1 else."""
     key = mix32(seed + 0x9E3779B9 * (step + 1) & MASK)
-    return mix32(key ^ (0x27D4EB2F * (tensor + 1) & MASK)) or 0x6D2B79F5
+    return mix32(key ^ (0x27D4EB2F * i & MASK)) or 0x6D2B79F5
 
 
 @cache
@@ -76,24 +78,39 @@ def words(state: int, count: int) -> np.ndarray:
     return stream.T.reshape(-1)[:count]
 
 
-def perturbation(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> np.ndarray:
-    """Return z of a tensor, int16 [size], each value in -r_max..r_max.
+def signed_pool(seed: int, step: int, p_zero: int, r_max: int) -> np.ndarray:
+    """Return what a field of nine bits stands for, int16 [512, 4]: the 256 entries of a step's pool, then their negatives.
 
     Args:
         seed: of the trial.
         step: index of the step.
-        tensor: index among the trained tensors.
-        size: number of weights.
         p_zero: threshold of the mask byte, 0..255.
-        r_max: largest perturbation.
+        r_max: largest magnitude, 1..127.
     """
-    groups = (size + 3) // 4
-    stream = words(start_state(seed, step, tensor), 2 * groups).reshape(groups, 2)
-    mask, value = (stream[:, column].astype("<u4").view(np.uint8)[:size] for column in (0, 1))
+    drawn = words(start_state(seed, step, 0), 2 * ENTRIES).reshape(ENTRIES, 2)
+    mask, value = (drawn[:, column].astype("<u4").view(np.uint8).reshape(ENTRIES, 4) for column in (0, 1))
     product = value.astype(np.uint16)
     product *= 2 * r_max + 1
     product += r_max  # at most 255 * 255 + 127: no carry is lost
-    z = (product >> 8).view(np.int16)
-    z -= r_max
-    z *= mask >= p_zero
-    return z
+    entries = (product >> 8).view(np.int16)
+    entries -= r_max
+    entries *= mask >= p_zero
+    return np.concatenate([entries, -entries])
+
+
+def perturbation(pool: np.ndarray, seed: int, step: int, tensor: int, size: int) -> np.ndarray:
+    """Return z of a tensor, int16 [size].
+
+    Args:
+        pool: the step's, as `signed_pool` returns it.
+        seed: of the trial.
+        step: index of the step.
+        tensor: index among the trained tensors, from 0.
+        size: number of weights.
+    """
+    drawn = words(start_state(seed, step, tensor + 1), -(-size // (4 * FIELDS)))
+    fields = np.empty((len(drawn), FIELDS), np.intp)
+    for j in range(FIELDS):
+        fields[:, j] = drawn >> np.uint32(9 * j) & 511
+    whole = pool.view(np.uint64)[:, 0]  # the four numbers of an entry move as one
+    return whole[fields.reshape(-1)].view(np.int16)[:size]

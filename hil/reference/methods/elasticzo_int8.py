@@ -15,7 +15,7 @@ from hil.reference.gradient import batch_gradient
 from hil.reference.layers import forward, input_error
 from hil.reference.loss import ERROR_EXP, cross_entropy, integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
-from hil.reference.prng import perturbation
+from hil.reference.prng import perturbation, signed_pool
 
 Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [H, W, C, B] and exponents int [B], input first
 CHUNK = 256  # images of an evaluation at a time
@@ -116,8 +116,11 @@ class ElasticZoInt8:
     def _noise(self, step: int) -> list[np.ndarray]:
         """Return z of the perturbed tensors, in their shapes."""
         s = self.settings
+        if s.partition == 0:
+            return []
+        pool = signed_pool(s.seed, step, s.p_zero, s.r_max)
         return [
-            perturbation(s.seed, step, index, weights.size, s.p_zero, s.r_max).reshape(weights.shape)
+            perturbation(pool, s.seed, step, index, weights.size).reshape(weights.shape)
             for index, weights in enumerate(self.weights[: s.partition])
         ]
 

@@ -100,15 +100,35 @@ def xorshift32(x: int) -> int:
     return x ^ x << 5 & MASK32
 
 
-def perturbation(settings: Settings, step: int, tensor: int, count: int) -> list[int]:
-    """Return z for the `count` weights of one trained tensor (index from 0) at one step (section 8)."""
+def start(settings: Settings, step: int, i: int) -> int:
+    """Return the state before the first word: of the pool for i = 0, of the stream of trained tensor i - 1 else (section 8)."""
     key = mix32((settings.seed + 0x9E3779B9 * (step + 1)) & MASK32)
-    state = mix32(key ^ (0x27D4EB2F * (tensor + 1) & MASK32)) or 0x6D2B79F5
-    r_max, z = settings.r_max, []
-    for _ in range(0, count, 4):
+    return mix32(key ^ (0x27D4EB2F * i & MASK32)) or 0x6D2B79F5
+
+
+def noise_pool(settings: Settings, step: int) -> list[list[int]]:
+    """Return the 256 entries of four numbers that one step draws its noise from (section 8)."""
+    state, r_max, pool = start(settings, step, 0), settings.r_max, []
+    for _ in range(256):
         a = xorshift32(state)
         b = state = xorshift32(a)
+        entry = []
         for i in range(4):
             a_i, b_i = a >> 8 * i & 0xFF, b >> 8 * i & 0xFF
-            z.append(0 if a_i < settings.p_zero else ((b_i * (2 * r_max + 1) + r_max) >> 8) - r_max)
+            entry.append(0 if a_i < settings.p_zero else ((b_i * (2 * r_max + 1) + r_max) >> 8) - r_max)
+        pool.append(entry)
+    return pool
+
+
+def perturbation(settings: Settings, step: int, tensor: int, count: int) -> list[int]:
+    """Return z for the `count` weights of one trained tensor (index from 0) at one step (section 8)."""
+    pool = noise_pool(settings, step)
+    state: int = start(settings, step, tensor + 1)
+    z: list[int] = []
+    while len(z) < count:
+        x = state = xorshift32(state)
+        for j in range(3):
+            f = x >> 9 * j & 511
+            entry = pool[f & 255]
+            z += entry if f < 256 else [-value for value in entry]
     return z[:count]

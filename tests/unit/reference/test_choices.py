@@ -93,11 +93,11 @@ def test_the_integer_losses_are_those_of_the_paper(data, samples, classes):
 
 
 def test_the_integer_sign_is_mostly_the_float_sign():
-    """The paper finds about 95 % (section 4.3); so it is at its batch of 256 with large perturbations, and less with small ones."""
-    method, data = trained(loss="integer", batch=256, r_max=63), load("fashion-mnist-1k")
-    order = batches(data, 256, 1)
-    right = 0
-    for _ in range(40):
-        chosen = next(order)
-        right += method.step(data.train_images[chosen], data.train_labels[chosen]).right_sign
-    assert right >= 34
+    """Less often than the paper's 95 % (docs/experiments.md), and far more often than a coin: one of those gets 57 of 80 once in 10,900."""
+    data, right = load("fashion-mnist-1k"), 0
+    for seed in range(1, 5):
+        method, order = trained(loss="integer", batch=64, r_max=63, seed=seed), batches(data, 64, seed)
+        for _ in range(20):
+            chosen = next(order)
+            right += method.step(data.train_images[chosen], data.train_labels[chosen]).right_sign
+    assert right >= 57

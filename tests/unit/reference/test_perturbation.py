@@ -1,4 +1,7 @@
-"""The perturbation stream: the plain loop, its linear algebra, and exact counts (docs/arithmetic.md, section 8)."""
+"""The noise of a step: three forms of the text against each other, and exact counts (docs/arithmetic.md, section 8).
+
+What the linear algebra of the generator proves is in test_noise_algebra.py, what only many steps show in test_noise_statistics.py.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from hypothesis import strategies as st
 from hil.network.settings import Settings
 from hil.reference import prng
 from hil.reference.plain import numbers as plain
+
+WORD = 2**32
+EDGES = [0, 1, 2, 84, 127, 128, 230, 254, 255]  # of p_zero
 
 
 @settings(max_examples=60, deadline=None)
@@ -34,30 +40,98 @@ def test_mix32_is_murmurhash3s_finaliser() -> None:
     assert [prng.mix32(h) for h in (0, 1, 0xFFFFFFFF)] == [0, 0x514E28B7, 0x81F16F39]
 
 
+def vectorised(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> list[int]:
+    pool = prng.signed_pool(seed, step, p_zero, r_max)
+    return prng.perturbation(pool, seed, step, tensor, size).tolist()
+
+
+def looped(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> list[int]:
+    return plain.perturbation(Settings(0, seed=seed, p_zero=p_zero, r_max=r_max), step, tensor, size)
+
+
+def of_one_weight(seed: int, step: int, tensor: int, index: int, p_zero: int, r_max: int) -> int:
+    """Return z of one weight from nothing but its place: products, quotients and remainders, no shift and no array."""
+
+    def exclusive_or(a: int, b: int) -> int:
+        return sum(2**k * ((a // 2**k + b // 2**k) % 2) for k in range(32))
+
+    def mixed(h: int) -> int:
+        for divisor, factor in ((2**16, 2246822507), (2**13, 3266489909)):
+            h = exclusive_or(h, h // divisor) * factor % WORD
+        return exclusive_or(h, h // 2**16)
+
+    def word(stream: int, number: int) -> int:
+        x = mixed(exclusive_or(mixed((seed + 2654435769 * (step + 1)) % WORD), 668265263 * stream % WORD))
+        x = x if x else 1831565813
+        for _ in range(number + 1):
+            x = exclusive_or(x, x * 2**13 % WORD)
+            x = exclusive_or(x, x // 2**17)
+            x = exclusive_or(x, x * 2**5 % WORD)
+        return x
+
+    group, place = divmod(index, 4)
+    number, j = divmod(group, 3)
+    negative, entry = divmod(word(tensor + 1, number) // 512**j % 512, 256)
+    mask, value = (word(0, 2 * entry + half) // 256**place % 256 for half in (0, 1))
+    if mask < p_zero:
+        return 0
+    z = (value * (2 * r_max + 1) + r_max) // 256 - r_max
+    return -z if negative else z
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     step=st.integers(0, 2**32 - 1),
     tensor=st.integers(0, 31),
-    size=st.integers(1, 200),
-    p_zero=st.integers(0, 255),
+    size=st.integers(1, 30),
+    p_zero=st.integers(0, 255) | st.sampled_from(EDGES),
     r_max=st.integers(1, 127),
 )
 def test_z_is_the_specifications(seed: int, step: int, tensor: int, size: int, p_zero: int, r_max: int) -> None:
-    chosen = Settings(0, seed=seed, p_zero=p_zero, r_max=r_max)
-    z = prng.perturbation(seed, step, tensor, size, p_zero, r_max)
-    assert z.tolist() == plain.perturbation(chosen, step, tensor, size)
-    assert np.abs(z).max() <= r_max
+    where = seed, step, tensor, size, p_zero, r_max
+    z = vectorised(*where)
+    assert z == looped(*where)
+    assert max(map(abs, z)) <= r_max
 
 
-def test_a_state_of_0_is_replaced() -> None:
-    """mix32 is a bijection, so that some key leads to 0; its inverse finds a seed that does."""
-    seed = _inverse_mix32((0x27D4EB2F * 1) % 2**32)
-    seed = (seed - 0x9E3779B9) % 2**32
-    assert prng.mix32(prng.mix32((seed + 0x9E3779B9) % 2**32) ^ 0x27D4EB2F) == 0
-    assert prng.start_state(seed, 0, 0) == 0x6D2B79F5
-    chosen = Settings(0, seed=seed, p_zero=0, r_max=63)
-    assert prng.perturbation(seed, 0, 0, 40, 0, 63).tolist() == plain.perturbation(chosen, 0, 0, 40)
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    step=st.integers(0, 2**32 - 1),
+    tensor=st.integers(0, 31),
+    index=st.integers(0, 29),
+    p_zero=st.sampled_from(EDGES),
+    r_max=st.integers(1, 127),
+)
+def test_z_of_a_weight_by_its_place_alone(
+    seed: int, step: int, tensor: int, index: int, p_zero: int, r_max: int
+) -> None:
+    expected = of_one_weight(seed, step, tensor, index, p_zero, r_max)
+    assert vectorised(seed, step, tensor, 30, p_zero, r_max)[index] == expected
+    assert looped(seed, step, tensor, 30, p_zero, r_max)[index] == expected
+
+
+@pytest.mark.parametrize("p_zero", EDGES)
+def test_every_r_max(p_zero: int) -> None:
+    for r_max in range(1, 128):
+        where = 1000 * p_zero + r_max, r_max, r_max % 5, 1 + r_max % 30, p_zero, r_max
+        assert vectorised(*where) == looped(*where), where
+
+
+def test_a_long_tensor() -> None:
+    assert vectorised(3, 8, 2, 9001, 84, 7) == looped(3, 8, 2, 9001, 84, 7)
+
+
+@pytest.mark.parametrize("i", [0, 1, 5])
+def test_a_state_of_0_is_replaced(i: int) -> None:
+    """mix32 is a bijection, so that some key leads to 0, of the pool and of every stream; its inverse finds a seed that does."""
+    mixed = 0x27D4EB2F * i % WORD
+    seed = (_inverse_mix32(mixed) - 0x9E3779B9) % WORD
+    assert prng.mix32(prng.mix32((seed + 0x9E3779B9) % WORD) ^ mixed) == 0
+    assert prng.start_state(seed, 0, i) == 0x6D2B79F5
+    for tensor in range(6):
+        assert vectorised(seed, 0, tensor, 40, 0, 63) == looped(seed, 0, tensor, 40, 0, 63)
 
 
 def _inverse_mix32(h: int) -> int:
@@ -67,48 +141,24 @@ def _inverse_mix32(h: int) -> int:
             result = value ^ (result >> n)
         return result
 
-    h = unshift(h, 16) * pow(0xC2B2AE35, -1, 2**32) % 2**32
-    h = unshift(h, 13) * pow(0x85EBCA6B, -1, 2**32) % 2**32
+    h = unshift(h, 16) * pow(0xC2B2AE35, -1, WORD) % WORD
+    h = unshift(h, 13) * pow(0x85EBCA6B, -1, WORD) % WORD
     return unshift(h, 16)
 
 
-def _rank(rows: list[int]) -> int:
-    """Return the rank over GF(2) of rows that are written as integers."""
-    basis: list[int] = []
-    for row in rows:
-        for known in basis:
-            row = min(row, row ^ known)
-        if row:
-            basis.append(row)
-    return len(basis)
-
-
-@pytest.mark.parametrize("i", range(4))
-def test_mask_and_value_of_a_weight_are_independent(i: int) -> None:
-    """The 16 bits (A_i, B_i) are linear in the 32 bits of the state; their forms have rank 16: all pairs come equally often."""
-    columns = []
-    for bit in range(32):
-        a, b = (int(word) for word in prng.words(1 << bit, 2))
-        columns.append((a >> 8 * i & 0xFF) | (b >> 8 * i & 0xFF) << 8)
-    rows = [sum((columns[bit] >> form & 1) << bit for bit in range(32)) for form in range(16)]
-    assert _rank(rows) == 16
-
-
-def test_the_map_of_one_step_is_a_bijection() -> None:
-    assert _rank([int(prng.words(1 << bit, 1)[0]) for bit in range(32)]) == 32
-
-
 def _z_of_bytes(monkeypatch: pytest.MonkeyPatch, mask: int, p_zero: int, r_max: int) -> np.ndarray:
-    """Return z for all 256 value bytes and one mask byte, through the real code."""
-    values = np.arange(256, dtype=np.uint8).view("<u4")
-    pairs = np.stack([np.full(64, mask * 0x01010101, np.uint32), values], axis=1).ravel()
+    """Return the pool's numbers for all 256 value bytes, four times over, and one mask byte, through the real code."""
+    values = np.tile(np.arange(256, dtype=np.uint8), 4).view("<u4")
+    pairs = np.stack([np.full(256, mask * 0x01010101, np.uint32), values], axis=1).ravel()
     monkeypatch.setattr(prng, "words", lambda state, count: pairs[:count])
-    return prng.perturbation(1, 0, 0, 256, p_zero, r_max)
+    pool = prng.signed_pool(1, 0, p_zero, r_max)
+    np.testing.assert_array_equal(pool[256:], -pool[:256])
+    return pool[:256].ravel()
 
 
-def test_z_is_symmetric_for_every_r_max(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pool_is_symmetric_for_every_r_max(monkeypatch: pytest.MonkeyPatch) -> None:
     for r_max in range(1, 128):
-        z = _z_of_bytes(monkeypatch, 255, 255, r_max)
+        z = _z_of_bytes(monkeypatch, 255, 255, r_max)[:256]
         counts = np.bincount(z + r_max, minlength=2 * r_max + 1)
         assert len(counts) == 2 * r_max + 1, r_max  # nothing outside -r_max..r_max
         assert counts.tolist() == counts[::-1].tolist(), r_max
@@ -122,16 +172,28 @@ def test_z_is_symmetric_for_every_r_max(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_mask_zeroes_its_share(monkeypatch: pytest.MonkeyPatch, p_zero: int) -> None:
     unmasked = _z_of_bytes(monkeypatch, 255, 0, 7)
     for mask in range(256):
-        expected = np.zeros(256) if mask < p_zero else unmasked
+        expected = np.zeros(1024) if mask < p_zero else unmasked
         np.testing.assert_array_equal(_z_of_bytes(monkeypatch, mask, p_zero, 7), expected)
 
 
-def test_streams_of_steps_tensors_and_seeds_differ() -> None:
-    states = {prng.start_state(*where) for where in product((0, 1, 2**32 - 1), range(50), range(5))}
-    assert len(states) == 3 * 50 * 5
+def test_a_field_is_nine_bits_of_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any nine bits reach their own entry, whatever the other bits are; the ninth one negates."""
+    rng = np.random.default_rng(3)
+    fields = rng.integers(0, 512, (700, 3))
+    drawn = (fields @ [1, 2**9, 2**18] + (rng.integers(0, 32, 700) << 27)).astype(np.uint32)
+    monkeypatch.setattr(prng, "words", lambda state, count: drawn[:count])
+    pool = rng.integers(-63, 64, (256, 4)).astype(np.int16)
+    z = prng.perturbation(np.concatenate([pool, -pool]), 0, 0, 0, 12 * 700)
+    expected = pool[fields.ravel() % 256] * np.where(fields.ravel() < 256, 1, -1)[:, None]
+    np.testing.assert_array_equal(z, expected.ravel())
+
+
+def test_streams_and_pools_of_steps_tensors_and_seeds_differ() -> None:
+    states = {prng.start_state(*where) for where in product((0, 1, 2**32 - 1), range(50), range(6))}
+    assert len(states) == 3 * 50 * 6
 
 
 def test_a_shorter_tensor_has_the_beginning_of_a_longer_one() -> None:
-    long = prng.perturbation(9, 4, 2, 64, 84, 7)
+    long = vectorised(9, 4, 2, 64, 84, 7)
     for size in range(1, 64):
-        assert prng.perturbation(9, 4, 2, size, 84, 7).tolist() == long[:size].tolist()
+        assert vectorised(9, 4, 2, size, 84, 7) == long[:size]
