@@ -9,6 +9,7 @@ from hil.network.graph import Layer, Network, Op
 from hil.network.settings import Settings
 
 HAS_WEIGHTS = (Op.CONV2D, Op.FULLY_CONNECTED)
+NOISE_BYTES = 4096  # what perturbation and update make of the pool of noise
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
     layers, n = network.layers, len(network.layers)
     first_bp, batch = network.first_bp(settings.partition), settings.batch
     group = batch if settings.scope == "batch" else 1  # samples whose activations live together
-    always = (0, 2 * n)
+    between = 2 * n + 1  # the slot of perturbation and update
+    always = (0, between)
     wanted: list[tuple[str, int, tuple[int, int]]] = [
         ("blob", blob_size(network), always),
         ("labels", slots, always),
@@ -70,6 +72,8 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
     ]
     if settings.loss == "integer" and settings.partition:
         wanted += [("plus_logits", batch * network.classes, always), ("plus_exponents", 2 * batch, always)]
+    if settings.partition:
+        wanted.append(("noise", NOISE_BYTES, (between, between)))
     kept = [index for index, layer in enumerate(layers) if layer.op is not Op.RELU]
     backward = range(n - 1, first_bp - 1, -1)
     wanted += [(f"act[{i}]", group * layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]

@@ -10,12 +10,12 @@ from hil.record import TrialRecord
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
 KINDS = {
-    "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "act": BOARD, "acc": "#6aa9dd",
-    "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
+    "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "noise": "#7fc7a8", "act": BOARD,
+    "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
 }  # fmt: skip
 WORDS = {
-    "blob": "network file, weights in place", "samples": "samples and labels", "act": "activations", "acc": "int32 sums",
-    "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
+    "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise", "act": "activations",
+    "acc": "int32 sums", "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
     "grad": "gradients",
 }  # fmt: skip
 

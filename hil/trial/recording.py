@@ -105,7 +105,7 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     backward = [f"{name} backward" for name in reversed(names)]
     return {
         "total": prepared.plan.total,
-        "slots": [*names, "loss", *backward],
+        "slots": [*names, "loss", *backward, "perturb, update"],
         "buffers": [asdict(buffer) for buffer in prepared.plan.buffers],
     }
 

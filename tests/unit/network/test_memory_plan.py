@@ -18,10 +18,12 @@ from network.drawn import networks
 ALWAYS = ("blob", "labels", "samples", "plus_", "grad")
 
 
-def accesses(network: Network, first_bp: int) -> dict[str, list[int]]:
+def accesses(network: Network, partition: int) -> dict[str, list[int]]:
     """Walk through a step and write down in which slot which buffer is touched; a relu works in its predecessor's buffer."""
-    layers, n = network.layers, len(network.layers)
+    layers, n, first_bp = network.layers, len(network.layers), network.first_bp(partition)
     touched: dict[str, list[int]] = defaultdict(list)
+    if partition > 0:
+        touched["noise"].append(2 * n + 1)  # perturbing and the update come before, between and after the passes
 
     def home(i: int) -> int:
         return i - 1 if layers[i].op is Op.RELU else i
@@ -60,14 +62,14 @@ def accesses(network: Network, first_bp: int) -> dict[str, list[int]]:
 
 def check_lifetimes(network: Network, chosen: Settings, made: Plan) -> None:
     n, first_bp = len(network.layers), network.first_bp(chosen.partition)
-    touched = accesses(network, first_bp)
+    touched = accesses(network, chosen.partition)
     passing = {b.name: (b.first, b.last) for b in made.buffers if not b.name.startswith(ALWAYS)}
     assert passing == {name: (min(slots), max(slots)) for name, slots in touched.items()}
     lasting = {b.name: (b.first, b.last) for b in made.buffers if b.name.startswith(ALWAYS)}
     grads = {f"grad[{i}]" for i, layer in enumerate(network.layers) if layer.weights is not None and i >= first_bp}
     kept = {"plus_logits", "plus_exponents"} if chosen.loss == "integer" and chosen.partition else set()
     assert set(lasting) == {"blob", "labels", "samples"} | kept | grads
-    assert set(lasting.values()) == {(0, 2 * n)}
+    assert set(lasting.values()) == {(0, 2 * n + 1)}
 
 
 def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> None:
@@ -80,6 +82,7 @@ def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> N
             return {
                 "blob": len(encode(network)), "labels": slots, "samples": slots * pixels,
                 "plus_logits": batch * network.classes, "plus_exponents": 2 * batch,
+                "noise": 4096,
             }[name]  # fmt: skip
         layer = network.layers[int(rest[:-1])]
         height, width, channels = layer.in_shape
@@ -149,6 +152,18 @@ def test_equal_sizes_keep_the_order_of_the_document() -> None:
     assert names.index("scratch[3]") < names.index("bscratch[3]")
     assert names.index("act[0]") < names.index("err[0]")
     assert names.index("act[10]") < names.index("err[10]")
+
+
+def test_noise_takes_no_memory_of_its_own_beside_larger_activations() -> None:
+    """It lives between the passes, so that it lies over what a pass leaves behind."""
+    buffers = {buffer.name: buffer for buffer in plan(build("lenet5", 1), Settings(3), 8).buffers}
+    noise, end = buffers["noise"], buffers["noise"].offset + buffers["noise"].size
+    assert any(
+        b.offset < end and noise.offset < b.offset + b.size
+        for b in buffers.values()
+        if b is not noise and b.last < noise.first
+    )
+    assert end < max(b.offset + b.size for b in buffers.values())
 
 
 def test_the_plan_is_smaller_than_the_papers_formula_where_samples_stream() -> None:

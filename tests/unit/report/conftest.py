@@ -63,10 +63,10 @@ ENERGY = {
     "flags": ["only 5 readings a step."],
 }  # fmt: skip
 PLAN = {
-    "total": 300, "slots": ["conv1", "loss", "conv1 backward"],
+    "total": 300, "slots": ["conv1", "loss", "conv1 backward", "perturb, update"],
     "buffers": [
-        {"name": "blob", "size": 200, "offset": 0, "first": 0, "last": 2}, {"name": "act[0]", "size": 100, "offset": 200, "first": 0, "last": 1},
-        {"name": "err[0]", "size": 64, "offset": 200, "first": 2, "last": 2},
+        {"name": "blob", "size": 200, "offset": 0, "first": 0, "last": 3}, {"name": "act[0]", "size": 100, "offset": 200, "first": 0, "last": 1},
+        {"name": "err[0]", "size": 64, "offset": 200, "first": 2, "last": 2}, {"name": "noise", "size": 96, "offset": 200, "first": 3, "last": 3},
     ],
 }  # fmt: skip
 WHOLE = {

@@ -1,8 +1,12 @@
 import re
+from dataclasses import asdict
 
 import pandas as pd
 import pytest
 
+from hil.network import build
+from hil.network.plan import plan
+from hil.network.settings import Settings
 from hil.report import render
 from hil.report.figures import loss_curve
 from hil.report.memory import lifetimes, memory_bars
@@ -148,7 +152,16 @@ def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
     page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
     section = page[page.index('id="energy"') : page.index('id="paper"')]
     assert "27.800 ± 0.093 mJ a step" in section and "31.4" in section
-    for said in ("55.60 ± 0.19 mJ", "88.000 ± 0.010 mJ", "115.5 mW", "313.1 mW", "281.2 ms", "current gain", "25.0 %", "currents are assumed."):
+    for said in (
+        "55.60 ± 0.19 mJ",
+        "88.000 ± 0.010 mJ",
+        "115.5 mW",
+        "313.1 mW",
+        "281.2 ms",
+        "current gain",
+        "25.0 %",
+        "currents are assumed.",
+    ):
         assert said in section, said
     assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled"}
     assert 'class="warning">energy: only 5 readings a step.' in page
@@ -164,15 +177,30 @@ def test_the_power_trace_has_its_steps_marked_and_can_be_zoomed_by_keyboard(reco
 
 def test_the_arena_is_drawn_by_lifetime():
     figure = lifetimes(PLAN)
-    boxes = {trace.text.partition(":")[0]: (min(trace.x), max(trace.x), 1024 * min(trace.y), 1024 * max(trace.y)) for trace in figure.data}
-    assert boxes == {"blob": (-0.5, 2.5, 0, 200), "act[0]": (-0.5, 1.5, 200, 300), "err[0]": (1.5, 2.5, 200, 264)}
+    boxes = {
+        trace.text.partition(":")[0]: (min(trace.x), max(trace.x), 1024 * min(trace.y), 1024 * max(trace.y))
+        for trace in figure.data
+    }
+    assert boxes == {
+        "blob": (-0.5, 3.5, 0, 200), "act[0]": (-0.5, 1.5, 200, 300), "err[0]": (1.5, 2.5, 200, 264), "noise": (2.5, 3.5, 200, 296),
+    }  # fmt: skip
+
+
+def test_every_buffer_of_a_plan_is_drawn():
+    network = build("lenet5", 1)
+    for partition in range(len(network.trained) + 1):
+        made = plan(network, Settings(partition, loss="integer"), 8)
+        drawn = {"slots": [], "buffers": [asdict(buffer) for buffer in made.buffers]}
+        assert len(lifetimes(drawn).data) == len(made.buffers)
 
 
 def test_layers_schedule_and_accuracy_are_on_the_page(record):
     page = trial_of(record((make_trial(**WHOLE), make_steps(60))))
     assert "6,000,128" in page and "5,120" in page
     assert "from step 50 b_bp = 4" in page
-    assert re.search(r"66.8 %</td><td class=\"n\">66.8 %</td><td class=\"n\">2.4 %</td>", page), "with its binomial uncertainty"
+    assert re.search(r"66.8 %</td><td class=\"n\">66.8 %</td><td class=\"n\">2.4 %</td>", page), (
+        "with its binomial uncertainty"
+    )
 
 
 def test_what_the_paper_says_stands_beside_what_was_found(record):

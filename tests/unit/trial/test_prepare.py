@@ -7,8 +7,10 @@ from hil.errors import Blocked, RigError
 from hil.network import build
 from hil.network.blob import encode
 from hil.network.plan import plan
+from hil.network.settings import VARIANTS
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.prepare import prepare
+from hil.trial.recording import _memory_plan
 
 
 def spec(**others):
@@ -21,6 +23,12 @@ def arena(prepared):
 
 def test_a_batch_that_fits_is_held_whole():
     assert prepare(spec(batch=256)).slots == 256
+
+
+def test_every_time_slot_of_the_plan_has_a_name():
+    for variant in VARIANTS:
+        made = _memory_plan(prepare(spec(variant=variant)))
+        assert len(made["slots"]) == 1 + max(buffer["last"] for buffer in made["buffers"])
 
 
 @pytest.mark.parametrize("batch", [256, 999])
