@@ -20,11 +20,19 @@ static inline uint32_t mix32(uint32_t h) {
     return h;
 }
 
-/* The state with which the stream of a trained tensor begins in a step. */
-static inline uint32_t stream_state(uint32_t seed, uint32_t step, uint32_t tensor) {
+/* start(i): the state with which stream `i` of a step begins. Stream 0 fills the pool; stream l + 1 draws for trained tensor l. */
+static inline uint32_t stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     const uint32_t key = mix32(seed + 0x9E3779B9u * (step + 1u));
-    const uint32_t state = mix32(key ^ (0x27D4EB2Fu * (tensor + 1u)));
+    const uint32_t state = mix32(key ^ (0x27D4EB2Fu * i));
     return state == 0 ? 0x6D2B79F5u : state;
+}
+
+static inline uint32_t pool_state(uint32_t seed, uint32_t step) {
+    return stream_start(seed, step, 0);
+}
+
+static inline uint32_t tensor_state(uint32_t seed, uint32_t step, uint32_t tensor) {
+    return stream_start(seed, step, tensor + 1u);
 }
 
 #endif

@@ -102,6 +102,6 @@ uint32_t host_xorshift32(uint32_t x) {
     return xorshift32(x);
 }
 
-uint32_t host_stream_state(uint32_t seed, uint32_t step, uint32_t tensor) {
-    return stream_state(seed, step, tensor);
+uint32_t host_stream_start(uint32_t seed, uint32_t step, uint32_t i) {
+    return stream_start(seed, step, i);
 }

@@ -107,6 +107,16 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     return words;
 }
 
+/* Two words of bytes, aligned to a word; put_two() returns the pointer behind them: LDRD, STRD. */
+static inline void load_two(const int8_t *bytes, uint32_t two[2]) {
+    __asm__ volatile("ldrd %0, %1, [%2]" : "=&r"(two[0]), "=&r"(two[1]) : "r"(bytes) : "memory");
+}
+
+static inline int8_t *put_two(int8_t *bytes, const uint32_t two[2]) {
+    __asm__ volatile("strd %1, %2, [%0], #8" : "+r"(bytes) : "r"(two[0]), "r"(two[1]) : "memory");
+    return bytes;
+}
+
 /* The product of a low lane, or of a high one, with the low lane of `b`: SMULBB, SMULTB. */
 static inline int32_t low_product(uint32_t a, uint32_t b) {
     int32_t product;
@@ -234,6 +244,15 @@ static inline uint32_t odd_lanes_u8(uint32_t word) {
 static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     memcpy(four, words, 4 * sizeof *words);
     return words + 4;
+}
+
+static inline void load_two(const int8_t *bytes, uint32_t two[2]) {
+    memcpy(two, bytes, 2 * sizeof *two);
+}
+
+static inline int8_t *put_two(int8_t *bytes, const uint32_t two[2]) {
+    memcpy(bytes, two, 2 * sizeof *two);
+    return bytes + 2 * sizeof *two;
 }
 
 static inline int32_t low_product(uint32_t a, uint32_t b) {

@@ -7,8 +7,7 @@
 #include "kernels/cross_entropy_f32.h"
 #include "kernels/integer_loss_s8.h"
 #include "kernels/limit_s8.h"
-#include "kernels/perturb_s8.h"
-#include "kernels/zo_update_s8.h"
+#include "kernels/move_s8.h"
 #include "net/backward.h"
 #include "net/forward.h"
 
@@ -18,36 +17,45 @@ static const layer_t *layer_of_tensor(const model_t *model, uint8_t tensor) {
     return &model->network.layer[model->network.tensor_layer[tensor]];
 }
 
-static noise_t noise_of_tensor(const settings_t *settings, uint32_t step, uint8_t tensor) {
-    return (noise_t){
-        .p_zero = settings->p_zero, .r_max = settings->r_max, .state = stream_state(settings->seed, step, tensor)};
+static noise_t noise_of_step(const settings_t *settings, uint32_t step) {
+    return (noise_t){.p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, step)};
 }
 
 /* W, the largest magnitude of a weight at rest. */
-static int32_t limit_of(const settings_t *settings) {
-    return settings->perturb == PERTURB_EXACT ? LARGEST_WEIGHT - settings->r_max : LARGEST_WEIGHT;
+static uint8_t limit_of(const settings_t *settings) {
+    return settings->perturb == PERTURB_EXACT ? (uint8_t)(LARGEST_WEIGHT - settings->r_max) : LARGEST_WEIGHT;
+}
+
+/* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
+static void limit_weights(const model_t *model, const settings_t *settings) {
+    for (uint8_t l = 0; l < settings->partition; l++) {
+        const layer_t *layer = layer_of_tensor(model, l);
+        limit_s8(model_weights(model, layer), layer->weights, limit_of(settings));
+    }
+}
+
+/* A pass over the weights that zeroth order trains. */
+static void move_weights(const model_t *model, const settings_t *settings, uint32_t step, const moves_t *moves) {
+    for (uint8_t l = 0; l < settings->partition; l++) {
+        const layer_t *layer = layer_of_tensor(model, l);
+        move_s8(model_weights(model, layer), layer->weights, tensor_state(settings->seed, step, l), moves);
+    }
 }
 
 static void perturb(model_t *model, const settings_t *settings, uint32_t step, int32_t k) {
-    /* Whatever the weights were before `configure`; every later step finds them limited by the end of the one before. */
-    const bool first = settings->perturb == PERTURB_EXACT && step == settings->first_step;
-    for (uint8_t l = 0; l < settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(model, l);
-        int8_t *weights = model_weights(model, layer);
-        if (k == PLUS && first) {
-            limit_s8(weights, layer->weights, limit_of(settings));
-        }
-        perturb_s8(weights, layer->weights, noise_of_tensor(settings, step, l), k);
+    moves_t moves = {.words = model_noise(model)};
+    if (k == PLUS && settings->perturb == PERTURB_EXACT && step == settings->first_step) {
+        limit_weights(model, settings);
     }
+    moves_to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));
+    move_weights(model, settings, step, &moves);
     stopwatch_book(&model->watch, &model->watch.account.perturb);
 }
 
 static void update_zeroth_order(model_t *model, const settings_t *settings, uint32_t step, int8_t sign) {
-    for (uint8_t l = 0; l < settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(model, l);
-        zo_update_s8(model_weights(model, layer), layer->weights, noise_of_tensor(settings, step, l), sign, settings->b_zo,
-                     limit_of(settings));
-    }
+    moves_t moves = {.words = model_noise(model)};
+    moves_to_update(&moves, noise_of_step(settings, step), sign, settings->b_zo, limit_of(settings));
+    move_weights(model, settings, step, &moves);
 }
 
 static bool back_propagates(const model_t *model, const settings_t *settings) {
@@ -150,7 +158,9 @@ void elasticzo_int8_finish(model_t *model, const settings_t *settings, const ela
     stopwatch_start(&model->watch);
     result->step = step->step;
     result->sign = compare(settings, step, result);
-    update_zeroth_order(model, settings, step->step, result->sign);
+    if (settings->partition > 0) {
+        update_zeroth_order(model, settings, step->step, result->sign);
+    }
     if (back_propagates(model, settings)) {
         backward_update(model, settings->b_bp);
     }

@@ -31,6 +31,11 @@ static inline int32_t *model_s32(const model_t *model, uint32_t offset) {
     return (int32_t *)(void *)(model->arena + offset);
 }
 
+/* The words of moves_t: whatever a pass left behind lies in the same place. */
+static inline uint32_t *model_noise(const model_t *model) {
+    return (uint32_t *)(void *)(model->arena + model->plan.noise);
+}
+
 static inline int8_t *model_weights(const model_t *model, const layer_t *layer) {
     return model_s8(model, layer->weights_offset);
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/conv2d_s8.h"
 #include "kernels/conv2d_s8_weight_gradient.h"
+#include "kernels/move_s8.h"
 
 /* The network with the time slots of its layers. */
 typedef struct {
@@ -26,6 +27,11 @@ static bool is_trained(const schedule_t *schedule, uint8_t layer) {
 
 static bool is_conv2d(const schedule_t *schedule, uint8_t layer) {
     return schedule->network->layer[layer].op == OP_CONV2D;
+}
+
+/* Perturbation and update, between the passes. */
+static uint8_t last_slot(const schedule_t *schedule) {
+    return (uint8_t)(2 * schedule->n + 1);
 }
 
 /* The layer that takes the output of `layer`, behind a relu in place; n is the loss. */
@@ -106,7 +112,7 @@ static void add_backward(plan_t *plan, const schedule_t *schedule) {
     }
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
         if (is_trained(schedule, (uint8_t)i)) {
-            add(plan, &plan->layer[i].grad, 4 * (uint64_t)schedule->network->layer[i].weights, 0, (uint8_t)(2 * schedule->n));
+            add(plan, &plan->layer[i].grad, 4 * (uint64_t)schedule->network->layer[i].weights, 0, last_slot(schedule));
         }
     }
 }
@@ -174,7 +180,7 @@ uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *set
                                  .n = network->layers,
                                  .first_bp = network_first_bp(network, settings->partition),
                                  .group = settings_group(settings)};
-    const uint8_t end = (uint8_t)(2 * schedule.n);
+    const uint8_t end = last_slot(&schedule);
     *plan = (plan_t){.size = 0};
     add(plan, NULL, network->size, 0, end); /* the blob */
     add(plan, &plan->labels, settings->slots, 0, end);
@@ -182,6 +188,9 @@ uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *set
     if (settings_keep_logits(settings)) {
         add(plan, &plan->plus_logits, (uint64_t)settings->batch * network->classes, 0, end);
         add(plan, &plan->plus_exponents, 2ull * settings->batch, 0, end);
+    }
+    if (settings->partition > 0) {
+        add(plan, &plan->noise, MOVES_WORDS * sizeof(uint32_t), end, end);
     }
     add_forward(plan, &schedule);
     add_backward(plan, &schedule);

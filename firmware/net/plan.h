@@ -7,8 +7,8 @@
 
 #include "net/network.h"
 
-/* blob, labels, samples, plus_logits, plus_exponents, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
-#define PLAN_MAX_BUFFERS (5 + 7 * ENGINE_MAX_LAYERS)
+/* blob, labels, samples, plus_logits, plus_exponents, noise, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
+#define PLAN_MAX_BUFFERS (6 + 7 * ENGINE_MAX_LAYERS)
 
 typedef struct {
     uint32_t size, offset; /* bytes, multiples of 8 */
@@ -19,7 +19,7 @@ typedef struct {
 
 /* Offsets in the arena. A buffer that the plan does not have is at offset 0, where the blob is. */
 typedef struct {
-    uint32_t labels, samples, plus_logits, plus_exponents;
+    uint32_t labels, samples, plus_logits, plus_exponents, noise;
     struct {
         uint32_t act, acc, scratch, err, eacc, bscratch, grad;
     } layer[ENGINE_MAX_LAYERS];

@@ -250,19 +250,35 @@ static uint32_t naive_xorshift32(uint32_t x) {
     return x ^ shift_left(x, 5);
 }
 
-void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor) {
+/* start(i) of section 8. */
+static uint32_t naive_start(const settings_t *settings, uint32_t step, uint64_t i) {
     const uint32_t key = naive_mix32((uint32_t)(settings->seed + 0x9E3779B9u * ((uint64_t)step + 1)));
-    uint32_t state = naive_mix32(key ^ (uint32_t)(0x27D4EB2Fu * ((uint64_t)tensor + 1)));
-    state = state == 0 ? 0x6D2B79F5u : state;
-    uint32_t a = 0, b = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (i % 4 == 0) {
-            a = naive_xorshift32(state);
-            b = naive_xorshift32(a);
-            state = b;
+    const uint32_t state = naive_mix32(key ^ (uint32_t)(0x27D4EB2Fu * i));
+    return state == 0 ? 0x6D2B79F5u : state;
+}
+
+void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step) {
+    uint32_t state = naive_start(settings, step, 0);
+    for (uint32_t e = 0; e < 256; e++) {
+        const uint32_t a = naive_xorshift32(state), b = naive_xorshift32(a);
+        state = b;
+        for (int i = 0; i < 4; i++) {
+            const int64_t a_i = shift_right(a, 8 * i) % 256, b_i = shift_right(b, 8 * i) % 256, r = settings->r_max;
+            pool[e][i] = (int8_t)(a_i < settings->p_zero ? 0 : (b_i * (2 * r + 1) + r) / 256 - r);
         }
-        const int64_t a_i = shift_right(a, 8 * (int)(i % 4)) % 256, b_i = shift_right(b, 8 * (int)(i % 4)) % 256;
-        const int64_t r = settings->r_max;
-        z[i] = (int8_t)(a_i < settings->p_zero ? 0 : (b_i * (2 * r + 1) + r) / 256 - r);
+    }
+}
+
+void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor) {
+    int8_t pool[256][4];
+    naive_pool(pool, settings, step);
+    uint32_t word = naive_start(settings, step, (uint64_t)tensor + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i % 12 == 0) {
+            word = naive_xorshift32(word);
+        }
+        const uint32_t f = shift_right(word, 9 * (int)(i % 12 / 4)) % 512;
+        const int8_t entry = pool[f % 256][i % 4];
+        z[i] = (int8_t)(f < 256 ? entry : -entry);
     }
 }

@@ -41,7 +41,8 @@ naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, cons
 
 void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error);
 
-/* All z of a tensor in a step. */
+/* The pool of a step, and all z of a tensor in it. */
+void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step);
 void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor);
 
 #endif

@@ -75,8 +75,8 @@ static void test_state_is_never_zero(void) {
     CHECK(inverse_mix32(mix32(123456789)) == 123456789, "the inverse");
     const uint32_t key = inverse_mix32(0) ^ 0x27D4EB2Fu; /* of tensor 0 */
     const uint32_t seed = inverse_mix32(key) - 0x9E3779B9u;
-    CHECK(stream_state(seed, 0, 0) == 0x6D2B79F5u, "%08x", stream_state(seed, 0, 0));
-    CHECK(stream_state(seed, 1, 0) != 0x6D2B79F5u, "another step has another state");
+    CHECK(tensor_state(seed, 0, 0) == 0x6D2B79F5u, "%08x", tensor_state(seed, 0, 0));
+    CHECK(tensor_state(seed, 1, 0) != 0x6D2B79F5u, "another step has another state");
 }
 
 void test_arith(void) {

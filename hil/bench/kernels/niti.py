@@ -5,13 +5,17 @@ A forward pass includes its requantization, as a layer of a network does.
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 
 from hil.bench.kernels.machine import KernelMachine
 from hil.bench.kernels.shapes import Shape
 
 SCRATCH = 1 << 16  # more than any kernel asks for
-P_ZERO, R_MAX, STATE = 84, 7, 0x2545_F491  # of the noise; the paper's first sparsity
+P_ZERO, R_MAX = 84, 7  # of the noise; the paper's first sparsity
+POOL, STREAM = 0x2545_F491, 0x9E37_79B9  # states of the generator
+MOVES_WORDS = 1024  # firmware/kernels/move_s8.h
 
 
 def random_s8(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -84,11 +88,17 @@ class Niti:
         acc, weights = self._machine.room(4 * inputs), self._put(inputs * outputs)
         return self._machine.call("fully_connected_s8_input_error", self._put(outputs), weights, inputs, outputs, acc)
 
-    def perturb_and_update(self, weights: int) -> int:
-        """What a step does to a tensor by zeroth order: to plus, to minus, and restored and updated at once."""
-        at, noise = self._put(weights), (P_ZERO | R_MAX << 8, STATE)
-        passes = sum(self._machine.call("perturb_s8", at, weights, *noise, k) for k in (1, -2))
-        return passes + self._machine.call("zo_update_s8", at, weights, *noise, 1, 1, 127)
+    def perturb_and_update(self, weights: int, limit: int) -> int:
+        """What a step does to a tensor by zeroth order: to plus, to minus, and restored and updated at once; the moves of each
+        pass are made for it alone. The weights are random within the limit.
+        """
+        call, noise = self._machine.call, (P_ZERO | R_MAX << 8, POOL)
+        at = self._machine.put(self._rng.integers(-limit, limit + 1, weights, np.int8))
+        moves = self._machine.put(struct.pack("<II", self._machine.room(4 * MOVES_WORDS), 0))
+        count = 0
+        for k in (1, -2):
+            count += call("moves_to_perturb", moves, *noise, k, limit) + call("move_s8", at, weights, STREAM, moves)
+        return count + call("moves_to_update", moves, *noise, 1, 1, limit) + call("move_s8", at, weights, STREAM, moves)
 
     def digest(self, size: int) -> int:
         """XXH32 of a tensor."""

@@ -130,9 +130,9 @@ def test_log32_is_within_three_units(library: ctypes.CDLL) -> None:
 
 def test_stream_of_the_generator(library: ctypes.CDLL) -> None:
     """Section 8, with Python's integers: 2,000 states of one stream and the first states of many."""
-    for name in ("host_xorshift32", "host_stream_state", "host_mix32"):
+    for name in ("host_xorshift32", "host_stream_start", "host_mix32"):
         getattr(library, name).restype = ctypes.c_uint32
-        getattr(library, name).argtypes = [ctypes.c_uint32] * (3 if name == "host_stream_state" else 1)
+        getattr(library, name).argtypes = [ctypes.c_uint32] * (3 if name == "host_stream_start" else 1)
 
     def mix32(h: int) -> int:
         h = (h ^ (h >> 16)) * 0x85EBCA6B % 2**32
@@ -147,7 +147,7 @@ def test_stream_of_the_generator(library: ctypes.CDLL) -> None:
         assert library.host_xorshift32(state) == expected
         assert library.host_mix32(state) == mix32(state)
         state = expected
-    for seed, step, tensor in [(0, 0, 0), (7, 1, 3), (0xFFFFFFFF, 0xFFFFFFFF, 31), (123, 0x61C88646, 1)]:
+    for seed, step, i in [(0, 0, 0), (7, 1, 3), (0xFFFFFFFF, 0xFFFFFFFF, 32), (123, 0x61C88646, 1)]:
         key = mix32((seed + 0x9E3779B9 * (step + 1)) % 2**32)
-        expected = mix32(key ^ (0x27D4EB2F * (tensor + 1)) % 2**32) or 0x6D2B79F5
-        assert library.host_stream_state(seed, step, tensor) == expected
+        expected = mix32(key ^ (0x27D4EB2F * i) % 2**32) or 0x6D2B79F5
+        assert library.host_stream_start(seed, step, i) == expected

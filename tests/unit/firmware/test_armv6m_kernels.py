@@ -196,14 +196,20 @@ def xorshift(x: int) -> int:
     return x ^ (x << 5 & 0xFFFF_FFFF)
 
 
-def noise(n: int, state: int, p_zero: int, r_max: int) -> np.ndarray:
-    """The `n` values z of a stream: docs/arithmetic.md, section 8."""
+def noise(n: int, pool_state: int, state: int, p_zero: int, r_max: int) -> np.ndarray:
+    """The `n` values z of a stream, from the pool that begins with a state: docs/arithmetic.md, section 8."""
+    pool = []
+    for _ in range(256):
+        a = xorshift(pool_state)
+        pool_state = xorshift(a)
+        for below, b in zip(a.to_bytes(4, "little"), pool_state.to_bytes(4, "little"), strict=True):
+            pool.append(0 if below < p_zero else (b * (2 * r_max + 1) + r_max >> 8) - r_max)
     z = []
-    for _ in range(-(-n // 4)):
-        a = xorshift(state)
-        state = xorshift(a)
-        for below, b in zip(a.to_bytes(4, "little"), state.to_bytes(4, "little"), strict=True):
-            z.append(0 if below < p_zero else (b * (2 * r_max + 1) + r_max >> 8) - r_max)
+    for group in range(-(-n // 4)):
+        if group % 3 == 0:
+            state = xorshift(state)
+        field = state >> 9 * (group % 3) & 511
+        z += [number if field < 256 else -number for number in pool[4 * (field % 256) :][:4]]
     return np.array(z[:n], np.int64)
 
 
@@ -214,27 +220,44 @@ def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
     return np.sign(x) * np.minimum(q + up, 127)
 
 
-@pytest.mark.parametrize("p_zero", [0, 1, 84, 128, 255])
-@pytest.mark.parametrize("r_max", [1, 2, 7, 63, 64, 127])
-def test_noise(kernels: Kernels, p_zero: int, r_max: int) -> None:
-    rng = np.random.default_rng(1000 * p_zero + r_max)
-    for n in (1, 2, 3, 4, 5, 8, 203):
-        state, b_zo, sign = int(rng.integers(1, 2**32)), int(rng.integers(1, 8)), int(rng.integers(-1, 2))
-        w, z = rng.integers(-127, 128, n).astype(np.int8), noise(n, state, p_zero, r_max)
-        packed = p_zero | r_max << 8  # noise_t takes two words of the arguments
-        for k in (1, -2):
+MOVES = np.zeros(1024, np.uint32)  # the words of moves_t, firmware/kernels/move_s8.h
+
+
+def weights(rng: np.random.Generator, n: int, limit: int) -> np.ndarray:
+    """Draw weights at rest, half of them where they saturate or change their sign."""
+    edges = np.clip([-127, -126, -124, -64, -2, -1, 0, 1, 2, 63, 125, 127], -limit, limit)
+    return np.where(rng.random(n) < 0.5, rng.choice(edges, n), rng.integers(-limit, limit + 1, n))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("r_max", [1, 2, 7, 31, 42, 43, 63, 64, 126, 127])
+def test_passes_over_weights(kernels: Kernels, r_max: int, exact: bool) -> None:
+    """All passes of a step, and every way to update, of any number of weights."""
+    rng = np.random.default_rng(2 * r_max + exact)
+    limit = 127 - r_max if exact and r_max < 64 else 127
+    for n, p_zero in itertools.product((1, 3, 4, 5, 12, 23, 24, 25, 1027), (0, 84, 255)):
+        states = [int(state) for state in rng.integers(1, 2**32, 2)]
+        z, noise_t = noise(n, *states, p_zero, r_max), (p_zero | r_max << 8, states[0])
+        w = weights(rng, n, limit)
+
+        def step(w: np.ndarray, make: str, *settings: int, states: list[int] = states, noise_t: tuple = noise_t) -> np.ndarray:
             kernels.forget()
-            at = kernels.place(w, n % 4)
-            kernels.call("perturb_s8", at, n, packed, state, k)
-            assert np.array_equal(kernels.read(at, w), np.clip(w + k * z, -127, 127)), (n, k)
-        s = r_max.bit_length() - b_zo
-        u = sign * z if s < 1 else psto_shift(sign * z, s)
-        for limit in (127, max(127 - r_max, 1), r_max, int(rng.integers(1, 128))):
-            kernels.forget()
-            at = kernels.place(w, n % 4)
-            kernels.call("zo_update_s8", at, n, packed, state, sign, b_zo, limit)
-            expected = np.clip(np.clip(w + z, -limit, limit) - u, -limit, limit)
-            assert np.array_equal(kernels.read(at, w), expected), (n, limit)
+            tensor = w.astype(np.int8)
+            words = kernels.place(MOVES)
+            moves, at = kernels.place(np.array([words, 0], np.uint32)), kernels.place(tensor)
+            kernels.call(make, moves, *noise_t, *settings, limit)
+            kernels.call("move_s8", at, w.size, states[1], moves)
+            return kernels.read(at, tensor).astype(np.int64)
+
+        plus = step(w, "moves_to_perturb", 1)
+        assert np.array_equal(plus, np.clip(w + z, -127, 127)), (n, p_zero)
+        minus = step(plus, "moves_to_perturb", -2)
+        assert np.array_equal(minus, np.clip(plus - 2 * z, -127, 127)), (n, p_zero)
+        for sign, b_zo in itertools.product((-1, 0, 1), (1, 4, 7)):
+            s = r_max.bit_length() - b_zo
+            u = sign * z if s < 1 else psto_shift(sign * z, s)
+            expected = np.clip(np.clip(minus + z, -limit, limit) - u, -limit, limit)
+            assert np.array_equal(step(minus, "moves_to_update", sign, b_zo), expected), (n, p_zero, sign, b_zo)
 
 
 @pytest.mark.parametrize("offset", [0, 1])

@@ -1,0 +1,22 @@
+/* Loops of move_s8_m0.c for Armv6-M, 24 weights at a time, up to `end`. Each returns the state of the stream behind them.
+
+   A number stands for four signed bytes: b_0 + 2^8 b_1 + 2^16 b_2 + 2^24 b_3. Adding it to a word moves four weights at once, as long as
+   none leaves its byte. The sign of its highest bit in each byte is that of the byte, or of those below where the byte is 0. */
+#ifndef MOVE_GROUPS_M0_H
+#define MOVE_GROUPS_M0_H
+
+#include <stdint.h>
+
+enum { MOVE_GROUPS_WEIGHTS = 24 };
+
+/* words[f]: a move after which every weight is within -127..127. */
+uint32_t move_groups_free(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
+
+/* words[2 f], words[2 f + 1]: a move that is tested, with bytes of -127..127, and the one that is made instead where it is seen that the
+   tested one leaves no byte. Else w = (what the tested one makes, saturating to -128..127) + the difference between the two. */
+uint32_t move_groups_clipped(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
+
+/* The same where the move that is made never leaves a byte; here a weight that changes its sign costs nothing. */
+uint32_t move_groups_held(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
+
+#endif
