@@ -41,56 +41,52 @@
 #define FREE(field, d, at, i) \
     field "ands r1, r5\n ldr r1, [r7, r1]\n ldr " d ", [r0, #" at "]\n eors " d ", r6\n adds " d ", " d ", r1\n eors " d ", r6\n"
 
+/* Twelve groups a round, so that the end is looked for less often; an odd six come first (bit 3 of their bytes is odd with them). */
 __attribute__((naked)) uint32_t move_groups_free(ARGUMENTS) {
     __asm__(ENTER "movs r7, r2\n lsls r5, r5, #2\n"
-            "1:\n" SIX_GROUPS(FREE, WORD) UNTIL_END LEAVE);
+            "mov r1, r9\n subs r1, r1, r0\n lsls r1, r1, #28\n bmi 2f\n"
+            "1:\n" SIX_GROUPS(FREE, WORD) "2:\n" SIX_GROUPS(FREE, WORD) UNTIL_END LEAVE);
 }
 
-/* Where a tested move (r1) changed the sign of a byte. In: r1 what it made, r7 what it made against what was there before (exclusive or),
-   d what the other move made. Out: d. r8 to r11 but for r10, r11 stay.
-
-   Bytes saturate one at a time from the lowest, for each is right once those below it are. r5 the sums, r7 the bytes before, r1 the sign
-   bits where both terms had the same sign (only there a sum can overflow), r4 those of them that the sum has not. */
-#define REPAIR(name, d)                                                                                                     \
-    __attribute__((naked, used)) static void name(void) {                                                                   \
-        __asm__(".syntax unified\n"                                                                                         \
-                #name "_raw:\n eors r7, r1\n subs " d ", " d ", r1\n subs r1, r1, r7\n eors r7, r6\n b 2f\n"                \
-                #name "_turned:\n eors r7, r1\n subs " d ", " d ", r1\n subs r1, r1, r7\n"                                  \
-                "2:\n mov r10, r5\n adds r5, r7, r1\n eors r1, r7\n ands r1, r6\n eors r7, r5\n tst r7, r1\n bne 4f\n"      \
-                "3:\n adds " d ", " d ", r5\n mov r5, r10\n eors " d ", r6\n bx lr\n"                                       \
-                "4:\n mov r11, r4\n mov r12, r0\n eors r7, r5\n"                                                            \
-                "5:\n movs r4, r5\n eors r4, r7\n ands r4, r1\n beq 7f\n"                                                   \
-                "rsbs r0, r4, #0\n ands r4, r0\n lsls r0, r4, #1\n tst r5, r4\n bne 6f\n"                                   \
-                "subs r5, r5, r0\n lsrs r4, r4, #7\n subs r0, r0, r4\n orrs r5, r0\n b 5b\n"                                \
-                "6:\n adds r5, r5, r0\n lsrs r4, r4, #7\n subs r0, r0, r4\n bics r5, r0\n b 5b\n"                           \
-                "7:\n mov r4, r11\n mov r0, r12\n b 3b\n");                                                                 \
-    }
-REPAIR(move_repair_r2, "r2")
-REPAIR(move_repair_r3, "r3")
-
-/* Both moves of the field, the weights in r7; r8 the words. */
-#define MOVES(field, d, at) field "ands r7, r5\n add r7, r8\n ldmia r7!, {r1, " d "}\n ldr r7, [r0, #" at "]\n"
-#define TEST(d, i) "adds r1, r1, r7\n adds " d ", " d ", r7\n eors r7, r1\n tst r7, r6\n bne 1" i "f\n"
-
-/* As long as no byte changes its sign, none carries. */
-#define CLIPPED(field, d, at, i) MOVES(field, d, at) TEST(d, i) "2" i ":\n"
-#define CLIPPED_REPAIR(d, i) "1" i ":\n bl move_repair_" d "_raw\n b 2" i "b\n"
-
-__attribute__((naked)) uint32_t move_groups_clipped(ARGUMENTS) {
-    __asm__(ENTER "mov r8, r2\n lsls r5, r5, #3\n"
-            "1:\n" SIX_GROUPS(CLIPPED, PAIR) UNTIL_END LEAVE
-            CLIPPED_REPAIR("r2", "1") CLIPPED_REPAIR("r3", "2") CLIPPED_REPAIR("r2", "3") CLIPPED_REPAIR("r3", "4")
-            CLIPPED_REPAIR("r2", "5") CLIPPED_REPAIR("r3", "6"));
+/* r5 a sum of bytes whose signs are turned over, r7 one term of it against the sum (exclusive or), r1 the sign bits where both terms had
+   the same sign: only there a sum can overflow, and has where its sign differs. Those bytes saturate one at a time from the lowest, for
+   each is right once those below it are. r4 their sign bits. */
+__attribute__((naked, used)) static void move_saturate(void) {
+    __asm__(".syntax unified\n mov r11, r4\n mov r12, r0\n movs r4, r7\n ands r4, r1\n eors r7, r5\n"
+            "1:\n rsbs r0, r4, #0\n ands r4, r0\n lsls r0, r4, #1\n tst r5, r4\n bne 2f\n"
+            "subs r5, r5, r0\n lsrs r4, r4, #7\n subs r0, r0, r4\n orrs r5, r0\n b 3f\n"
+            "2:\n adds r5, r5, r0\n lsrs r4, r4, #7\n subs r0, r0, r4\n bics r5, r0\n"
+            "3:\n movs r4, r5\n eors r4, r7\n ands r4, r1\n bne 1b\n"
+            "mov r4, r11\n mov r0, r12\n bx lr\n");
 }
 
-#define HELD(field, d, at, i) MOVES(field, d, at) "eors r7, r6\n" TEST(d, i) "eors " d ", r6\n 2" i ":\n"
-#define HELD_REPAIR(d, i) "1" i ":\n bl move_repair_" d "_turned\n b 2" i "b\n"
+/* Where a byte changed its sign, and so the next may be wrong: the same moves with the signs turned over. In d what the one move made, in
+   r1 the tested one, in r7 the weights, the first of `order` being an exclusive or with the second. */
+#define REPAIR(order, d, i)                                                                                           \
+    "1" i ":\n eors " order "\n subs " d ", " d ", r1\n subs r1, r1, r7\n eors r7, r6\n mov r10, r5\n adds r5, r7, r1\n" \
+    "eors r1, r7\n ands r1, r6\n eors r7, r5\n tst r7, r1\n bne 4" i "f\n"                                            \
+    "3" i ":\n adds " d ", " d ", r5\n mov r5, r10\n eors " d ", r6\n b 2" i "b\n"                                     \
+    "4" i ":\n bl move_saturate\n b 3" i "b\n"
 
-__attribute__((naked)) uint32_t move_groups_held(ARGUMENTS) {
+/* Both moves of the field; r8 the words, r7 the weights. As long as no byte changes its sign none carries. */
+#define PAIR_OF(field, d, at)                                                                                    \
+    field "ands r7, r5\n add r7, r8\n ldmia r7!, {r1, " d "}\n ldr r7, [r0, #" at "]\n adds r1, r1, r7\n adds " d \
+          ", " d ", r7\n"
+#define WITHIN(field, d, at, i) PAIR_OF(field, d, at) "eors r7, r1\n tst r7, r6\n bne 1" i "f\n 2" i ":\n"
+#define APART(field, d, at, i) PAIR_OF(field, d, at) "eors r1, " d "\n tst r1, r6\n bne 1" i "f\n 2" i ":\n"
+
+#define REPAIR_WITHIN(d, i) REPAIR("r7, r1", d, i)
+#define REPAIR_APART(d, i) REPAIR("r1, " d, d, i)
+#define REPAIRS(VARIANT) VARIANT("r2", "1") VARIANT("r3", "2") VARIANT("r2", "3") VARIANT("r3", "4") VARIANT("r2", "5") VARIANT("r3", "6")
+
+__attribute__((naked)) uint32_t move_groups_within(ARGUMENTS) {
     __asm__(ENTER "mov r8, r2\n lsls r5, r5, #3\n"
-            "1:\n" SIX_GROUPS(HELD, PAIR) UNTIL_END LEAVE
-            HELD_REPAIR("r2", "1") HELD_REPAIR("r3", "2") HELD_REPAIR("r2", "3") HELD_REPAIR("r3", "4")
-            HELD_REPAIR("r2", "5") HELD_REPAIR("r3", "6"));
+            "1:\n" SIX_GROUPS(WITHIN, PAIR) UNTIL_END LEAVE REPAIRS(REPAIR_WITHIN));
+}
+
+__attribute__((naked)) uint32_t move_groups_apart(ARGUMENTS) {
+    __asm__(ENTER "mov r8, r2\n lsls r5, r5, #3\n"
+            "1:\n" SIX_GROUPS(APART, PAIR) UNTIL_END LEAVE REPAIRS(REPAIR_APART));
 }
 
 #endif

@@ -12,11 +12,10 @@ enum { MOVE_GROUPS_WEIGHTS = 24 };
 /* words[f]: a move after which every weight is within -127..127. */
 uint32_t move_groups_free(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
 
-/* words[2 f], words[2 f + 1]: a move that is tested, with bytes of -127..127, and the one that is made instead where it is seen that the
-   tested one leaves no byte. Else w = (what the tested one makes, saturating to -128..127) + the difference between the two. */
-uint32_t move_groups_clipped(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
-
-/* The same where the move that is made never leaves a byte; here a weight that changes its sign costs nothing. */
-uint32_t move_groups_held(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
+/* words[2 f] a tested move t, words[2 f + 1] another one m, both with bytes of -127..127: each weight becomes
+   min(max(w + t, -128), 127) + (m - t), which is w + m where w + t does not saturate. `within`: all m are between 0 and t; `apart`: 0 is
+   between m and t, which are less than 128 apart. */
+uint32_t move_groups_within(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
+uint32_t move_groups_apart(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
 
 #endif

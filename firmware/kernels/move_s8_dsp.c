@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/move_s8.h"
-#include "kernels/noise4.h"
+#include "kernels/noise_dsp.h"
 #include "kernels/zo_update.h"
 
 /* The form of the moves, and what the words of a field hold. Bytes saturate at -128, one too low: a move that is one lower ends there,

@@ -3,140 +3,172 @@
 #if KERNELS_THUMB1
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "arith/clip127.h"
 #include "kernels/move_groups_m0.h"
 #include "kernels/move_s8.h"
-#include "kernels/noise4.h"
 #include "kernels/zo_update.h"
 
-/* How the weights are moved, and what the words of a field hold. */
-enum {
-    FREE,    /* move_groups_free: both moves in one */
-    CLIPPED, /* move_groups_clipped: the furthest that the moves go, less one where that is down; both in one */
-    HELD,    /* move_groups_held: both in one, with how far the limit is from where bytes saturate; both in one */
-    BYTES,   /* one by one: bytes of the first move, and in the second half of the words of the second */
-};
+/* How the weights are moved: by a loop of move_groups_m0.h (TWICE: `within`, and once more), or one at a time by words[2 f], the first
+   move, then by words[2 f + 1]. */
+enum { FREE, WITHIN, TWICE, APART, SINGLY };
 
-#define ONES 0x01010101u
-#define SIGNS 0x80808080u
+enum { BYTES = 256 };
 
-/* Four bytes but -128, the number that they stand for, and ones where they are negative and positive. */
+/* The two moves of a pass by z. */
 typedef struct {
-    uint32_t bytes, number, negative, positive;
-} four_t;
+    int32_t first, second;     /* times z */
+    const zo_update_t *update; /* instead of the second; or NULL */
+    bool back;                 /* the second goes the other way */
+} pass_t;
 
-static inline four_t four_of(uint32_t bytes) {
-    const uint32_t negative = bytes >> 7 & ONES, nonzero = (((bytes & ~SIGNS) + ~SIGNS) | bytes) >> 7 & ONES;
-    return (four_t){bytes, bytes - (negative << 8), negative, nonzero - negative};
-}
-
-static inline four_t opposite(four_t four) {
-    const uint32_t bytes = (SIGNS - (four.bytes & ~SIGNS)) ^ (~four.bytes & SIGNS);
-    return (four_t){bytes, 0u - four.number, four.positive, four.negative};
-}
-
-/* The tested move: the first with so many times the second, and what it is further up or down, by the direction of the second, or
-   lower where the first is negative. */
+/* Bytes of words[2 f], of the same with the other sign drawn, and of words[2 f + 1], from the lowest up, for every byte of B: there are
+   far fewer of them than numbers in the pool. */
 typedef struct {
-    uint32_t second, up, down, lower;
-} test_t;
+    uint32_t of[BYTES];
+} bytes_t;
 
-static test_t test_of(const moves_t *moves, bool back) {
-    if (moves->form == HELD) { /* W + 127 - W and -W - (128 - W) are the last that do not saturate */
-        return (test_t){.second = 1, .up = 127u - moves->limit, .down = 128u - moves->limit};
+/* A byte of words[2 f]: the tested move saturates where the weight has to stop. */
+static int32_t tested(const moves_t *moves, const pass_t *pass, int32_t first, int32_t second) {
+    const int32_t both = first + second, furthest = pass->back ? first : both, limit = moves->limit;
+    if (moves->form == SINGLY) {
+        return first;
     }
-    return (test_t){.second = back ? 0 : 1, .lower = 1};
+    if (limit == 127) { /* bytes saturate at -128 */
+        return furthest < 0 ? furthest - 1 : furthest;
+    }
+    if (second == 0) { /* at rest again */
+        return pass->back ? 0 : both;
+    }
+    return second > 0 ? both + 127 - limit : both - (128 - limit);
 }
 
-static inline void put_moves(const moves_t *moves, const test_t *test, uint32_t field, four_t first, four_t second) {
-    uint32_t *const words = moves->words;
+static uint32_t bytes_of(const moves_t *moves, const pass_t *pass, int32_t z) {
+    const int32_t first = pass->first * z, second = pass->update != NULL ? zo_update_of(pass->update, z) : pass->second * z;
+    const int32_t test = tested(moves, pass, first, second), opposite = tested(moves, pass, -first, -second);
+    const int32_t other = moves->form == SINGLY ? second : first + second;
+    return (uint32_t)(test & 0xFF) | (uint32_t)(opposite & 0xFF) << 8 | (uint32_t)other << 16;
+}
+
+static void fill_bytes(bytes_t *bytes, const moves_t *moves, const pass_t *pass, int32_t r_max) {
+    int32_t above = r_max; /* B_i (2 r_max + 1) + r_max */
+    for (uint32_t *of = bytes->of; of != bytes->of + BYTES;) {
+        const int32_t z_above = above >> 8;
+        const uint32_t same = bytes_of(moves, pass, z_above - r_max);
+        do {
+            *of++ = same;
+            above += 2 * r_max + 1;
+        } while (above >> 8 == z_above);
+    }
+}
+
+__attribute__((noinline)) static void fill_words(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
+    const uint32_t p_zero = (uint32_t)noise.p_zero << 24;
+    for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
+        const noise_words_t drawn = noise_next(&noise);
+        uint32_t a = drawn.a, b = drawn.b, number = 0;
+        for (uint32_t i = 0; i < 4; i++, a <<= 8, b <<= 8) { /* from the highest byte down */
+            number <<= 8;
+            if (a >= p_zero) {
+                number += (uint32_t)((int32_t)bytes->of[b >> 24] >> 16);
+            }
+        }
+        moves->words[e] = number;
+        moves->words[e + NOISE_ENTRIES] = 0u - number;
+    }
+}
+
+__attribute__((noinline)) static void fill_pairs(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
+    const uint32_t p_zero = (uint32_t)noise.p_zero << 24;
+    for (uint32_t *pair = moves->words; pair != moves->words + NOISE_FIELDS; pair += 2) {
+        const noise_words_t drawn = noise_next(&noise);
+        uint32_t a = drawn.a, b = drawn.b, test = 0, opposite = 0, other = 0;
+        for (uint32_t i = 0; i < 4; i++, a <<= 8, b <<= 8) {
+            test <<= 8;
+            opposite <<= 8;
+            other <<= 8;
+            if (a >= p_zero) {
+                const uint32_t of = bytes->of[b >> 24];
+                const int32_t tested_byte = (int8_t)(of & 0xFFu), opposite_byte = (int8_t)(of >> 8 & 0xFFu);
+                test += (uint32_t)tested_byte;
+                opposite += (uint32_t)opposite_byte;
+                other += (uint32_t)((int32_t)of >> 16);
+            }
+        }
+        pair[0] = test;
+        pair[1] = other;
+        pair[NOISE_FIELDS] = opposite;
+        pair[NOISE_FIELDS + 1] = 0u - other;
+    }
+}
+
+static void fill(const moves_t *moves, const pass_t *pass, noise_t noise) {
+    bytes_t bytes;
+    fill_bytes(&bytes, moves, pass, noise.r_max);
     if (moves->form == FREE) {
-        words[field] = first.number + second.number;
-    } else if (moves->form == BYTES) {
-        words[field] = first.bytes;
-        words[field + NOISE_FIELDS] = second.bytes;
+        fill_words(moves, noise, &bytes);
     } else {
-        words[2 * field] = first.number + test->second * second.number + test->up * second.positive - test->down * second.negative -
-                           test->lower * first.negative;
-        words[2 * field + 1] = first.number + second.number;
+        fill_pairs(moves, noise, &bytes);
     }
-}
-
-/* The moves of an entry, and the opposite ones, which those who draw the other sign take. */
-static inline void put_both(const moves_t *moves, const test_t *test, uint32_t entry, four_t first, four_t second) {
-    put_moves(moves, test, entry, first, second);
-    put_moves(moves, test, entry + NOISE_ENTRIES, opposite(first), opposite(second));
 }
 
 void moves_to_perturb(moves_t *moves, noise_t noise, int32_t k, uint8_t limit) {
-    const bool fits = (k == 1 ? 1 : 2) * noise.r_max < 127;
-    const noise4_t same = noise4_begin(&noise);
+    const bool twice = k != 1 && 2 * noise.r_max >= 127 && noise.r_max < 127;
+    const pass_t pass = {.first = k == 1 ? 1 : -1, .second = k == 1 || twice ? 0 : -1};
     moves->limit = limit;
-    moves->form = limit < 127 ? FREE : fits ? CLIPPED : BYTES;
-    const test_t test = test_of(moves, false);
-    for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
-        const four_t z = four_of(noise4_next(&same, &noise));
-        if (k == 1) {
-            put_both(moves, &test, e, z, (four_t){0, 0, 0, 0});
-        } else {
-            put_both(moves, &test, e, opposite(z), opposite(z));
-        }
-    }
+    moves->form = limit < 127 ? FREE : noise.r_max == 127 ? SINGLY : twice ? TWICE : WITHIN;
+    fill(moves, &pass, noise);
 }
 
-/* The form of an update of up to `largest`, such that a tested move fits a byte. */
-static uint8_t form_of_update(uint32_t r_max, int32_t sign, uint32_t largest, uint8_t limit) {
-    if (limit < 127 && sign == 0) {
-        return FREE;
+/* The form of an update of up to `largest`, such that the tested moves fit a byte. */
+static uint8_t form_of_update(int32_t r_max, int32_t sign, int32_t largest, int32_t limit) {
+    const int32_t furthest = (sign > 0 ? r_max : r_max + largest) + 128 - limit;
+    if (limit < 127 && sign >= 0) {
+        return sign == 0 ? FREE : APART;
     }
-    const uint32_t furthest = (sign > 0 ? r_max : r_max + largest) + (limit < 127 ? 128u - limit : 0);
-    return furthest < 127 ? (limit < 127 ? HELD : CLIPPED) : BYTES;
+    return furthest < 128 ? WITHIN : SINGLY;
 }
 
 void moves_to_update(moves_t *moves, noise_t noise, int32_t sign, int32_t b_zo, uint8_t limit) {
-    const noise4_t same = noise4_begin(&noise);
     zo_update_t update;
+    const pass_t pass = {.first = 1, .update = &update, .back = sign > 0};
     zo_update_fill(&update, noise.r_max, sign, b_zo);
     moves->limit = limit;
-    moves->form = form_of_update(noise.r_max, sign, (uint32_t)update.largest, limit);
-    const test_t test = test_of(moves, sign > 0);
-    for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
-        const uint32_t z = noise4_next(&same, &noise);
-        put_both(moves, &test, e, four_of(z), four_of(zo_update_of_four(&update, z)));
-    }
+    moves->form = form_of_update(noise.r_max, sign, update.largest, limit);
+    fill(moves, &pass, noise);
 }
 
 /* The lowest byte of a number, which then stands for the others. */
-static int32_t take_byte(uint32_t *number) {
+static inline int32_t take_byte(uint32_t *number) {
     const int32_t byte = (int8_t)(*number & 0xFFu);
     *number = (*number - (uint32_t)byte) >> 8;
     return byte;
 }
 
-static int32_t moved_by_pair(int32_t w, int32_t test, int32_t sum, const moves_t *moves) {
-    if (moves->form == HELD) {
-        return clip(w + sum, moves->limit);
+/* The loops' way, for what they leave. */
+static void move_tested(int8_t *weights, uint32_t n, uint32_t test, uint32_t move) {
+    for (uint32_t i = 0; i < n; i++) {
+        const int32_t t = take_byte(&test), m = take_byte(&move), sum = weights[i] + t;
+        weights[i] = (int8_t)((sum > 127 ? 127 : sum < -128 ? -128 : sum) + (m - t));
     }
-    const int32_t furthest = test < 0 ? test + 1 : test;
-    return clip127(w + furthest) + (sum - furthest);
 }
 
-static void move_group(int8_t *weights, uint32_t n, uint32_t field, const moves_t *moves) {
-    const uint32_t *words = moves->words;
-    const bool pair = moves->form == CLIPPED || moves->form == HELD;
-    uint32_t first = words[pair ? 2 * field : field];
-    uint32_t second = pair ? words[2 * field + 1] : moves->form == BYTES ? words[field + NOISE_FIELDS] : 0;
+static void move_singly(int8_t *weights, uint32_t n, uint32_t first, uint32_t second, int32_t limit) {
     for (uint32_t i = 0; i < n; i++) {
-        if (pair) {
-            const int32_t test = take_byte(&first);
-            weights[i] = (int8_t)moved_by_pair(weights[i], test, take_byte(&second), moves);
-        } else if (moves->form == FREE) {
-            weights[i] = (int8_t)(weights[i] + take_byte(&first));
-        } else {
-            const int32_t w = clip(weights[i] + (int8_t)(first >> (8 * i) & 0xFFu), moves->limit);
-            weights[i] = (int8_t)clip(w + (int8_t)(second >> (8 * i) & 0xFFu), moves->limit);
-        }
+        const int32_t w = clip(weights[i] + take_byte(&first), limit);
+        weights[i] = (int8_t)clip(w + take_byte(&second), limit);
+    }
+}
+
+static inline void move_group(int8_t *weights, uint32_t n, uint32_t field, const moves_t *moves) {
+    const uint32_t *pair = moves->words + 2 * field;
+    if (moves->form == SINGLY) {
+        move_singly(weights, n, pair[0], pair[1], moves->limit);
+    } else if (moves->form == FREE) {
+        move_tested(weights, n, moves->words[field], moves->words[field]);
+    } else {
+        move_tested(weights, n, pair[0], pair[1]);
     }
 }
 
@@ -147,14 +179,14 @@ static uint32_t move_most(int8_t *weights, const int8_t *end, uint32_t state, co
     switch (moves->form) {
     case FREE:
         return move_groups_free(weights, end, moves->words, state);
-    case CLIPPED:
-        return move_groups_clipped(weights, end, moves->words, state);
+    case APART:
+        return move_groups_apart(weights, end, moves->words, state);
     default:
-        return move_groups_held(weights, end, moves->words, state);
+        return move_groups_within(weights, end, moves->words, state);
     }
 }
 
-#define LOOPS_FOR(form) ((form) != BYTES)
+#define LOOPS_FOR(form) ((form) != SINGLY)
 
 #else
 
@@ -167,7 +199,7 @@ static uint32_t move_most(int8_t *weights, const int8_t *end, uint32_t state, co
 
 #endif
 
-void move_s8(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves) {
+static void move_once(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves) {
     const uint32_t most = LOOPS_FOR(moves->form) ? n / MOVE_GROUPS_WEIGHTS * MOVE_GROUPS_WEIGHTS : 0;
     if (most > 0) {
         state = move_most(weights, weights + most, state, moves);
@@ -182,6 +214,13 @@ void move_s8(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves) 
             weights += taken;
             n -= taken;
         }
+    }
+}
+
+void move_s8(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves) {
+    move_once(weights, n, state, moves);
+    if (moves->form == TWICE) {
+        move_once(weights, n, state, moves);
     }
 }
 

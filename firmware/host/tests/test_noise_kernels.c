@@ -78,9 +78,9 @@ static void check_pass(const trial_t *trial, const moves_t *moves, int8_t *weigh
     }
     move_s8(weights, n, tensor_state(trial->settings.seed, trial->step, trial->tensor), moves);
     for (uint32_t i = 0; i < n; i++) {
-        CHECK(weights[i] == expected[i], "pass %d, r_max %u, form %u, limit %d, b_zo %u, sign %d, weight %u of %u: z = %d, %d becomes %d, not %d",
-              trial->pass, trial->settings.r_max, trial->settings.perturb, limit_of(&trial->settings), trial->settings.b_zo,
-              trial->sign, i, n, z[i], old[i], weights[i], expected[i]);
+        CHECK(weights[i] == expected[i], "pass %d, r_max %u, limit %d, b_zo %u, sign %d, weight %u of %u: z = %d, %d becomes %d, not %d",
+              trial->pass, trial->settings.r_max, limit_of(&trial->settings), trial->settings.b_zo, trial->sign, i, n, z[i], old[i],
+              weights[i], expected[i]);
     }
     free(expected);
     free(old);

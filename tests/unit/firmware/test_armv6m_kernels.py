@@ -229,13 +229,12 @@ def weights(rng: np.random.Generator, n: int, limit: int) -> np.ndarray:
     return np.where(rng.random(n) < 0.5, rng.choice(edges, n), rng.integers(-limit, limit + 1, n))
 
 
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("r_max", [1, 2, 7, 31, 42, 43, 63, 64, 126, 127])
+@pytest.mark.parametrize(("r_max", "exact"), [(7, False), (7, True), (63, True), (64, False), (127, False)])
 def test_passes_over_weights(kernels: Kernels, r_max: int, exact: bool) -> None:
-    """All passes of a step, and every way to update, of any number of weights."""
+    """All passes of a step, and every way to update (tests/unit/bench calls the committed image with more)."""
     rng = np.random.default_rng(2 * r_max + exact)
-    limit = 127 - r_max if exact and r_max < 64 else 127
-    for n, p_zero in itertools.product((1, 3, 4, 5, 12, 23, 24, 25, 1027), (0, 84, 255)):
+    limit = 127 - r_max if exact else 127
+    for n, p_zero in ((1, 0), (5, 84), (23, 0), (24, 1), (25, 255), (48, 0), (211, 84)):
         states = [int(state) for state in rng.integers(1, 2**32, 2)]
         z, noise_t = noise(n, *states, p_zero, r_max), (p_zero | r_max << 8, states[0])
         w = weights(rng, n, limit)
@@ -253,7 +252,7 @@ def test_passes_over_weights(kernels: Kernels, r_max: int, exact: bool) -> None:
         assert np.array_equal(plus, np.clip(w + z, -127, 127)), (n, p_zero)
         minus = step(plus, "moves_to_perturb", -2)
         assert np.array_equal(minus, np.clip(plus - 2 * z, -127, 127)), (n, p_zero)
-        for sign, b_zo in itertools.product((-1, 0, 1), (1, 4, 7)):
+        for sign, b_zo in itertools.product((-1, 0, 1), (1, 7)):
             s = r_max.bit_length() - b_zo
             u = sign * z if s < 1 else psto_shift(sign * z, s)
             expected = np.clip(np.clip(minus + z, -limit, limit) - u, -limit, limit)
