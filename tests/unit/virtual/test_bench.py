@@ -55,7 +55,7 @@ class Bench:
                     stream.close()
 
     def port(self) -> serial.Serial:
-        return serial.Serial(self.said["serial"], 921600, timeout=3)
+        return serial.Serial(self.said["serial"], 921600, timeout=30)
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Any]:
