@@ -41,10 +41,12 @@ OPERATIONS: tuple[Callable[[int, int], int], ...] = (
 
 
 class CcmAnalog(Block):
-    """Args:
-    clock: virtual time.
-    changed: called after every change that may be one of a clock.
-    log: receives one line about a PLL outside its range.
+    """PLLs, dividers and references.
+
+    Args:
+        clock: virtual time.
+        changed: called after every change that may be one of a clock.
+        log: receives one line about a PLL outside its range.
     """
 
     REGISTERS = (

@@ -28,12 +28,14 @@ _HANDSHAKES = (
 
 
 class Ccm(Block):
-    """Args:
-    clock: virtual time; its frequency follows the core's clock.
-    analog: the PLLs.
-    millivolt: returns the core's supply.
-    changed: called when a frequency has changed.
-    gates_changed: called when a gate may have changed.
+    """Clock tree and gates.
+
+    Args:
+        clock: virtual time; its frequency follows the core's clock.
+        analog: the PLLs.
+        millivolt: returns the core's supply.
+        changed: called when a frequency has changed.
+        gates_changed: called when a gate may have changed.
     """
 
     REGISTERS = REGISTERS

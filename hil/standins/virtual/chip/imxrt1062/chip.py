@@ -76,12 +76,14 @@ HAND_OVER_PLLS = {
 
 
 class Imxrt1062(Chip):
-    """Args:
-    rng: fills what power-on leaves undefined (SRAM).
-    send: takes each byte that LPUART6 has sent.
-    on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
-    log: receives one line about each noteworthy event.
-    line_baud: baud rate of the line at LPUART6.
+    """The chip.
+
+    Args:
+        rng: fills what power-on leaves undefined (SRAM).
+        send: takes each byte that LPUART6 has sent.
+        on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
+        log: receives one line about each noteworthy event.
+        line_baud: baud rate of the line at LPUART6.
     """
 
     ccm: Ccm

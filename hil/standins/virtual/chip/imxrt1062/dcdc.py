@@ -11,9 +11,11 @@ SETTLE_PS = 50_000_000
 
 
 class Dcdc(Block):
-    """Args:
-    clock: virtual time.
-    changed: called when the supply has been set lower, which a fast core does not bear.
+    """The core's supply.
+
+    Args:
+        clock: virtual time.
+        changed: called when the supply has been set lower, which a fast core does not bear.
     """
 
     REGISTERS = (

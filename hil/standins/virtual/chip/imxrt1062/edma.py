@@ -27,8 +27,10 @@ class Memory(Protocol):
 
 
 class DmaMux(Block):
-    """Args:
-    changed: called when a request may have got another channel.
+    """Which channel a request goes to.
+
+    Args:
+        changed: called when a request may have got another channel.
     """
 
     REGISTERS = MUX_REGISTERS
@@ -47,10 +49,12 @@ class DmaMux(Block):
 
 
 class Edma(Block):
-    """Args:
-    memory: what the channels reach.
-    drive: called with (channel, level) when a channel's interrupt changes.
-    changed: called when a channel may have begun or ceased to take requests.
+    """The 32 channels.
+
+    Args:
+        memory: what the channels reach.
+        drive: called with (channel, level) when a channel's interrupt changes.
+        changed: called when a channel may have begun or ceased to take requests.
     """
 
     SIZES = (1, 2, 4)

@@ -29,9 +29,11 @@ class Shares:
 
 
 class Gpr(Block):
-    """Args:
-    shares_changed: called when FlexRAM is cut anew.
-    pins_changed: called when a pad may have gone to another GPIO port.
+    """The registers of IOMUXC_GPR that are modelled.
+
+    Args:
+        shares_changed: called when FlexRAM is cut anew.
+        pins_changed: called when a pad may have gone to another GPIO port.
     """
 
     REGISTERS = (

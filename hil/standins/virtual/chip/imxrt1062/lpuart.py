@@ -17,21 +17,22 @@ from hil.standins.virtual.chip.registers import Block
 
 DEPTH = 4
 TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
-_NEVER = 1 << 63
 _DATA = 0x1C
 
 
 class Lpuart(Block):
-    """Args:
-    name, base: as in the manual.
-    clock: virtual time.
-    kernel_hz: returns the root clock; may raise ModelFault.
-    connected: whether the pads are routed here: (transmit, receive).
-    drive: called with the level of the interrupt line when it changes.
-    send: takes each byte when its stop bit has left.
-    dma: takes received bytes and gives those to send.
-    line_baud: what the other end of the line is set to.
-    log: receives one line about a wrong baud rate.
+    """An LPUART in asynchronous mode.
+
+    Args:
+        name, base: as in the manual.
+        clock: virtual time.
+        kernel_hz: returns the root clock; may raise ModelFault.
+        connected: whether the pads are routed here: (transmit, receive).
+        drive: called with the level of the interrupt line when it changes.
+        send: takes each byte when its stop bit has left.
+        dma: takes received bytes and gives those to send.
+        line_baud: what the other end of the line is set to.
+        log: receives one line about a wrong baud rate.
     """
 
     SIZES = (1, 2, 4)
@@ -103,8 +104,8 @@ class Lpuart(Block):
         if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
         if self._idle_from is not None and self.value["CTRL"] & u.ILIE:
-            start = self._rx_end - self._line_byte_ps if self._incoming else _NEVER
-            times += [self._idle_at()] if self._idle_at() <= start else []
+            if not self._incoming or self._idle_at() <= self._rx_end - self._line_byte_ps:
+                times.append(self._idle_at())
         if self._shifting is not None:
             ahead = len(self._queued)
             if self.value["BAUD"] & u.TDMAE:
@@ -145,8 +146,7 @@ class Lpuart(Block):
             if self._received:
                 raise ModelFault(f"{self.name}: DMA requests are enabled while bytes wait in the FIFO; flush it first")
             data = data[self._dma.receive(data, self.base + _DATA) :]
-        depth = DEPTH if self.value["FIFO"] & u.RXFE else 1
-        room = depth - len(self._received)
+        room = (DEPTH if self.value["FIFO"] & u.RXFE else 1) - len(self._received)
         if self.value["STAT"] & u.OR:
             return  # after an overrun nothing is stored until the flag is cleared
         if len(data) > room:
@@ -205,9 +205,7 @@ class Lpuart(Block):
 
     def _refresh(self) -> None:
         control, flags = self.value["CTRL"], self._status()
-        pairs = ((u.IDLE, u.ILIE), (u.RDRF, u.RIE), (u.TC, u.TCIE), (u.TDRE, u.TIE), (u.OR, u.ORIE), (u.NF, u.NEIE), (u.FE, u.FEIE),
-                 (u.PF, u.PEIE))  # fmt: skip
-        high = any(flags & flag and control & enable for flag, enable in pairs)
+        high = any(flags & flag and control & enable for flag, enable in u.INTERRUPTS)
         if high != self._high:
             self._high = high
             self._drive(high)
@@ -273,9 +271,8 @@ class Lpuart(Block):
             self._set_speed()
 
     def read_stat(self, _value: int) -> int:
-        now = self._clock.now
-        self.update(now)
-        busy = self._incoming and now >= self._rx_end - self._line_byte_ps
+        self.update(self._clock.now)
+        busy = self._incoming and self._clock.now >= self._rx_end - self._line_byte_ps
         return self._status() | (u.RAF if busy else 0)
 
     def write_stat(self, old: int, new: int, _acting: int) -> None:
@@ -293,7 +290,7 @@ class Lpuart(Block):
 
     def read_data(self, _value: int) -> int:
         self.update(self._clock.now)
-        value = self._received.popleft() if self._received else 1 << 12
+        value = self._received.popleft() if self._received else 1 << 12  # RXEMPT
         self._refresh()
         return value
 

@@ -11,6 +11,8 @@ ILT = 1 << 2
 RE, TE, ILIE, RIE, TCIE, TIE, PEIE, FEIE, NEIE, ORIE = (1 << i for i in range(18, 28))
 RXFE, TXFE, RXFLUSH, TXFLUSH = 1 << 3, 1 << 7, 1 << 14, 1 << 15
 RXEMPT, TXEMPT = 1 << 22, 1 << 23
+# Flags of STAT and the bits of CTRL that let them interrupt.
+INTERRUPTS = (IDLE, ILIE), (RDRF, RIE), (TC, TCIE), (TDRE, TIE), (OR, ORIE), (NF, NEIE), (FE, FEIE), (PF, PEIE)
 
 REGISTERS = (
     Register("VERID", 0x00, "FEATURE:0-15/r MINOR:16-23/r MAJOR:24-31/r", 0x04010003),

@@ -25,8 +25,10 @@ ALT_GPIO = 5
 
 
 class Iomuxc(Block):
-    """Args:
-    changed: called when a pad's function or driver changes.
+    """Function and driver of every pad.
+
+    Args:
+        changed: called when a pad's function or driver changes.
     """
 
     REGISTERS = (
@@ -67,11 +69,13 @@ _BASES = {1: 0x401B8000, 2: 0x401BC000, 3: 0x401C0000, 4: 0x401C4000, 5: 0x400C0
 
 
 class GpioPort(Block):
-    """Args:
-    number: 1 to 5.
-    pads: the pads.
-    fast: returns the pins that IOMUXC_GPR has given to the fast port on the same pads.
-    on_edge: called with (pin, level) when an output pin changes.
+    """A slow GPIO port.
+
+    Args:
+        number: 1 to 5.
+        pads: the pads.
+        fast: returns the pins that IOMUXC_GPR has given to the fast port on the same pads.
+        on_edge: called with (pin, level) when an output pin changes.
     """
 
     REGISTERS = (

@@ -52,10 +52,12 @@ class Host(Protocol):
     def say(self, line: str) -> None: ...
 
 
-class BootRom:
-    """Args:
-    host: the chip.
-    flash: what the routines work on.
+class BootRomNone:
+    """Tables and routines.
+
+    Args:
+        host: the chip.
+        flash: what the routines work on.
     """
 
     def __init__(self, host: Host, flash: W25Q16) -> None:
