@@ -103,9 +103,9 @@ class Lpuart(Block):
         times = []
         if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
-        if self._idle_from is not None and self.value["CTRL"] & u.ILIE:
-            if not self._incoming or self._idle_at() <= self._rx_end - self._line_byte_ps:
-                times.append(self._idle_at())
+        unbroken = not self._incoming or self._idle_at() <= self._rx_end - self._line_byte_ps
+        if self._idle_from is not None and self.value["CTRL"] & u.ILIE and unbroken:
+            times.append(self._idle_at())
         if self._shifting is not None:
             ahead = len(self._queued)
             if self.value["BAUD"] & u.TDMAE:

@@ -52,7 +52,7 @@ class Host(Protocol):
     def say(self, line: str) -> None: ...
 
 
-class BootRomNone:
+class BootRom:
     """Tables and routines.
 
     Args:
