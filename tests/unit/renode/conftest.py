@@ -26,6 +26,7 @@ def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Pa
         )
         renode.chmod(0o755)
         monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+        monkeypatch.setenv("TMPDIR", str(tmp_path))  # where what a killed bench leaves is cleared away
         monkeypatch.setenv("SCRIPTED_RENODE", json.dumps(script | {"commands": str(commands)}))
         return commands
 
