@@ -69,9 +69,8 @@ class ProbeProcess:
         self.start()
         assert self._process is not None and self._pipe is not None
         until = time.monotonic() + deadline_s
-        watch = threading.Timer(
-            deadline_s, self._process.kill
-        )  # wherever it hangs, even in the middle of its answer: the pipe breaks
+        # Wherever it hangs, even in the middle of its answer: the pipe breaks.
+        watch = threading.Timer(deadline_s, self._process.kill)
         watch.start()
         try:
             self._pipe.send((request, arguments))

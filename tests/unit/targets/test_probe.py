@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -143,23 +144,31 @@ def test_a_process_that_dies_is_not_taken_for_one_that_hangs(benches: Benches) -
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("busy", [False, True])
 def test_the_process_ends_with_the_program_that_started_it(
-    python: Callable[..., subprocess.Popen[str]], how: int
+    python: Callable[..., subprocess.Popen[str]], how: int, busy: bool
 ) -> None:
-    program = python(
-        "from hil.targets.probe_process import ProbeProcess; import time\n"
-        "one = ProbeProcess(); one.start(); print(one.pid, flush=True); time.sleep(60)"
-    )
-    assert program.stdout is not None
-    child = int(program.stdout.readline())
-    assert alive(child)
-    program.send_signal(how)
-    program.wait(5)
-    until = time.monotonic() + 10
-    while alive(child) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not alive(child)
-    program.stdout.close()
+    """Also in the middle of a request: here to a probe server that takes the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(20)
+        address = f"remote:127.0.0.1:{silent.getsockname()[1]}"
+        work = f"one.ask(60, 'connect', '{address}', 'cortex_m')" if busy else "time.sleep(60)"
+        program = python(
+            "from hil.targets.probe_process import ProbeProcess; import time\n"
+            f"one = ProbeProcess(); one.start(); print(one.pid, flush=True); {work}"
+        )
+        assert program.stdout is not None
+        child = int(program.stdout.readline())
+        assert alive(child)
+        if busy:
+            silent.accept()
+        program.send_signal(how)
+        program.wait(5)
+        until = time.monotonic() + 10
+        while alive(child) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not alive(child)
+        program.stdout.close()
 
 
 def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
