@@ -28,7 +28,7 @@ class Defect:
 
 
 DEFECTS = [
-    Defect("rounding: half of a negative number towards zero", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1",), "output"),
+    Defect("rounding: half of a negative number towards zero", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1", "conv2"), "output"),
     Defect("index: pooling window one channel off", "kernels/max_pool_s8_dsp.c", "pool_window(window, k,", "pool_window(window + (x == 3), k,", ("pool1",), "output"),
     Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8_dsp.c", "where_at_least_s8(word, 0, word, 0)", "where_at_least_s8(word, n == 4 ? 0x80000000u : 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
     Defect("index: padding is stale on one side", "kernels/conv_band_fill_s8.c", "repeat(rows->zero, rows->behind,", "repeat(1, rows->behind,", ("conv1",), "output"),
