@@ -14,7 +14,7 @@ from hil.link.session import Session
 from hil.rig.attached import endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
-from hil.targets import flash_cycles
+from hil.targets import flash_cycles, open_target
 from hil.targets.meter import open_meter
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
@@ -125,8 +125,12 @@ def _port_opens(named: BenchBoard) -> str:
 
 def _agent_answers(named: BenchBoard) -> str:
     board = boards.load(named.name)
-    with open_serial(endpoints_of(named).serial or "", board.baud) as port:
-        identity = Session(port, random.SystemRandom().getrandbits(32)).hello()
+    target = open_target(board, endpoints_of(named))
+    try:
+        target.route.start()  # a probe halts the core when it connects
+        identity = Session(target.port, random.SystemRandom().getrandbits(32)).hello()
+    finally:
+        target.close()
     name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
     if name != named.name:
         raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")

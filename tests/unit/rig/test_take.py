@@ -106,7 +106,9 @@ def test_a_port_is_found_by_its_serial_number(
 ) -> None:
     attached(monkeypatch, "/dev/ttyACM7")
     with Rig(bench(serial=GONE, probe="P", meter="M")).take(BOARD, IMAGE, tmp_path / "log") as taken:
-        assert taken.endpoints == Endpoints(BOARD.name, "hardware", probe="P", serial="/dev/ttyACM7", meter="M", serial_number=GONE)
+        assert taken.endpoints == Endpoints(
+            BOARD.name, "hardware", probe="P", serial="/dev/ttyACM7", meter="M", serial_number=GONE
+        )
         assert taken.chip_fault() is None
         taken.alive()
     assert started == []
