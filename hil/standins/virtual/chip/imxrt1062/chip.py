@@ -53,6 +53,8 @@ MEMORIES = (
 )
 PERIPHERALS = (0x40000000, 0x00500000), (0x42000000, 0x00100000), (0xE0000000, 0x00100000)
 LPUART6_IRQ, LPUART6_TX_REQUEST, LPUART6_RX_REQUEST, TX_PAD, RX_PAD, LPUART6_ALT = 25, 70, 71, "AD_B0_02", "AD_B0_03", 2
+_DIGPROG, _RT1060_REVISION_1_0 = 0x400D8260, 0x006C0000  # which chip it is (USB_ANALOG.DIGPROG; MIMXRT1062.xml)
+_SIZES = {"DMA0": 0x2000, "CCM_ANALOG": 0x260}  # of what is not a page; USB_ANALOG lies behind CCM_ANALOG
 _ROM_TABLE = 0xE00FD000
 # Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
 GATES = {
@@ -109,7 +111,8 @@ class Imxrt1062(Chip):
             Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
         ]  # fmt: skip
         for block in self._powered:
-            self.bus.attach(block, 0x2000 if block is self.dma else 0x1000)
+            self.bus.attach(block, _SIZES.get(block.name, 0x1000))
+        self.bus.attach(Rom("USB_ANALOG", _DIGPROG, {0: _RT1060_REVISION_1_0}), 0x10)
         self.sources += [self.lpuart6, self.rtwdog]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
