@@ -10,6 +10,7 @@ from hil.errors import Blocked
 from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
 
 DEADLINES_S = {"connect": 15.0, "identify": 5.0, "flash": 120.0, "reset": 5.0, "read": 10.0, "close": 3.0}
+VIRTUAL = "trainrig"  # the maker of a virtual bench's probe
 SLOWEST_READ = 20_000  # bytes a second, of a CMSIS-DAP probe on HID; a longer read has longer
 
 
@@ -21,6 +22,9 @@ class Probe:
         unique_id: the full id of the probe; nothing is chosen by order.
         pack: CMSIS pack that describes the chip in the place of pyOCD's own target.
         process: does the work; by default one of its own, which ends with `close`.
+
+    Attributes:
+        virtual: whether the probe says that it is a virtual bench's, whatever rig.toml says.
 
     Raises:
         Blocked: no such probe, it cannot connect, or the chip is not the board's.
@@ -42,10 +46,13 @@ class Probe:
 
     def _connect(self, pack: str | None) -> None:
         try:
-            self._ask("connect", "connect", "connect", self._id, self._board.pyocd_target, pack, self._board.chip)
+            maker = self._ask(
+                "connect", "connect", "connect", self._id, self._board.pyocd_target, pack, self._board.chip
+            )
         except _Refused:
             self._identify(self._look())  # a wrong chip is the better reason
             raise
+        self.virtual: bool = maker == VIRTUAL
 
     def _look(self) -> int | None:
         """Return the identity that a chip which does not connect as the board's has all the same, None where it has none."""

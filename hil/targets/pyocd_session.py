@@ -30,8 +30,8 @@ class PyocdSession:
         nrf52840.register()
         self._session: Session | None = None
 
-    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> None:
-        """Connect a probe, named by its full id, to a chip.
+    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> str:
+        """Connect a probe, named by its full id, to a chip; return who made the probe.
 
         Args:
             unique_id: the probe's.
@@ -46,6 +46,8 @@ class PyocdSession:
             self._open(unique_id, target, connect.options(target))
         else:
             self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
+        assert self._session is not None
+        return str(self._session.probe.vendor_name)
 
     def look(self, unique_id: str, address: int) -> int:
         """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""

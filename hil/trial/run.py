@@ -55,6 +55,8 @@ def run_trial(
             outcome.reality = taken.endpoints.reality
             try:
                 with _target(prepared, taken, tell) as (target, meter):
+                    if target.probe is not None and target.probe.virtual:
+                        outcome.reality = "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
                     outcome.flash = _flash(target, prepared, reflash)
                     _train(prepared, taken, target, meter, outcome, progress)
             except RigError:

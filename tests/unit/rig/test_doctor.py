@@ -13,13 +13,14 @@ import pytest
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.rig import Bench
+from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard
 from hil.rig.discover import Device
 from hil.rig.doctor import OK, WRONG, Check, examine
 from hil.standins import start_virtual
 from hil.targets import open_target
 from hil.targets.serial_port import open_serial
+from hil.trial import TrialSpec, run_trial
 
 BOARD = boards.load("stm32h7b3")
 PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF303435554157121019")
@@ -45,16 +46,24 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
 def test_a_bench_in_order(endpoints: Endpoints) -> None:
     checks = look([], probe=endpoints.probe, serial=endpoints.serial, meter=endpoints.meter)
     assert [(check.subject, check.state) for check in checks] == [
-        (subject, OK) for subject in ("probe", "probe opens", "port opens", "agent answers", "meter")
+        (subject, OK) for subject in ("probe", "probe opens", "port opens", "agent answers", "flash", "meter")
     ]
     assert "runs stm32h7b3.elf" in checks[3].said
-    assert "2450" in checks[4].said
+    assert "2450" in checks[5].said
+
+
+def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware(endpoints: Endpoints, tmp_path: Path) -> None:
+    named = BenchBoard(name=BOARD.name, probe=endpoints.probe, serial=endpoints.serial)
+    with Rig(Bench(board=[named])) as rig:
+        outcome = run_trial(TrialSpec(BOARD.name, "cls1", steps=1, evaluate=0), rig, tmp_path)
+    assert (outcome.verdict, outcome.reality) == ("pass", "virtual"), outcome.reason
 
 
 def test_another_board_than_rig_toml_says(endpoints: Endpoints) -> None:
     checks = list(examine(Bench(board=[BenchBoard(name="rp2040", serial=endpoints.serial)]), []))
-    assert (checks[-1].subject, checks[-1].state) == ("agent answers", WRONG)
-    assert "the board says it is 'stm32h7b3': change the name in rig.toml" in checks[-1].said
+    (wrong,) = (check for check in checks if check.state == WRONG)
+    assert wrong.subject == "agent answers"
+    assert "the board says it is 'stm32h7b3': change the name in rig.toml" in wrong.said
 
 
 def test_a_meter_that_is_not_there(endpoints: Endpoints) -> None:
