@@ -77,7 +77,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
 @pytest.mark.parametrize(
     ("options", "rig_toml", "said"),
     [
-        (["--board=stm32h7"], None, "did you mean stm32h7b3?"),
+        (["--board=stm32h7"], None, "did you mean stm32h7b3"),
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nprob = "1"\n', "rig.toml, line 3, key prob: unknown key: did you mean probe?"),
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nserial = 5\n', "rig.toml, line 3, key serial:"),
         (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
