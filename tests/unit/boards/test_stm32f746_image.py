@@ -126,7 +126,7 @@ def test_a_fault_is_reported_behind_what_is_being_sent() -> None:
     disco.hello()
     body = os.urandom(400)
     disco.chip.usart1.feed(Frame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, body).encode())
-    while len(disco.sent) < 300:  # the first of its two blocks has left, the DMA has the second
+    while len(disco.sent) < 300 or not disco.chip.asleep:  # the first of its two blocks has left, the DMA has the second
         disco.chip.advance(1000)
     disco.chip.core.poke(UDF, b"\x00\xde" * 2)
     disco.chip.core.set(c.PC, UDF | 1)
