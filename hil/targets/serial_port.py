@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import termios
 import time
 from typing import TypeAlias
@@ -28,7 +29,7 @@ def open_serial(path: str, baud: int) -> SerialPort:
     Raises:
         Blocked: the port is missing or another program has it open, with a lock or without.
     """
-    others = [] if path.startswith(PSEUDO_TERMINALS) else holders(path)
+    others = [] if os.path.realpath(path).startswith(PSEUDO_TERMINALS) else holders(path)
     if others:
         raise Blocked("link", f"the serial port {path} is open in {' and '.join(others)}: end that program.")
     try:

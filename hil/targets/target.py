@@ -45,7 +45,7 @@ class Target:
             Blocked: the route failed, the chip or the board is another, or the port did not come back.
         """
         programmed = self.route.program(image, always)
-        if self.endpoints.reality == "hardware" and not (self.probe is not None and self.probe.virtual):
+        if self.endpoints.reality == "hardware":
             self._count(programmed)
         self.port = emptied(self.port, self.endpoints)
         self.route.start()
