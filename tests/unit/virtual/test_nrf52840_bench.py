@@ -107,8 +107,8 @@ def test_the_floating_point_unit_is_seen(bench: Bench) -> None:
 def test_the_committed_image_is_flashed_once_and_kept(bench: Bench) -> None:
     probe = Probe(boards.load("nrf52840"), bench.said["probe"])
     try:
-        assert probe.flash(boards.image_of("nrf52840"))
-        assert not probe.flash(boards.image_of("nrf52840"))
+        assert probe.program(boards.image_of("nrf52840"))
+        assert not probe.program(boards.image_of("nrf52840"))
     finally:
         probe.close()
 
