@@ -17,7 +17,7 @@ from hil import boards
 from hil.errors import Blocked, RigError
 from hil.record import RunWriter
 from hil.report import render
-from hil.rig import REALITIES, Bench, Rig, choose, read_bench
+from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
@@ -140,12 +140,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from hil.parallel import ByBoard
 
-    attached = [name for name in config.getoption("board") if _is_attached(config, name)]
+    bench, reality = _bench_of(config), config.getoption("reality")
+    attached = [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]
     return ByBoard(config, log, attached)
-
-
-def _is_attached(config: pytest.Config, name: str) -> bool:
-    return config.getoption("reality") in ("auto", "hardware") and _bench_of(config).find(name) is not None
 
 
 def _bench_of(config: pytest.Config) -> Bench:

@@ -13,12 +13,12 @@ import numpy as np
 
 from hil.bench import one_core
 from hil.data import batches
-from hil.link.session import Session
+from hil.link.session import Session, fresh_nonce
 from hil.reference.methods import method
 from hil.rig import Bench, Rig
 from hil.targets import open_target
 from hil.trial import TrialSpec
-from hil.trial.device import Device, fresh_nonce
+from hil.trial.device import Device
 from hil.trial.prepare import Prepared, prepare
 
 STEPS = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -41,6 +42,16 @@ class Refused(RigError):
     def __init__(self, request: str, code: str, a: int, b: int) -> None:
         super().__init__(f"the agent refused {request}: {code} ({a}, {b})")
         self.request, self.code, self.a, self.b = request, code, a, b
+
+
+def fresh_nonce() -> int:
+    """Draw the 32 bits that tell a session from the last."""
+    return random.SystemRandom().getrandbits(32)
+
+
+def board_name(identity: dict[str, Any]) -> str:
+    """Return the name of the board in an agent's answer to `hello`."""
+    return identity["board"].rstrip(b"\0").decode("ascii", "replace")
 
 
 @dataclass

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil import boards
 from hil.errors import RigError
-from hil.link.session import Session
+from hil.link.session import Session, board_name, fresh_nonce
 from hil.rig.attached import endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
@@ -128,10 +127,10 @@ def _agent_answers(named: BenchBoard) -> str:
     target = open_target(board, endpoints_of(named))
     try:
         target.route.start()  # a probe halts the core when it connects
-        identity = Session(target.port, random.SystemRandom().getrandbits(32)).hello()
+        identity = Session(target.port, fresh_nonce()).hello()
     finally:
         target.close()
-    name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
+    name = board_name(identity)
     if name != named.name:
         raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")
     image = boards.image_of(named.name)

@@ -12,6 +12,11 @@ from hil.standins import StandIn, renode, start_qemu, start_renode, start_virtua
 REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")
 
 
+def is_attached(named: BenchBoard | None, asked: str) -> bool:
+    """Whether a trial runs on the attached board: rig.toml names it, and no stand-in is asked for."""
+    return named is not None and asked in ("auto", "hardware")
+
+
 def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
     """Return the reality of a board.
 
@@ -26,7 +31,7 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
     """
     if asked == "hardware" and named is None:
         raise Blocked("bench", f"--reality=hardware, but rig.toml names no {board.name}: add a [[board]] table for it.")
-    if named is not None and asked in ("auto", "hardware"):
+    if is_attached(named, asked):
         return "hardware"
     if asked == "auto":
         return _stand_in_for(board)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
-from hil.link.session import Session
+from hil.link.session import Session, board_name, fresh_nonce
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds
@@ -98,7 +97,7 @@ class ByBootLoader:
 def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] | None:
     """Return what an agent says of itself (`hello`), None when none answers that speaks this protocol."""
     try:
-        return Session(port, random.SystemRandom().getrandbits(32)).hello(deadline_s)
+        return Session(port, fresh_nonce()).hello(deadline_s)
     except (
         Blocked,
         DeviceFault,
@@ -107,7 +106,7 @@ def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] 
 
 
 def _check_board(board: Board, said: dict[str, Any]) -> None:
-    name = said["board"].rstrip(b"\0").decode("ascii", "replace")
+    name = board_name(said)
     if name != board.name:
         raise Blocked(
             "identity",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
 from hil.link.messages import description
-from hil.link.session import Refused, Session
+from hil.link.session import Refused, Session, board_name
 from hil.network.settings import Settings
 
 BLOCK = 1000  # bytes of the network a frame
@@ -37,7 +36,7 @@ class Device:
     def __init__(self, session: Session, board: Board, image: Image) -> None:
         self._session = session
         identity = session.hello()
-        name = identity["board"].rstrip(b"\0").decode("ascii", "replace")
+        name = board_name(identity)
         if name != board.name:
             raise Blocked(
                 "identity",
@@ -158,8 +157,3 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
             f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.",
         )
     return DeviceFault(str(refusal))
-
-
-def fresh_nonce() -> int:
-    """Draw the 32 bits that tell this session from the last."""
-    return random.SystemRandom().getrandbits(32)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hil.errors import Blocked, DeviceFault, RigError
-from hil.link.session import Refused, Session
+from hil.link.session import Refused, Session, fresh_nonce
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
 from hil.targets.meter import Meter, open_meter
-from hil.trial.device import Device, fresh_nonce, refused
+from hil.trial.device import Device, refused
 from hil.trial.energy import measure_windows
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow

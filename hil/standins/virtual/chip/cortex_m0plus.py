@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
+from hil.standins.virtual.chip.breakpoints import WordBreakpoints
 from hil.standins.virtual.chip.nvic import PEND_SV, SVCALL
 from hil.standins.virtual.chip.registers import Block, Register
 from hil.standins.virtual.chip.scb import ID, VECTKEY, SystemControlBlock
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 BREAKPOINTS, WATCHPOINTS, MPU_REGIONS = 4, 2, 8
 CPUID = 0x410CC601  # Cortex-M0+ r0p1
-_LOWER, _UPPER = 1, 2  # BP_MATCH: break at the lower or the upper halfword of the word, or at both
 
 
 class SystemControlBlockV6(SystemControlBlock):
@@ -72,9 +72,10 @@ class SystemControlBlockV6(SystemControlBlock):
         self._set_priorities("SHPR3", PEND_SV - 2, new)
 
 
-class BreakpointUnitV6(Block):
+class BreakpointUnitV6(WordBreakpoints):
     """BPU: comparators for the words of the code region below 0x20000000 (ARM DDI 0419E, C1.8)."""
 
+    PREFIX = "BP"
     REGISTERS = (
         Register("BP_CTRL", 0x000, "ENABLE:0 KEY:1/w NUM_CODE:4-7/r", BREAKPOINTS << 4),
         *(Register(f"BP_COMP{i}", 8 + 4 * i, "ENABLE:0 COMP:2-28 BP_MATCH:30-31") for i in range(BREAKPOINTS)),
@@ -83,25 +84,7 @@ class BreakpointUnitV6(Block):
     )  # fmt: skip
 
     def __init__(self, changed: Callable[[set[int]], None]) -> None:
-        super().__init__("BPU", 0xE0002000)
-        self._changed = changed
-        for i in range(BREAKPOINTS):
-            self._writers[f"BP_COMP{i}"] = lambda _old, new, _acting, i=i: self._set(f"BP_COMP{i}", new)
-
-    def write_bp_ctrl(self, _old: int, new: int, acting: int) -> None:
-        if acting:
-            self._set("BP_CTRL", new)
-
-    def _set(self, register: str, value: int) -> None:
-        self.value[register] = value
-        addresses = set()
-        for i in range(BREAKPOINTS):
-            comparator = self.value[f"BP_COMP{i}"]
-            if comparator & 1 and self.value["BP_CTRL"] & 1:
-                word = comparator & 0x1FFFFFFC
-                addresses |= {word} if comparator >> 30 & _LOWER else set()
-                addresses |= {word + 2} if comparator >> 30 & _UPPER else set()
-        self._changed(addresses)
+        super().__init__("BPU", BREAKPOINTS, changed)
 
 
 class WatchpointUnitV6(Block):

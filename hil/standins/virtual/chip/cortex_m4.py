@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
-from hil.standins.virtual.chip.registers import Block, Register
+from hil.standins.virtual.chip.breakpoints import WordBreakpoints
+from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.scb import ID, SystemControlBlock
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 CPUID = 0x410FC241  # Cortex-M4 r0p1
 MPU_REGIONS = 8
 BREAKPOINTS, LITERALS = 6, 2
-_LOWER, _UPPER = 1, 2  # REPLACE: break at the lower or the upper halfword of the word, or at both
 _M7_ONLY = {
     "CLIDR", "CTR", "CCSIDR", "CSSELR", "MVFR2", "ICIALLU", "ICIMVAU", "DCIMVAC", "DCISW", "DCCMVAU", "DCCMVAC", "DCCSW",
     "DCCIMVAC", "DCCISW", "BPIALL", "ITCMCR", "DTCMCR", "AHBPCR", "CACR", "AHBSCR", "ABFSR",
@@ -64,9 +64,10 @@ class SystemControlBlockM4(SystemControlBlock):
         return super().read(offset, size)
 
 
-class BreakpointUnitV1(Block):
+class BreakpointUnitV1(WordBreakpoints):
     """FPB version 1: comparators for the words of the code region below 0x20000000 (C1.11). Remapping is not modelled."""
 
+    PREFIX = "FP"
     REGISTERS = (
         Register("FP_CTRL", 0x000, "ENABLE:0 KEY:1/w NUM_CODE1:4-7/r NUM_LIT:8-11/r NUM_CODE2:12-14/r REV:28-31/r",
                  LITERALS << 8 | BREAKPOINTS << 4),
@@ -79,25 +80,7 @@ class BreakpointUnitV1(Block):
     )  # fmt: skip
 
     def __init__(self, changed: Callable[[set[int]], None]) -> None:
-        super().__init__("FPB", 0xE0002000)
-        self._changed = changed
-        for i in range(BREAKPOINTS):
-            self._writers[f"FP_COMP{i}"] = lambda _old, new, _acting, i=i: self._set(f"FP_COMP{i}", new)
-
-    def write_fp_ctrl(self, _old: int, new: int, acting: int) -> None:
-        if acting:
-            self._set("FP_CTRL", new)
-
-    def _set(self, register: str, value: int) -> None:
-        self.value[register] = value
-        addresses = set()
-        for i in range(BREAKPOINTS):
-            comparator = self.value[f"FP_COMP{i}"]
-            if comparator & 1 and self.value["FP_CTRL"] & 1:
-                word = comparator & 0x1FFFFFFC
-                addresses |= {word} if comparator >> 30 & _LOWER else set()
-                addresses |= {word + 2} if comparator >> 30 & _UPPER else set()
-        self._changed(addresses)
+        super().__init__("FPB", BREAKPOINTS, changed)
 
 
 class TraceM4(debug.Trace):
