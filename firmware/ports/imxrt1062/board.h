@@ -9,4 +9,6 @@
 #define BOARD_MARKER_PORT GPIO4
 #define BOARD_MARKER_PIN 4u
 
+#define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+
 #endif

@@ -8,10 +8,6 @@ uint32_t port_clock_hz(void) {
     return SYSTEM_CLOCK_HZ;
 }
 
-uint32_t port_cpuid(void) {
-    return SCB_CPUID;
-}
-
 uint8_t port_counter(void) {
     return MSG_COUNTER_SYSTICK;
 }

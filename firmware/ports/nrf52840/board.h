@@ -13,4 +13,6 @@
 /* Marker: Arduino connector D8, P1.10. An LED would draw current of its own while the meter looks. */
 #define BOARD_MARKER_PIN 10u
 
+#define BOARD_DWT_LOCKED 0 /* CoreSight's lock came with Cortex-M7 */
+
 #endif

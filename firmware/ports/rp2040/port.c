@@ -42,10 +42,6 @@ uint32_t port_clock_hz(void) {
     return CLOCK_HZ;
 }
 
-uint32_t port_cpuid(void) {
-    return SCB_CPUID;
-}
-
 uint8_t port_counter(void) {
     return MSG_COUNTER_SYSTICK;
 }

@@ -12,4 +12,6 @@
 #define BOARD_MARKER_PORT GPIOI
 #define BOARD_MARKER_PIN 2u
 
+#define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+
 #endif

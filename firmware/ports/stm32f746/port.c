@@ -1,11 +1,10 @@
 #include "agent/port.h"
 
-#include "agent/messages.h"
 #include "board.h"
 #include "cache.h"
 #include "clock.h"
+#include "dwt.h"
 #include "mpu.h"
-#include "serial.h"
 #include "stm32f746.h"
 #include "uart.h"
 
@@ -22,13 +21,6 @@ static const mpu_region_t regions[] = {
     {.base = 0x40000000u, .log2_size = 29, .attributes = MPU_READ_WRITE | MPU_DEVICE | MPU_NEVER_EXECUTE},
 };
 
-static void start_cycle_counter(void) {
-    DEMCR |= DEMCR_TRCENA;
-    DWT_LAR = CORESIGHT_UNLOCK;
-    DWT_CYCCNT = 0;
-    DWT_CTRL |= DWT_CTRL_CYCCNTENA;
-}
-
 static void start_marker(void) {
     RCC_AHB1ENR |= RCC_AHB1ENR_GPIO(BOARD_MARKER_PORT);
     (void)RCC_AHB1ENR;
@@ -41,7 +33,7 @@ void port_init(void) {
     core_hz = rates.core;
     mpu_start(regions, sizeof regions / sizeof regions[0]);
     cache_start();
-    start_cycle_counter();
+    dwt_start();
     start_marker();
     uart_start(rates.apb2);
 }
@@ -52,25 +44,6 @@ const char *port_board_name(void) {
 
 uint32_t port_clock_hz(void) {
     return core_hz;
-}
-
-uint32_t port_cpuid(void) {
-    return SCB_CPUID;
-}
-
-uint8_t port_counter(void) {
-    return MSG_COUNTER_DWT;
-}
-
-uint32_t port_cycles(void) {
-    return DWT_CYCCNT;
-}
-
-/* CYCCNT needs no help: it follows the processor clock and stops with it. */
-void serial_before_sleep(void) {
-}
-
-void serial_after_sleep(void) {
 }
 
 void port_marker(bool high) {

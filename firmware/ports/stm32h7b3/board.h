@@ -9,4 +9,6 @@
 #define BOARD_MARKER_PORT GPIOF
 #define BOARD_MARKER_PIN 10u
 
+#define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+
 #endif

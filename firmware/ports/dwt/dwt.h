@@ -1,0 +1,8 @@
+/* The cycle counter of Armv7-M's DWT unit. Implements port_counter(), port_cycles(), serial_before_sleep() and serial_after_sleep(). */
+#ifndef DWT_H
+#define DWT_H
+
+/* The counter starts at 0. */
+void dwt_start(void);
+
+#endif
