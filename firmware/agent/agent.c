@@ -72,7 +72,7 @@ static failure_t memory(agent_t *agent, link_reply_t *reply) {
     const memory_range_t arena = memory_arena();
     const memory_range_t stack = memory_stack();
     const msg_memory_reply_t answer = {
-        .static_bytes = memory_static().size,
+        .static_bytes = memory_static(),
         .arena_base = (uint32_t)(uintptr_t)arena.base,
         .arena_size = arena.size,
         .arena_peak = engine_arena_peak(&agent->engine),

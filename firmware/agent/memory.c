@@ -7,6 +7,7 @@
 /* Addresses only: what these objects hold is never read through these names. */
 extern uint8_t __image_start[], __image_end[];
 extern uint8_t __static_start[], __static_end[];
+extern uint8_t __dma_start[], __dma_end[];
 extern uint8_t __arena_start[], __arena_end[];
 extern uint32_t __stack_bottom[], __stack_top[];
 
@@ -23,8 +24,8 @@ uint32_t memory_image_digest(void) {
     return xxh32(image.base, image.size, 0);
 }
 
-memory_range_t memory_static(void) {
-    return range(__static_start, __static_end);
+uint32_t memory_static(void) {
+    return range(__static_start, __static_end).size + range(__dma_start, __dma_end).size;
 }
 
 memory_range_t memory_arena(void) {

@@ -16,8 +16,8 @@ memory_range_t memory_image(void);
 /* XXH32 (seed 0) of the image, read from where it was flashed. */
 uint32_t memory_image_digest(void);
 
-/* .data and .bss; the arena and the stack are not part of it. */
-memory_range_t memory_static(void);
+/* Bytes of .data, .bss and .dma; the arena and the stack are not part of it. */
+uint32_t memory_static(void);
 
 memory_range_t memory_arena(void);
 

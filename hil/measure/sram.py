@@ -20,7 +20,7 @@ STACK_PAINT = 0xC5C5C5C5.to_bytes(4, "little")  # firmware/agent/memory.c
 
 @dataclass(frozen=True)
 class Watermarks:
-    """Bytes of SRAM in use: `static` is .data and .bss, the peaks are painted memory that lost its paint."""
+    """Bytes of SRAM in use: `static` is .data, .bss and what only a DMA needs apart (.dma), the peaks are painted memory that lost its paint."""
 
     static: int
     arena_peak: int
@@ -44,7 +44,7 @@ def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks
     stack = _painted(read, at["__stack_bottom"], at["__stack_top"], STACK_PAINT)
     used, deepest = np.flatnonzero(~arena), np.flatnonzero(~stack)
     return Watermarks(
-        static=at["__static_end"] - at["__static_start"],
+        static=at["__static_end"] - at["__static_start"] + at["__dma_end"] - at["__dma_start"],
         arena_peak=int(used[-1] + 1) if used.size else 0,
         stack_peak=int(stack.size - deepest[0] // 4 * 4) if deepest.size else 0,
     )

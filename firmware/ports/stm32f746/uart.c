@@ -20,6 +20,7 @@ enum {
 
 /* In DTCM with all of .bss: no cache is between the DMA and the core. */
 static volatile uint8_t ring[RX_RING];
+static volatile uint8_t sending[TX_SIZE] __attribute__((section(".dma"))); /* at UART_SEND_BASE */
 static uint32_t taken; /* place in the ring of the next byte to take */
 
 static void start_pin(uint32_t port, uint32_t pin) {
@@ -40,7 +41,7 @@ static void start_streams(void) {
     DMA2_CR(RX_STREAM) = CHANNEL | DMA_CR_MINC | DMA_CR_CIRC | DMA_CR_HTIE | DMA_CR_TCIE;
     DMA2_CR(RX_STREAM) |= DMA_CR_EN;
     DMA2_PAR(TX_STREAM) = USART1_TDR_ADDRESS;
-    DMA2_M0AR(TX_STREAM) = UART_SEND_BASE;
+    DMA2_M0AR(TX_STREAM) = (uint32_t)(uintptr_t)sending;
     DMA2_CR(TX_STREAM) = CHANNEL | DMA_CR_MINC | DMA_CR_TO_PERIPHERAL | DMA_CR_TCIE;
 }
 
@@ -62,7 +63,6 @@ void uart_pump(void) {
     if (!serial_pending() || (DMA2_CR(TX_STREAM) & DMA_CR_EN) != 0) {
         return; /* the stream's end interrupts and pumps again */
     }
-    volatile uint8_t *const sending = (volatile uint8_t *)UART_SEND_BASE;
     uint32_t n = 0;
     for (uint8_t byte; n < TX_SIZE && serial_next(&byte); n++) {
         sending[n] = byte;

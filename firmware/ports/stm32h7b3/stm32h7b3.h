@@ -63,6 +63,10 @@
 #define RCC_PLL1DIVR_N1(n) (((n) - 1u) << 0)
 #define RCC_PLL1DIVR_P1_MASK (0x7Fu << 9)
 #define RCC_PLL1DIVR_P1(p) (((p) - 1u) << 9)
+#define RCC_AHB1ENR REGISTER(0x58024538u)
+#define RCC_AHB1ENR_DMA1EN (1u << 0) /* and DMAMUX1 */
+#define RCC_AHB2ENR REGISTER(0x5802453Cu)
+#define RCC_AHB2ENR_AHBSRAM1EN (1u << 29)
 #define RCC_AHB4ENR REGISTER(0x58024540u)
 #define RCC_AHB4ENR_GPIO(index) (1u << (index))
 #define RCC_APB2ENR REGISTER(0x58024550u)
@@ -77,33 +81,47 @@ enum { GPIOA = 0, GPIOF = 5, GPIOG = 6 };
 #define GPIO_AFRH(port) GPIO_REGISTER(port, 0x24u)
 enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 
+/* Direct memory access controller, DMA registers; interrupt 11 is that of stream 0 of DMA1 (NVIC, vector table) */
+#define DMA1_STREAM_0_IRQ 11u
+#define DMA1_LIFCR REGISTER(0x40020008u)
+#define DMA_STREAM_0_FLAGS (0x3Du << 0) /* in LIFCR */
+#define DMA1_CR(stream) REGISTER(0x40020010u + 0x18u * (stream))
+#define DMA_CR_EN (1u << 0)
+#define DMA_CR_HTIE (1u << 3)
+#define DMA_CR_TCIE (1u << 4)
+#define DMA_CR_CIRC (1u << 8)
+#define DMA_CR_MINC (1u << 10)
+#define DMA_CR_TRBUFF (1u << 20)
+#define DMA1_NDTR(stream) REGISTER(0x40020014u + 0x18u * (stream))
+#define DMA1_PAR(stream) REGISTER(0x40020018u + 0x18u * (stream))
+#define DMA1_M0AR(stream) REGISTER(0x4002001Cu + 0x18u * (stream))
+
+/* DMA request multiplexer, DMAMUX1 registers: channel n serves stream n of DMA1 */
+#define DMAMUX1_CCR(channel) REGISTER(0x40020800u + 4u * (channel))
+#define DMAMUX1_USART1_RX 41u
+
 /* Universal synchronous/asynchronous receiver transmitter, USART registers; interrupt 37 (NVIC, vector table) */
 #define USART1_IRQ 37u
 #define USART1_CR1 REGISTER(0x40011000u)
 #define USART_CR1_UE (1u << 0)
 #define USART_CR1_RE (1u << 2)
 #define USART_CR1_TE (1u << 3)
-#define USART_CR1_RTOIE (1u << 26)
+#define USART_CR1_IDLEIE (1u << 4)
+#define USART_CR1_RXFNEIE (1u << 5)
 #define USART_CR1_FIFOEN (1u << 29)
-#define USART1_CR2 REGISTER(0x40011004u)
-#define USART_CR2_RTOEN (1u << 23)
 #define USART1_CR3 REGISTER(0x40011008u)
+#define USART_CR3_DMAR (1u << 6)
 #define USART_CR3_TXFTIE (1u << 23)
-#define USART_CR3_RXFTCFG_MASK (7u << 25)
-#define USART_CR3_RXFTCFG_3_4 (3u << 25)
-#define USART_CR3_RXFTIE (1u << 28)
 #define USART_CR3_TXFTCFG_MASK (7u << 29)
 #define USART_CR3_TXFTCFG_7_8 (4u << 29)
 #define USART1_BRR REGISTER(0x4001100Cu)
-#define USART1_RTOR REGISTER(0x40011014u)
-#define USART_RTOR_RTO_MASK 0xFFFFFFu
 #define USART1_ISR REGISTER(0x4001101Cu)
 #define USART_ISR_RXFNE (1u << 5)
 #define USART_ISR_TXFNF (1u << 7)
-#define USART_ISR_RXFT (1u << 26)
-#define USART_ISR_EVENTS (1u << 11 | 0xFu << 0) /* RTOF, ORE, NE, FE, PE; ICR clears each by the same bit */
 #define USART1_ICR REGISTER(0x40011020u)
-#define USART1_RDR REGISTER(0x40011024u)
+#define USART_ICR_EVENTS (1u << 4 | 0xFu << 0) /* IDLE, ORE, NE, FE, PE */
+#define USART1_RDR_ADDRESS 0x40011024u
+#define USART1_RDR REGISTER(USART1_RDR_ADDRESS)
 #define USART1_TDR REGISTER(0x40011028u)
 
 /* Change the masked bits of a register and leave all others as they are: reserved bits keep their reset value. */

@@ -6,6 +6,7 @@
 /* USART1 on PA9 (TX) and PA10 (RX), the virtual COM port of the on-board ST-LINK; 8 data bits, no parity, 1 stop bit. */
 void uart_start(uint32_t kernel_clock_hz);
 
-void usart1_handler(void);
+/* The handler of USART1 and of its DMA stream. */
+void uart_handler(void);
 
 #endif

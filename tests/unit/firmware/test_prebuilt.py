@@ -36,13 +36,14 @@ PREBUILT = FIRMWARE / "prebuilt"
 class Memories:
     """Where a board's image, its data with the stack, and its arena may lie: first address and size in bytes.
 
-    `vectors` is the offset of the vector table in the image.
+    `vectors` is the offset of the vector table in the image; `dma` is where what a DMA works in lies apart from the data.
     """
 
     image: tuple[int, int]
     data: tuple[int, int]
     arena: tuple[int, int]
     vectors: int = 0
+    dma: tuple[int, int] | None = None
 
 
 # STM32H7B3: RM0455, memory map. STM32F746: RM0385, memory map (one range of RAM: data and stack take the lowest 30 KB of DTCM, what the
@@ -51,8 +52,12 @@ class Memories:
 # i.MX RT1062: IMXRT1060RM, chapter 3, with FlexRAM as the port cuts it; the flash without what a Teensy 4.0's loader keeps, the vectors behind
 # the headers of the boot ROM.
 BOARDS = {
-    "stm32h7b3": Memories((0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20)),
-    "stm32f746": Memories((0x0800_0000, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, (290 << 10) - 512)),
+    "stm32h7b3": Memories(
+        (0x0800_0000, 2 << 20), (0x2000_0000, 128 << 10), (0x2400_0000, 1 << 20), dma=(0x3000_0000, 64 << 10)
+    ),
+    "stm32f746": Memories(
+        (0x0800_0000, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, (290 << 10) - 512), dma=(0x2004_FE00, 512)
+    ),
     "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256),
     "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 32 << 10), (0x2000_8000, 224 << 10)),
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
@@ -141,6 +146,8 @@ def test_data_stack_and_arena_are_in_their_memories_and_apart(image: str, elf: E
     stack = symbol(elf, "__stack_bottom"), symbol(elf, "__stack_top")
     static = symbol(elf, "__static_start"), symbol(elf, "__static_end")
     arena = symbol(elf, "__arena_start"), symbol(elf, "__arena_end")
+    dma = symbol(elf, "__dma_start"), symbol(elf, "__dma_end")
+    assert inside(*dma, memories.dma or memories.data) and (dma[0] < dma[1]) == (memories.dma is not None)
     assert inside(*stack, memories.data) and inside(*static, memories.data)
     assert stack[0] == memories.data[0], "an overflow of the stack must run out of its memory"
     assert stack[1] <= static[0]

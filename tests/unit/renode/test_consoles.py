@@ -89,7 +89,6 @@ def test_the_whole_conversation(
         "sysbus ReadDoubleWord 0x08000000",
         "sysbus ReadDoubleWord 0x08000004",
         'emulation RunFor "0.010000"',
-        "sysbus WriteDoubleWord 0x40011000 0x0000002D",
         "start",
         "cpu ExecutedInstructions",
     ]

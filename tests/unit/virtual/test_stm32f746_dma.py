@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hil.standins.virtual.chip.dma import HTIF, TCIF, Stream
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.stm32f746.chip import DMA2_IRQS, USART1_IRQ
-from hil.standins.virtual.chip.stm32f746.dma import HTIF, TCIF, Stream
+from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
+from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
 
 from .f746 import AHB1ENR, APB2ENR, DMA2, F746, GPIOA, GPIOB, USART1
 

@@ -11,7 +11,8 @@ import pytest
 
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import WORD, Block
-from hil.standins.virtual.chip.stm32f746.chip import DMA2_IRQS, USART1_IRQ
+from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
+from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
 from hil.standins.virtual.chip.stm32f746.identity import DbgMcu
 
 from .f746 import F746

@@ -113,7 +113,7 @@ def test_pins_without_their_function_are_dead(line: Board) -> None:
 
 
 @pytest.mark.parametrize(("address", "value", "message"), [
-    (BRR, 65, "clear UE first"), (CR1, 0b1101, "FIFOEN"), (CR3, 1 << 6, "DMAR, which this model does not have"),
+    (BRR, 65, "clear UE first"), (CR1, 0b1101, "FIFOEN"), (CR3, 1 << 14, "DEM, which this model does not have"),
 ])  # fmt: skip
 def test_what_must_not_be_written_now(line: Board, address: int, value: int, message: str) -> None:
     with pytest.raises(ModelFault, match=message):

@@ -1,6 +1,6 @@
 """STM32H7B3: memories, peripherals and clock tree wired together (RM0455, memory organization; DS13195).
 
-Peripherals that are not here (DMA, timers, ADC, crypto, graphics ...) fault when a program touches them.
+Peripherals that are not here (DMA2, MDMA, BDMA, timers, ADC, crypto, graphics ...) fault when a program touches them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom
+from hil.standins.virtual.chip.dma_usart import DmaUsart
+from hil.standins.virtual.chip.dmamux import DMA1_IRQS, USART1, Dma1, Dmamux1
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.flash import Flash
 from hil.standins.virtual.chip.gpio import GpioPort
@@ -22,7 +24,6 @@ from hil.standins.virtual.chip.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.pwr import Pwr
 from hil.standins.virtual.chip.rcc import HSI_HZ, Rcc
-from hil.standins.virtual.chip.usart import Usart
 
 # Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program
 # it is a Cortex-M7 r1p1 with 16 KB of each cache, 16 MPU regions (RM0455, Cortex-M7 configuration).
@@ -45,6 +46,7 @@ UNIQUE_ID, UNIQUE_ID_BYTES = 0x08FFF800, 12
 USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 37, 7, 9, 10
 # DS13195, general operating conditions: highest clock of the core and of the APBs by voltage scale.
 CORE_LIMIT_HZ = {0: 280_000_000, 1: 225_000_000, 2: 160_000_000, 3: 88_000_000}
+DMA_REACHES = ("axi", "ahb1", "ahb2", "srd")  # not the TCMs (RM0455, system architecture)
 _GATED = {"ahb1": ("AHB2ENR", "AHBSRAM1"), "ahb2": ("AHB2ENR", "AHBSRAM2"), "srd": ("AHB4ENR", "SRDSRAM")}
 
 
@@ -71,12 +73,17 @@ class Stm32H7B3(Chip):
             letter: GpioPort(letter, lambda pin, level, letter=letter: on_pin(letter, pin, level, self.clock.now))
             for letter in "ABCDEFGHIJK"
         }
-        self.usart1 = Usart(
-            "USART1", 0x40011000, self.clock, self.rcc.usart1_hz, self._usart1_pins,
-            lambda high: self.nvic.set_line(USART1_IRQ, high), send,
+        self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
+        self.dma1 = Dma1(
+            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request, lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
+            lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
+        )  # fmt: skip
+        self.usart1 = DmaUsart(
+            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
+            send, self.dma1.stream,
         )  # fmt: skip
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
-        for block in (self.flash, self.pwr, self.rcc, self.syscfg, self.usart1, *self.ports.values()):
+        for block in (self.flash, self.pwr, self.rcc, self.syscfg, self.dma1, self.dmamux1, self.usart1, *self.ports.values()):
             self.add(block, 0x400)
         dbgmcu = DbgMcu("DBGMCU", 0x5C001000)
         self.bus.attach(dbgmcu, 0x400)
@@ -95,7 +102,7 @@ class Stm32H7B3(Chip):
         return self.flash.array
 
     @property
-    def serial(self) -> Usart:
+    def serial(self) -> DmaUsart:
         return self.usart1
 
     def reset(self) -> None:
@@ -110,6 +117,9 @@ class Stm32H7B3(Chip):
         for i, port in enumerate(self.ports.values()):
             port.clocked = bool(self.rcc.value["AHB4ENR"] >> i & 1)
             port.clock_name = f"RCC_AHB4ENR.{port.name}EN"
+        for block in (self.dma1, self.dmamux1):
+            block.clocked = bool(self.rcc.field("AHB1ENR", "DMA1"))
+            block.clock_name = "RCC_AHB1ENR.DMA1EN"
         self.usart1.clocked = bool(self.rcc.field("APB2ENR", "USART1"))
         self.usart1.clock_name = "RCC_APB2ENR.USART1EN"
         self.syscfg.clocked = bool(self.rcc.field("APB4ENR", "SYSCFG"))
@@ -118,6 +128,9 @@ class Stm32H7B3(Chip):
             self.core.open(memory, bool(self.rcc.field(register, gate)))
 
     def _reset_peripherals(self, register: str, bits: int) -> None:
+        if register == "AHB1RSTR" and bits & self.rcc.mask("AHB1RSTR", "DMA1"):
+            self.dma1.reset()
+            self.dmamux1.reset()
         if register == "APB2RSTR" and bits & self.rcc.mask("APB2RSTR", "USART1"):
             self.usart1.reset()
         if register == "AHB4RSTR":

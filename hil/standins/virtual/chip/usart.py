@@ -2,7 +2,7 @@
 
 Bytes take their time on the line in virtual time: start bit, data bits and stop bits at the programmed baud rate. Both
 directions are worked out when somebody looks or when an event is due, not byte by byte. The other end of the line is taken to
-have the same speed and format: a wrong baud rate is not modelled, nor are parity, break, LIN, smartcard, DMA and flow control.
+have the same speed and format: a wrong baud rate is not modelled, nor are parity, break, LIN, smartcard and flow control.
 """
 
 from __future__ import annotations

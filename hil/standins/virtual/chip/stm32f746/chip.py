@@ -17,13 +17,13 @@ from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.gpio import GpioPort
 from hil.standins.virtual.chip.memories import Memory
-from hil.standins.virtual.chip.stm32f746.dma import Dma, Request
+from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.flash import Flash
 from hil.standins.virtual.chip.stm32f746.identity import DbgMcu, Iwdg, rom_table, signature
 from hil.standins.virtual.chip.stm32f746.pwr import Pwr
 from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Rcc
 from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
-from hil.standins.virtual.chip.stm32f746.usart import DmaUsart
+from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
 
 KB = 1024
 # RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip the core starts in the flash as the ITCM bus sees it.
@@ -46,11 +46,7 @@ MEMORIES = (
     Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB, one behind the other
 )
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x1FF0F000, 0x1000)
-USART1, USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 0x40011000, 37, 7, ("A", 9), ("B", 7)
-DMA2_IRQS = (56, 57, 58, 59, 60, 68, 69, 70)
-# RM0385, DMA2 request mapping, by stream and channel.
-_RX, _TX = Request("USART1_RX", USART1 + 0x24, False), Request("USART1_TX", USART1 + 0x28, True)
-DMA2_REQUESTS = {(2, 4): _RX, (5, 4): _RX, (7, 4): _TX}
+USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 37, 7, ("A", 9), ("B", 7)
 # DS10916, general operating conditions: highest clock of the two APBs, without and with over-drive.
 APB_LIMIT_HZ = {1: (45_000_000, 54_000_000), 2: (90_000_000, 108_000_000)}
 # RM0385, GPIOx_MODER, OSPEEDR, PUPDR: JTAG/SWD on PA13-15 and PB3-4; all other pins are inputs.
@@ -78,12 +74,12 @@ class Stm32F746(Chip):
         self.rcc = Rcc(self.clock, hse_hz)
         self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
-        self.dma2 = Dma(
-            "DMA2", 0x40026400, self.core, ("ram",), DMA2_REQUESTS, lambda i, high: self.nvic.set_line(DMA2_IRQS[i], high),
+        self.dma2 = dma.Dma2(
+            "DMA2", 0x40026400, self.core, ("ram",), dma.request, lambda i, high: self.nvic.set_line(dma.IRQS[i], high),
             lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
         )  # fmt: skip
-        self.usart1 = DmaUsart(
-            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
+        self.usart1 = PlainUsart(
+            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
             send, self.dma2.stream,
         )  # fmt: skip
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
@@ -101,7 +97,7 @@ class Stm32F746(Chip):
         return self.flash.array
 
     @property
-    def serial(self) -> DmaUsart:
+    def serial(self) -> PlainUsart:
         return self.usart1
 
     def reset(self) -> None:

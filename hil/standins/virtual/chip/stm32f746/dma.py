@@ -1,236 +1,30 @@
-"""A DMA controller of STM32F746: streams between a peripheral that asks for them and memory, byte by byte in direct mode, in one turn or
-circular (RM0385, DMA: functional description, DMA registers).
-
-Every register is there. Wider transfers, the FIFOs, double buffers, memory-to-memory transfers and the peripheral as flow controller
-are not modelled, nor are errors: a program that sets a stream up wrongly meets a fault of the model.
-"""
+"""DMA2 of STM32F746: which request serves a stream is said by the channel in its SxCR (RM0385, DMA2 request mapping)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
+from hil.standins.virtual.chip import dma
+from hil.standins.virtual.chip.dma import Request
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.memories import MemoryMap
-from hil.standins.virtual.chip.registers import Block, Register
 
-STREAMS = 8
-EN, HTIE, TCIE, CIRC, MINC = 1 << 0, 1 << 3, 1 << 4, 1 << 8, 1 << 10
-HTIF, TCIF, FLAGS = 1 << 4, 1 << 5, 0x3D
-_FLAGS_AT = (0, 6, 16, 22)  # of streams 0 to 3 in the low registers, of 4 to 7 in the high ones
-_EVENTS = "FEIF{0}:{1} DMEIF{0}:{2} TEIF{0}:{3} HTIF{0}:{4} TCIF{0}:{5}"
-_NEVER = 1 << 31
+USART1 = 0x40011000
+IRQS = (56, 57, 58, 59, 60, 68, 69, 70)
+_RX, _TX = Request("USART1_RX", USART1 + 0x24, False), Request("USART1_TX", USART1 + 0x28, True)
+_REQUESTS = {(2, 4): _RX, (5, 4): _RX, (7, 4): _TX}
 
 
-def _flags(first: int, access: str) -> str:
-    """Return the fields of a flag register of four streams, the lowest of which is `first`."""
-    fields = " ".join(_EVENTS.format(first + i, *(at + bit for bit in (0, 2, 3, 4, 5))) for i, at in enumerate(_FLAGS_AT))
-    return " ".join(f"{field}/{access}" for field in fields.split())
+class Dma2(dma.Dma):
+    """Its SxCR have a channel; TRBUFF is not there."""
+
+    REGISTERS = dma.registers("CHSEL:25-27")
 
 
-def _stream(i: int) -> tuple[Register, ...]:
-    at = 0x10 + 0x18 * i
-    return (
-        Register(f"S{i}CR", at, "EN:0 DMEIE:1/x TEIE:2/x HTIE:3 TCIE:4 PFCTRL:5/x DIR:6-7 CIRC:8 PINC:9/x MINC:10 PSIZE:11-12/x MSIZE:13-14/x "
-                 "PINCOS:15/x PL:16-17 DBM:18/x CT:19/x PBURST:21-22/x MBURST:23-24/x CHSEL:25-27"),
-        Register(f"S{i}NDTR", at + 0x04, "NDT:0-15"),
-        Register(f"S{i}PAR", at + 0x08, "PAR:0-31"),
-        Register(f"S{i}M0AR", at + 0x0C, "M0A:0-31"),
-        Register(f"S{i}M1AR", at + 0x10, "M1A:0-31/x"),
-        Register(f"S{i}FCR", at + 0x14, "FTH:0-1/x DMDIS:2/x FS:3-5/r FEIE:7/x", 0x21),
-    )  # fmt: skip
+def request(stream: int, control: int) -> Request:
+    """Return what is wired to a stream and the channel in its SxCR.
 
-
-@dataclass(frozen=True)
-class Request:
-    """What a peripheral asks for: the address of its data register, and whether bytes go to it."""
-
-    name: str
-    address: int
-    to_peripheral: bool
-
-
-class Stream:
-    """One turn of an enabled stream.
-
-    Args:
-        memory: what it reads or writes, uint8[bytes to transfer].
-        circular: whether it begins again at the end.
-        events: called with the flags (HTIF, TCIF) that come up.
-        half, complete: whether each of them interrupts.
+    Raises:
+        ModelFault: nothing that the model has.
     """
-
-    def __init__(self, memory: np.ndarray, circular: bool, events: Callable[[int], None], half: bool, complete: bool) -> None:
-        self.memory = memory
-        self._circular = circular
-        self._events = events
-        self._stops = [stop for wanted, stop in ((half, memory.size - memory.size // 2), (complete, memory.size)) if wanted]
-        self.done = 0
-
-    @property
-    def left(self) -> int:
-        """Bytes up to the end of this turn; 0 where a stream that is not circular has ended."""
-        return self.memory.size - self.done
-
-    def until_interrupt(self) -> int:
-        """Return how many bytes from now on the next interrupt comes."""
-        ahead = [stop - self.done for stop in self._stops if stop > self.done]
-        if not ahead and self._circular:
-            ahead = [stop + self.left for stop in self._stops]
-        return min(ahead, default=_NEVER)
-
-    def put(self, data: bytes) -> int:
-        """Write bytes to memory; return how many were taken."""
-        taken = 0
-        while taken < len(data) and self.left:
-            n = min(len(data) - taken, self.left)
-            self.memory[self.done : self.done + n] = np.frombuffer(data, np.uint8, n, taken)
-            taken += n
-            self._advance(n)
-        return taken
-
-    def get(self) -> int:
-        """Read the next byte of memory; there must be one."""
-        byte = int(self.memory[self.done])
-        self._advance(1)
-        return byte
-
-    def _advance(self, n: int) -> None:
-        half = self.memory.size - self.memory.size // 2
-        before, self.done = self.done, self.done + n
-        flags = HTIF if before < half <= self.done else 0
-        if not self.left:
-            flags |= TCIF
-            self.done = 0 if self._circular else self.done
-        if flags:
-            self._events(flags)
-
-
-class Dma(Block):
-    """Args:
-        name, base: as in the manual.
-        memory: the chip's memories; the DMA reaches those in `reachable`.
-        requests: what is wired to which stream and channel.
-        drive: called with stream and level of an interrupt line when it changes.
-        sync: brings the peripherals up to the present before a register is looked at.
-        started: called with the name of the request whose stream has been enabled.
-    """
-
-    REGISTERS = (
-        Register("LISR", 0x00, _flags(0, "r")), Register("HISR", 0x04, _flags(4, "r")),
-        Register("LIFCR", 0x08, _flags(0, "w")), Register("HIFCR", 0x0C, _flags(4, "w")),
-        *(register for i in range(STREAMS) for register in _stream(i)),
-    )  # fmt: skip
-
-    def __init__(
-        self, name: str, base: int, memory: MemoryMap, reachable: tuple[str, ...], requests: Mapping[tuple[int, int], Request],
-        drive: Callable[[int, bool], None], sync: Callable[[], None], started: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        super().__init__(name, base)
-        self._memory, self._reachable = memory, reachable
-        self._requests = requests
-        self._drive, self._sync, self._started = drive, sync, started
-        self._running: dict[int, Stream] = {}
-        self._serving: dict[str, int] = {}
-        for i in range(STREAMS):
-            self._readers[f"S{i}CR"] = lambda value, i=i: value & ~EN | self._is_on(i)
-            self._readers[f"S{i}NDTR"] = lambda value, i=i: self._left(i, value)
-            self._writers[f"S{i}CR"] = lambda old, new, _acting, i=i: self._control(i, old, new)
-            for register in ("NDTR", "PAR", "M0AR"):
-                self._writers[f"S{i}{register}"] = lambda _old, new, _acting, i=i, r=register: self._set_up(i, r, new)
-
-    def reset(self) -> None:
-        super().reset()
-        self._running.clear()
-        self._serving.clear()
-        for i in range(STREAMS):
-            self._drive(i, False)
-
-    def stream(self, request: str) -> Stream | None:
-        """Return the stream that serves a request now and has bytes left, or None."""
-        number = self._serving.get(request)
-        stream = self._running.get(number) if number is not None else None
-        return stream if stream is not None and stream.left else None
-
-    # registers
-
-    def read(self, offset: int, size: int) -> int:
-        self._sync()
-        return super().read(offset, size)
-
-    def write(self, offset: int, size: int, value: int) -> None:
-        self._sync()
-        super().write(offset, size, value)
-
-    def write_lifcr(self, _old: int, _new: int, acting: int) -> None:
-        self._clear("LISR", 0, acting)
-
-    def write_hifcr(self, _old: int, _new: int, acting: int) -> None:
-        self._clear("HISR", 4, acting)
-
-    def _clear(self, register: str, first: int, flags: int) -> None:
-        self.value[register] &= ~flags
-        for i in range(first, first + 4):
-            self._refresh(i)
-
-    def _flags_of(self, i: int) -> int:
-        return self.value["HISR" if i >= 4 else "LISR"] >> _FLAGS_AT[i % 4] & FLAGS
-
-    def _refresh(self, i: int) -> None:
-        control, flags = self.value[f"S{i}CR"], self._flags_of(i)
-        self._drive(i, bool((flags & HTIF and control & HTIE) or (flags & TCIF and control & TCIE)))
-
-    def _is_on(self, i: int) -> bool:
-        return i in self._running and self._running[i].left > 0
-
-    def _left(self, i: int, value: int) -> int:
-        return self._running[i].left if i in self._running else value
-
-    def _set_up(self, i: int, register: str, new: int) -> None:
-        if self._is_on(i):
-            raise ModelFault(f"{self.name}_S{i}{register} is written while the stream is on; clear EN and wait until it reads 0")
-        if register == "NDTR":
-            self._running.pop(i, None)
-        self.value[f"S{i}{register}"] = new
-
-    def _control(self, i: int, old: int, new: int) -> None:
-        on = self._is_on(i)
-        if on and (old ^ new) & ~(EN | HTIE | TCIE):
-            raise ModelFault(f"{self.name}_S{i}CR is set up while the stream is on; clear EN and wait until it reads 0")
-        self.value[f"S{i}CR"] = new
-        if on and not new & EN:
-            self.value[f"S{i}NDTR"] = self._running.pop(i).left
-        self._refresh(i)
-        if new & EN and not on:
-            self._start(i, new)
-
-    def _start(self, i: int, control: int) -> None:
-        where = f"{self.name}_S{i}CR.EN is set"
-        if self._flags_of(i):
-            raise ModelFault(f"{where} while a flag of the stream is up; clear its flags first")
-        request = self._requests.get((i, control >> 25 & 7))
-        if request is None:
-            raise ModelFault(f"{where} with channel {control >> 25 & 7}, to which the model has nothing wired")
-        if control >> 6 & 3 != int(request.to_peripheral) or self.value[f"S{i}PAR"] != request.address or not control & MINC:
-            raise ModelFault(f"{where} with direction, address or increment that do not fit {request.name}")
-        memory = self._window(i, where)
-        self._serving[request.name] = i
-        self._running[i] = Stream(
-            memory, bool(control & CIRC), lambda flags: self._event(i, flags), bool(control & HTIE), bool(control & TCIE)
-        )
-        self._started(request.name)
-
-    def _window(self, i: int, where: str) -> np.ndarray:
-        """Return the bytes of memory that stream `i` is set up for."""
-        # A stream that has ended and is enabled again without a new count takes the old one (RM0385, DMA_SxNDTR).
-        size, start = self.value[f"S{i}NDTR"], self.value[f"S{i}M0AR"]
-        place = self._memory.find(start, max(size, 1))
-        if not size or place is None or place[0].name not in self._reachable:
-            raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which no memory of the DMA has", start)
-        return self._memory.bytes[place[0].name][place[1] : place[1] + size]
-
-    def _event(self, i: int, flags: int) -> None:
-        self.value["HISR" if i >= 4 else "LISR"] |= flags << _FLAGS_AT[i % 4]
-        self._refresh(i)
+    channel = control >> 25 & 7
+    if (stream, channel) not in _REQUESTS:
+        raise ModelFault(f"DMA2_S{stream}CR.EN is set with channel {channel}, to which the model has nothing wired")
+    return _REQUESTS[stream, channel]
