@@ -17,6 +17,11 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 HERE = Path(__file__).resolve().parent
 PREBUILT = HERE / "prebuilt"
 MASK = 0xFFFFFFFF
@@ -130,7 +135,7 @@ def describe(path: Path, compiler: str, sources: str) -> Entry:
 def as_toml(entries: dict[str, Entry]) -> str:
     """Return the text of the manifest."""
     lines = ["# Written by `make -C firmware prebuilt`. image_digest is XXH32 of the flashed bytes; sizes are bytes."]
-    for board, entry in entries.items():
+    for board, entry in sorted(entries.items()):
         lines += ["", f"[{board}]"]
         for name, value in asdict(entry).items():
             lines.append(f"{name} = {_literal(name, value)}")
@@ -144,9 +149,12 @@ def _literal(name: str, value: int | str) -> str:
 
 
 def write(boards: list[str], compiler: str) -> None:
-    """Describe the installed images in prebuilt/MANIFEST.toml."""
-    entries = {b: describe(PREBUILT / f"{b}.elf", compiler, source_digest(inputs(b))) for b in boards}
-    (PREBUILT / "MANIFEST.toml").write_text(as_toml(entries))
+    """Describe the named images in prebuilt/MANIFEST.toml; what it says of others stays, as long as their files are there."""
+    manifest = PREBUILT / "MANIFEST.toml"
+    said = tomllib.loads(manifest.read_text()) if manifest.exists() else {}
+    entries = {name: Entry(**facts) for name, facts in said.items() if (PREBUILT / f"{name}.elf").exists()}
+    entries |= {b: describe(PREBUILT / f"{b}.elf", compiler, source_digest(inputs(b))) for b in boards}
+    manifest.write_text(as_toml(entries))
 
 
 def check(boards: list[str], compiler: str) -> list[str]:

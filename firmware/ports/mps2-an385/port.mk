@@ -1,0 +1,2 @@
+CPU := $(M0PLUS)
+SHARED := ports/ticks ports/mps2

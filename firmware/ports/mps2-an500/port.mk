@@ -1,0 +1,2 @@
+CPU := $(M7)
+SHARED := ports/ticks ports/mps2

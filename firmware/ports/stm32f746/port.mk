@@ -1,0 +1,2 @@
+CPU := $(M7_SINGLE)
+SHARED := ports/sleep ports/dwt

@@ -1,0 +1,2 @@
+CPU := $(M7)
+SHARED := ports/sleep ports/dwt
