@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -44,7 +44,8 @@ class Board:
     """A catalogue entry.
 
     `stand_in` names the reality that stands in when no board is attached, `routes` the ways an image gets onto the board, the best one first: `pyocd`
-    (a debug probe), `halfkay` and `uf2` (boot loaders on USB), `kernel` (the stand-in loads the file itself).
+    (a debug probe), `halfkay` and `uf2` (boot loaders on USB), `kernel` (the stand-in loads the file itself). `connect_mode` and `reset_type` are options of
+    pyOCD: how it halts the chip and how it resets it.
     """
 
     name: str
@@ -63,6 +64,8 @@ class Board:
     memory: tuple[Region, ...]
     budget: dict[str, int]
     pyocd_target: str | None = None
+    connect_mode: str = "halt"
+    reset_type: str = "default"
     qemu_machine: str | None = None
     identity: Identity | None = None
 
@@ -76,6 +79,15 @@ class Board:
         return self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"])
 
 
+_CHOICES = {
+    "kind": ("flash", "ram"),
+    "stand_in": ("virtual", "qemu"),
+    "counter": ("none", "dwt", "systick"),
+    "connect_mode": ("halt", "pre-reset", "under-reset"),  # not `attach`: what is flashed must stand still
+    "reset_type": ("default", "hardware", "sysresetreq", "vectreset", "emulated"),
+}
+
+
 def names() -> list[str]:
     """Return the names of all boards of the catalogue, sorted."""
     files = resources.files(__package__).iterdir()
@@ -87,11 +99,34 @@ def load(name: str) -> Board:
     """Return the catalogue entry of a board.
 
     Raises:
-        RigError: the catalogue has no board of that name.
+        RigError: the catalogue has no board of that name, or its file is not as docs/new-board.md says.
     """
     if name not in names():
         raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
-    raw: dict[str, Any] = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    try:
+        raw = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise RigError(f"{name}.toml: {error}: mend the TOML syntax there.") from error
+    _check(f"{name}.toml", raw, Board, but="name")
+    for region, facts in raw["memory"].items():
+        _check(f"{name}.toml, memory {region}", facts, Region, but="name")
+    if "identity" in raw:
+        _check(f"{name}.toml, [identity]", raw["identity"], Identity)
     memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
     identity = Identity(**raw.pop("identity")) if "identity" in raw else None
     return Board(name=name, memory=memory, routes=tuple(raw.pop("routes")), identity=identity, **raw)
+
+
+def _check(place: str, raw: dict[str, Any], kind: type, but: str = "") -> None:
+    """Raise RigError when the keys of a table are not the fields of a dataclass (without `but`), or a value is none of its choices."""
+    known = {field.name: field.default is MISSING for field in fields(kind) if field.name != but}
+    for key in raw:
+        if key not in known:
+            raise RigError(f"{place}: unknown key {key}: {close_matches(key, known)}")
+    for key, needed in known.items():
+        if needed and key not in raw:
+            raise RigError(f"{place}: the key {key} is missing: docs/new-board.md says what it means.")
+        if key in _CHOICES and raw.get(key, _CHOICES[key][0]) not in _CHOICES[key]:
+            raise RigError(
+                f"{place}, key {key}: {raw[key]!r} is none of {', '.join(_CHOICES[key])}: choose one of these."
+            )

@@ -1,25 +1,16 @@
-"""How pyOCD connects to each chip: what differs between targets."""
+"""How pyOCD connects to a chip: what is the same for all, and what the catalogue says of a board."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hil.targets import nrf52840, stm32f746, stm32h7b3
+from hil.boards import Board
 
 COMMON: dict[str, Any] = {
     "auto_unlock": False,  # true would mass-erase a locked chip without asking
     "no_config": True,  # a pyocd.yaml in the working folder is not ours
     "resume_on_disconnect": True,
     "chip_erase": "sector",
-}
-# Of an nRF52840 the reset line works only where UICR says so, and a reset by it closes the debug port until the program opens it.
-# A board whose probe has no reset line is halted as it runs, and reset through its core (AIRCR.SYSRESETREQ): so a Pico, whose
-# RUN pin no Picoprobe is wired to, and whose debug ports pyOCD would not select again after a reset of the whole chip.
-_BY_TARGET: dict[str, dict[str, Any]] = {
-    stm32h7b3.NAME: {"connect_mode": "under-reset"},
-    stm32f746.NAME: {"connect_mode": "under-reset"},
-    nrf52840.NAME: {"connect_mode": "halt", "reset_type": "sysresetreq"},
-    "rp2040": {"connect_mode": "halt", "reset_type": "sysresetreq"},
 }
 
 
@@ -32,6 +23,6 @@ def with_pack(pack_file: str) -> dict[str, Any]:
     return COMMON | {"connect_mode": "halt", "pack": pack_file}
 
 
-def options(target: str) -> dict[str, Any]:
-    """Return the session options for a pyOCD target; one that is not named here is halted as it runs."""
-    return COMMON | _BY_TARGET.get(target, {"connect_mode": "halt"})
+def options(board: Board) -> dict[str, Any]:
+    """Return the session options for a board through pyOCD's own target; how it is reset is left to that where the catalogue does not say."""
+    return COMMON | {"connect_mode": board.connect_mode, "reset_type": board.reset_type}

@@ -7,6 +7,7 @@ from typing import Any
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
+from hil.targets import connect
 from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
 
 DEADLINES_S = {"connect": 15.0, "identify": 5.0, "flash": 120.0, "reset": 5.0, "read": 10.0, "close": 3.0}
@@ -47,8 +48,9 @@ class Probe:
     def _connect(self, pack: str | None) -> None:
         try:
             maker = self._ask(
-                "connect", "connect", "connect", self._id, self._board.pyocd_target, pack, self._board.chip
-            )
+                "connect", "connect", "connect",
+                self._id, self._board.pyocd_target, connect.options(self._board), pack, self._board.chip,
+            )  # fmt: skip
         except _Refused:
             self._identify(self._look())  # a wrong chip is the better reason
             raise

@@ -14,7 +14,7 @@ from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
-from hil.targets import connect, nrf52840, pack, stm32f746, stm32h7b3
+from hil.targets import connect, derived, pack
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
@@ -25,17 +25,17 @@ class PyocdSession:
 
     def __init__(self) -> None:
         logging.getLogger("pyocd").setLevel(logging.ERROR)
-        stm32h7b3.register()
-        stm32f746.register()
-        nrf52840.register()
         self._session: Session | None = None
 
-    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> str:
+    def connect(
+        self, unique_id: str, target: str, options: dict[str, Any], pack_file: str | None = None, chip: str = ""
+    ) -> str:
         """Connect a probe, named by its full id, to a chip; return who made the probe.
 
         Args:
             unique_id: the probe's.
             target: pyOCD's name of the chip; another is taken from the pack, where there is one.
+            options: of the session (connect.options); not with a pack.
             pack_file: CMSIS pack that describes the chip.
             chip: its order code, to find it in the pack.
 
@@ -43,7 +43,8 @@ class PyocdSession:
             Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
         """
         if pack_file is None:
-            self._open(unique_id, target, connect.options(target))
+            derived.register(target)
+            self._open(unique_id, target, options)
         else:
             self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
         assert self._session is not None

@@ -152,7 +152,7 @@ def test_the_process_ends_with_the_program_that_started_it(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(20)
         address = f"remote:127.0.0.1:{silent.getsockname()[1]}"
-        work = f"one.ask(60, 'connect', '{address}', 'cortex_m')" if busy else "time.sleep(60)"
+        work = f"one.ask(60, 'connect', '{address}', 'cortex_m', {{}})" if busy else "time.sleep(60)"
         program = python(
             "from hil.targets.probe_process import ProbeProcess; import time\n"
             f"one = ProbeProcess(); one.start(); print(one.pid, flush=True); {work}"

@@ -18,8 +18,10 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.rig import read_bench
-from hil.targets import boot_loader, connect, flash_cycles, open_target, stm32f746, stm32h7b3
+from hil.targets import boot_loader, connect, derived, flash_cycles, open_target
 from hil.targets.boot_loader import ByBootLoader, ask_agent
+from hil.targets.derived.stm32f746xg import STM32F746xG
+from hil.targets.derived.stm32h7b3xx import STM32H7B3xx
 from hil.targets.pack import device_of, target_in
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -140,7 +142,7 @@ def test_an_agent_is_measured_without_a_probe(benches: Benches, process: ProbePr
 def test_sectors_are_those_of_the_manuals() -> None:
     kb = 1024
     f746 = [32 * kb] * 4 + [128 * kb] + [256 * kb] * 3  # RM0385, table of the flash sectors
-    for target, sizes in ((stm32f746.STM32F746xG, f746), (stm32h7b3.STM32H7B3xx, [8 * kb] * 256)):
+    for target, sizes in ((STM32F746xG, f746), (STM32H7B3xx, [8 * kb] * 256)):
         start = 0x0800_0000
         for size in sizes:
             for address in (start, start + size - 1):
@@ -150,14 +152,29 @@ def test_sectors_are_those_of_the_manuals() -> None:
                 assert region.algo is not None
             start += size
         assert target.MEMORY_MAP.get_region_for_address(start) is None
-    assert (
-        connect.options(stm32f746.NAME)["connect_mode"]
-        == connect.options(stm32h7b3.NAME)["connect_mode"]
-        == "under-reset"
-    )
-    assert not any(
-        connect.options(name)["auto_unlock"] for name in (stm32f746.NAME, "nrf52840", "rp2040", "mimxrt1060")
-    )
+
+
+def test_the_catalogue_says_how_pyocd_connects_and_resets_and_a_pack_s_chip_is_halted_as_it_runs() -> None:
+    said = {name: connect.options(boards.load(name)) for name in boards.names()}
+    under_reset = {name for name, options in said.items() if options["connect_mode"] == "under-reset"}
+    through_the_core = {name for name, options in said.items() if options["reset_type"] == "sysresetreq"}
+    assert under_reset >= {"stm32h7b3", "stm32f746"} and through_the_core >= {"rp2040", "nrf52840"}
+    assert said["imxrt1062"] == connect.COMMON | {"connect_mode": "halt", "reset_type": "default"}
+    assert connect.with_pack("p.pack") == connect.COMMON | {"connect_mode": "halt", "pack": "p.pack"}
+    assert not any(options["auto_unlock"] for options in said.values())
+
+
+def test_a_target_is_derived_where_there_is_a_module_of_its_name_and_else_pyocd_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: dict[str, Any] = dict.fromkeys(("nrf52840", "rp2040"), "pyOCD's")
+    monkeypatch.setattr("pyocd.target.TARGET", known)
+    for board in boards.names():
+        derived.register(boards.load(board).pyocd_target or "none")
+    assert known["rp2040"] == "pyOCD's"
+    ours = known["nrf52840"], known["stm32f746xg"], known["stm32h7b3xx"]
+    assert [target.__name__ for target in ours] == ["NRF52840", "STM32F746xG", "STM32H7B3xx"]
+    assert ours[1] is STM32F746xG
 
 
 @pytest.mark.parametrize(

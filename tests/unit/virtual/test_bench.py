@@ -22,7 +22,7 @@ from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
 from hil.standins.virtual.server import main
-from hil.targets import stm32h7b3
+from hil.targets import derived
 
 from . import programs
 
@@ -59,7 +59,7 @@ class Bench:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Any]:
-        stm32h7b3.register()
+        derived.register(self.said["target"])
         options = {"connect_mode": "under-reset", "no_config": True, "chip_erase": "sector", "hide_programming_progress": True,
                    "resume_on_disconnect": True}  # fmt: skip
         session = ConnectHelper.session_with_chosen_probe(

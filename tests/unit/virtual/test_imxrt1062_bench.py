@@ -12,6 +12,7 @@ from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
+from hil import boards
 from hil.targets import connect
 
 from .teensy import FLASH, REST, image
@@ -32,7 +33,7 @@ def bench() -> Iterator[Bench]:
 
 @contextlib.contextmanager
 def session(bench: Bench) -> Iterator[Any]:
-    options = connect.options(TARGET) | {"hide_programming_progress": True}
+    options = connect.options(boards.load("imxrt1062")) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
         unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=TARGET, options=options
     )
@@ -52,7 +53,7 @@ def holds(session: Any, data: bytes) -> bool:
 
 
 def test_a_teensy_is_halted_as_it_runs_and_never_erased_unasked() -> None:
-    options = connect.options(TARGET)
+    options = connect.options(boards.load("imxrt1062"))
     assert (options["connect_mode"], options["auto_unlock"], options["chip_erase"]) == ("halt", False, "sector")
 
 

@@ -37,7 +37,7 @@ def bench() -> Iterator[Bench]:
 
 @contextlib.contextmanager
 def session(bench: Bench, **more: Any) -> Iterator[Any]:
-    options = connect.options("nrf52840") | {"hide_programming_progress": True} | more
+    options = connect.options(boards.load("nrf52840")) | {"hide_programming_progress": True} | more
     one = ConnectHelper.session_with_chosen_probe(
         unique_id=bench.said["probe"], blocking=False, return_first=False, target_override="nrf52840", options=options
     )
@@ -58,7 +58,7 @@ def holds(session: Any, address: int, data: bytes) -> bool:
 
 
 def test_the_chip_is_reset_through_its_core_and_never_unlocked() -> None:
-    options = connect.options("nrf52840")
+    options = connect.options(boards.load("nrf52840"))
     assert (options["connect_mode"], options["reset_type"]) == ("halt", "sysresetreq")
     assert options["auto_unlock"] is False
 

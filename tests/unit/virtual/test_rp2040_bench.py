@@ -13,6 +13,7 @@ from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
+from hil import boards
 from hil.targets import connect
 
 from . import rp2040_programs as programs
@@ -31,7 +32,7 @@ def bench() -> Iterator[Bench]:
 
 @contextlib.contextmanager
 def session(bench: Bench, target: str = "rp2040") -> Iterator[Any]:
-    options = connect.options("rp2040") | {"hide_programming_progress": True}
+    options = connect.options(boards.load("rp2040")) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
         unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=target, options=options
     )
@@ -51,9 +52,9 @@ def holds(session: Any, data: bytes) -> bool:
 
 
 def test_a_pico_is_not_connected_under_a_reset_that_its_probe_cannot_give() -> None:
-    assert connect.options("rp2040")["connect_mode"] == connect.options("nrf52840")["connect_mode"] == "halt"
-    assert connect.options("stm32h7b3xx")["connect_mode"] == "under-reset"
-    assert connect.options("rp2040")["auto_unlock"] is False
+    assert connect.options(boards.load("rp2040"))["connect_mode"] == connect.options(boards.load("nrf52840"))["connect_mode"] == "halt"
+    assert connect.options(boards.load("stm32h7b3"))["connect_mode"] == "under-reset"
+    assert connect.options(boards.load("rp2040"))["auto_unlock"] is False
 
 
 def test_a_new_chip_is_programmed_and_read_back(bench: Bench) -> None:

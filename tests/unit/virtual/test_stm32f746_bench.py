@@ -13,11 +13,13 @@ from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
 from hil import boards
-from hil.targets import connect, stm32f746
+from hil.targets import connect, derived
+from hil.targets.derived.stm32f746xg import STM32F746xG
 
 from .test_bench import Bench
 
 FLASH = 0x08000000
+BOARD = boards.load("stm32f746")
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +33,10 @@ def bench() -> Iterator[Bench]:
 
 @contextlib.contextmanager
 def session(bench: Bench) -> Iterator[Any]:
-    stm32f746.register()
-    options = connect.options(stm32f746.NAME) | {"hide_programming_progress": True}
+    derived.register(BOARD.pyocd_target)
+    options = connect.options(BOARD) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=stm32f746.NAME, options=options
+        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=BOARD.pyocd_target, options=options
     )
     assert one is not None
     with one:
@@ -49,11 +51,11 @@ def flash(session: Any, pieces: dict[int, bytes]) -> None:
 
 
 def test_the_target_is_the_catalogue_s_and_is_connected_under_reset(bench: Bench) -> None:
-    assert bench.said["target"] == boards.load("stm32f746").pyocd_target == stm32f746.NAME
-    assert connect.options(stm32f746.NAME)["connect_mode"] == "under-reset"
-    assert connect.options(stm32f746.NAME)["auto_unlock"] is False
-    ram = {(r.start, r.size) for r in boards.load("stm32f746").memory if r.kind == "ram"}
-    known = {(r.start, r.length) for r in stm32f746.STM32F746xG.MEMORY_MAP if r.is_ram}
+    assert bench.said["target"] == BOARD.pyocd_target == "stm32f746xg"
+    assert connect.options(BOARD)["connect_mode"] == "under-reset"
+    assert connect.options(BOARD)["auto_unlock"] is False
+    ram = {(r.start, r.size) for r in BOARD.memory if r.kind == "ram"}
+    known = {(r.start, r.length) for r in STM32F746xG.MEMORY_MAP if r.is_ram}
     assert sum(size for _, size in ram) == sum(size for _, size in known) == 336 * 1024
 
 

@@ -6,10 +6,8 @@ Source of the map: RM0455, section 4.3.4 (2 banks of 1 Mbyte, 128 sectors of 8 K
 from __future__ import annotations
 
 from pyocd.core.memory_map import FlashRegion, MemoryMap
-from pyocd.target import TARGET
 from pyocd.target.builtin.target_STM32H7B0xx import FLASH_ALGO, STM32H7B0xx
 
-NAME = "stm32h7b3xx"
 BANK_SIZE = 0x10_0000
 SECTOR_SIZE = 0x2000
 PAGE_SIZE = 0x8000  # what the algorithm's buffer takes at a time
@@ -37,6 +35,4 @@ class STM32H7B3xx(STM32H7B0xx):  # type: ignore[misc]
     )
 
 
-def register() -> None:
-    """Make the target known to pyOCD in this process."""
-    TARGET.setdefault(NAME, STM32H7B3xx)
+TARGET = STM32H7B3xx

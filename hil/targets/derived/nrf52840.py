@@ -5,12 +5,9 @@ Left to itself pyOCD unlocks such a chip by erasing all of it, or, forbidden to,
 
 from __future__ import annotations
 
-from pyocd.target import TARGET
 from pyocd.target.builtin.target_nRF52840_xxAA import NRF52840 as BUILT_IN
 
 from hil.errors import Blocked
-
-NAME = "nrf52840"
 
 
 class NRF52840(BUILT_IN):  # type: ignore[misc]
@@ -31,6 +28,4 @@ class NRF52840(BUILT_IN):  # type: ignore[misc]
         super().check_flash_security()
 
 
-def register() -> None:
-    """Put this in the place of pyOCD's own target in this process."""
-    TARGET[NAME] = NRF52840
+TARGET = NRF52840

@@ -8,10 +8,8 @@ reset are pyOCD's own for STM32F767.
 from __future__ import annotations
 
 from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
-from pyocd.target import TARGET
 from pyocd.target.builtin.target_STM32F767xx import DBGMCU, FLASH_ALGO, STM32F767xx
 
-NAME = "stm32f746xg"
 PAGE_SIZE = 0x400  # what the algorithm's buffer takes at a time
 
 
@@ -42,6 +40,4 @@ class STM32F746xG(STM32F767xx):  # type: ignore[misc]
         self.write32(DBGMCU.CR, DBGMCU.CR_VALUE)
 
 
-def register() -> None:
-    """Make the target known to pyOCD in this process."""
-    TARGET.setdefault(NAME, STM32F746xG)
+TARGET = STM32F746xG
