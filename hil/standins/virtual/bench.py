@@ -11,8 +11,8 @@ from pyocd.core.session import Session
 from pyocd.probe.tcp_probe_server import DebugProbeServer
 
 from hil import boards
-from hil.errors import RigError, close_matches
-from hil.standins.virtual.boards import BOARDS
+from hil.errors import RigError
+from hil.standins.virtual import boards as models
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.inject import Injection, schedule
@@ -41,9 +41,7 @@ class Bench:
         self, board: str, symbols: Symbols, seed: int, flash: Path | None, injections: list[Injection],
         log: Callable[[str], None], report: Callable[[dict[str, object]], None],
     ) -> None:  # fmt: skip
-        if board not in BOARDS:
-            raise RigError(f"there is no virtual bench for board {board}; {close_matches(board, BOARDS)}")
-        self._board, self._model = board, BOARDS[board]
+        self._board, self._model = boards.load(board), models.load(board)
         self._symbols, self._report, self._log = symbols, report, log
         self._flash_file = flash
         self._reported: object = None
@@ -58,7 +56,7 @@ class Bench:
         self._supply = Supply(self._model.currents, self._activity)
         self._source_meter = SourceMeter(self._supply, seed)
         self._meter = MeterServer(self._source_meter)
-        self._marker, self._risen = boards.load(board).marker, 0
+        self._risen = 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
         session = Session(None, no_config=True)
@@ -73,8 +71,8 @@ class Bench:
         while not self._probe_server.is_running or self._probe_server.port == 0:
             threading.Event().wait(0.005)
         return {
-            "board": self._board, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
-            "probe_uid": self._probe.unique_id, "target": self._model.target, "serial": self._port.path,
+            "board": self._board.name, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
+            "probe_uid": self._probe.unique_id, "target": self._board.pyocd_target, "serial": self._port.path,
             "meter": self._meter.resource,
         }  # fmt: skip
 
@@ -109,7 +107,7 @@ class Bench:
     def _note_edge(self, port: str, pin: int, level: int, time_ps: int) -> None:
         name = self._model.pin.format(port=port, pin=pin)
         self._log(f"{name} goes {'high' if level else 'low'} at {time_ps / PS_PER_S:.9f} s")
-        if name == self._marker:
+        if name == self._board.marker:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:

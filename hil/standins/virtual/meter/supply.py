@@ -1,7 +1,7 @@
 """The truth about the board's supply: a small model of the current that flows, which only the meter sees.
 
 A board draws one current while its core is awake and another while it sleeps. The figures are assumptions (see
-hil/standins/virtual/boards.py); they make the measuring chain testable and say nothing about silicon.
+hil/standins/virtual/boards/); they make the measuring chain testable and say nothing about silicon.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from hil.standins.virtual.chip.nrf52840.watchdog import Watchdog
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M4, interrupts=48, priority_bits=3, boot_address=0, reset_hz=CORE_HZ, private=private_peripherals
 )
-MEMORIES = Memory("flash", 0x00000000, FLASH_SIZE, writable=False), Memory("ram", RAM_BASE, RAM_SIZE)
+FLASH = Memory("flash", 0x00000000, FLASH_SIZE, writable=False)
 PERIPHERALS = (0x10000000, 0x2000), (0x40000000, 0x40000), (0x50000000, 0x1000), (0xE0000000, 0x00100000)
 VARIANT = "AAF0"
 _TIMER_IRQS = (8, 9, 10, 26, 27)
@@ -49,14 +49,19 @@ class Nrf52840(Chip):
         variant: INFO.VARIANT of the chip, the build code in its last two letters.
 
     It begins as `nrfjprog --recover` leaves a chip: everything erased, the debug port open and UICR.APPROTECT set to keep it so.
+
+    Attributes:
+        RAM: of the chip; a relative with another size says so.
     """
+
+    RAM = Memory("ram", RAM_BASE, RAM_SIZE)
 
     def __init__(
         self, rng: np.random.Generator, send: Callable[[int], None], on_pin: Callable[[str, int, int, int], None],
         log: Callable[[str], None], line_baud: int, variant: str = VARIANT,
     ) -> None:  # fmt: skip
-        super().__init__(CORE, MEMORIES, PERIPHERALS, log)
-        self.core.bytes["ram"][:] = rng.integers(0, 256, RAM_SIZE, np.uint8)
+        super().__init__(CORE, (FLASH, self.RAM), PERIPHERALS, log)
+        self.core.bytes["ram"][:] = rng.integers(0, 256, self.RAM.size, np.uint8)
         self.uicr = Uicr()
         self.nvmc = Nvmc(self.clock, self.core, self.uicr, log)
         self.uicr.program = self.nvmc.write_word

@@ -1,0 +1,21 @@
+"""nRF52840 DK."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send
+from hil.standins.virtual.chip.nrf52840.chip import Nrf52840
+from hil.standins.virtual.meter.supply import Currents
+from hil.standins.virtual.nrf52840_port import debug_ports
+
+LINE_BAUD = 1_000_000  # of the J-Link's serial port, which does not do the 921,600 of the other boards
+# Assumptions: of the order of the Product Specification's figures for the core at 64 MHz with the LDO, and for crystal, UARTE and timers.
+CURRENTS = Currents(0.0063, 0.0015, 0.001, 3.0, "of the order of the Product Specification, from memory; assumed")
+
+
+def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Nrf52840:
+    return Nrf52840(rng, send, on_pin, log, LINE_BAUD)
+
+
+MODEL = BoardModel(_chip, debug_ports, reset_line=True, pin="P{port}.{pin:02d}", currents=CURRENTS)

@@ -1,0 +1,37 @@
+"""Raspberry Pi Pico."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send
+from hil.standins.virtual.chip.bus import Bus
+from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.chip.rp2040.chip import Rp2040
+from hil.standins.virtual.chip_memory import ChipMemory
+from hil.standins.virtual.debug_port import DebugPort, PortId
+from hil.standins.virtual.meter.supply import Currents
+from hil.standins.virtual.runner import Runner
+
+LINE_BAUD = 921_600  # of the adapter at the board's serial port
+# RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
+PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
+# The idle draw at 133 MHz that the FQT paper gives (table II); that an awake core draws 12 mA more is assumed.
+CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
+
+
+def _chip(rng: np.random.Generator, send: Send, on_pin: OnPin, log: Log) -> Rp2040:
+    return Rp2040(rng, send, on_pin, log, LINE_BAUD)
+
+
+def _core_1(machine: Machine) -> Bus:
+    assert isinstance(machine, Rp2040)
+    return machine.core1
+
+
+def _ports(runner: Runner) -> list[DebugPort]:
+    cores = ChipMemory(runner), ChipMemory(runner, _core_1)
+    return [DebugPort(memory, identity) for memory, identity in zip(cores, PORTS, strict=True)]
+
+
+MODEL = BoardModel(_chip, _ports, reset_line=False, pin="{port}{pin}", currents=CURRENTS)
