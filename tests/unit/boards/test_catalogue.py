@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.boards import catalogue
 from hil.errors import RigError
 from hil.network import build
 from hil.network.plan import plan
@@ -121,6 +122,34 @@ def test_a_name_like_nothing_gets_the_whole_list() -> None:
     with pytest.raises(RigError) as refused:
         boards.load("zzz")
     assert all(name in str(refused.value) for name in boards.names())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("connect_mode", "conect_mode", r"mine\.toml: unknown key conect_mode: did you mean connect_mode"),
+        (
+            '"under-reset"',
+            '"attach"',
+            r"mine\.toml, key connect_mode: 'attach' is none of halt, pre-reset, under-reset",
+        ),
+        ("connect_mode", 'reset_type = "hw"\nconnect_mode', r"mine\.toml, key reset_type: 'hw' is none of default"),
+        ("marker = ", "# ", r"mine\.toml: the key marker is missing: docs/new-board\.md"),
+        ('"ram", start = 0x2400_0000, ', '"ram", ', r"mine\.toml, memory axi_sram: the key start is missing"),
+        ('"flash", start', '"rom", start', r"mine\.toml, memory flash, key kind: 'rom' is none of flash, ram"),
+        ("mask = ", "maks = ", r"mine\.toml, \[identity\]: unknown key maks: did you mean mask"),
+        ('title = "', "title = ", r"mine\.toml: .*line \d+.*: mend the TOML syntax there"),
+    ],
+)
+def test_a_mistake_in_a_catalogue_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: str
+) -> None:
+    text = Path(catalogue.__file__).with_name("stm32h7b3.toml").read_text()
+    assert old in text
+    (tmp_path / "mine.toml").write_text(text.replace(old, new))
+    monkeypatch.setattr(catalogue.resources, "files", lambda package: tmp_path)
+    with pytest.raises(RigError, match=told):
+        boards.load("mine")
 
 
 @pytest.mark.parametrize("name", ["../boards/stm32h7b3", "stm32h7b3.toml", "", "STM32H7B3 "])

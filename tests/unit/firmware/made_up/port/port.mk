@@ -1,0 +1,2 @@
+CPU := $(M4)
+SHARED := ports/dwt
