@@ -49,7 +49,7 @@ static void execute(link_t *link, const link_request_t *request, uint16_t seq) {
     }
     /* A windowed request has no reply body, so that the kept reply survives it. */
     link_reply_t reply = {.body = link->kept + LINK_HEADER_SIZE, .length = 0};
-    const failure_t outcome = link->handler->execute(link->handler->context, request, &reply);
+    const link_error_t outcome = link->handler->execute(link->handler->context, request, &reply);
     if (outcome.code != 0) {
         const msg_error_t error = {.code = outcome.code, .a = outcome.a, .b = outcome.b};
         memcpy(link->kept + LINK_HEADER_SIZE, &error, sizeof error);
@@ -182,6 +182,11 @@ static void decode(link_decoder_t *decoder, uint8_t byte) {
         return;
     }
     decoder->bytes[decoder->length++] = value;
+}
+
+void link_put_reply(link_reply_t *reply, const void *fields, size_t size) {
+    memcpy(reply->body, fields, size);
+    reply->length = size;
 }
 
 void link_init(link_t *link, const link_handler_t *handler, link_write_t write) {

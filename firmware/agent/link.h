@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "agent/messages.h"
-#include "net/failure.h"
 
 #define LINK_HEADER_SIZE 4u
 #define LINK_CRC_SIZE 4u
@@ -28,11 +27,17 @@ typedef struct {
     size_t length;
 } link_reply_t;
 
+/* Why a request is refused: an enum msg_error_code, 0 when it is not, and its two words (hil/link/messages.toml). */
+typedef struct {
+    uint8_t code;
+    uint32_t a, b;
+} link_error_t;
+
 /* What the layer above does. `execute` is called exactly once for each request, in the order of their numbers. */
 typedef struct {
     void (*begin_session)(void *context);
     void (*identify)(void *context, msg_hello_reply_t *reply);
-    failure_t (*execute)(void *context, const link_request_t *request, link_reply_t *reply);
+    link_error_t (*execute)(void *context, const link_request_t *request, link_reply_t *reply);
     void *context;
 } link_handler_t;
 
@@ -58,6 +63,21 @@ typedef struct {
     uint8_t kept_request;
     uint16_t kept_seq;
 } link_t;
+
+static inline link_error_t link_no_error(void) {
+    return (link_error_t){.code = 0};
+}
+
+static inline link_error_t link_unknown(const link_request_t *request) {
+    return (link_error_t){.code = MSG_ERROR_UNKNOWN_REQUEST, .a = request->type};
+}
+
+static inline link_error_t link_bad_length(const link_request_t *request, size_t expected) {
+    return (link_error_t){.code = MSG_ERROR_BAD_LENGTH, .a = (uint32_t)request->length, .b = (uint32_t)expected};
+}
+
+/* Make `size` bytes the whole reply. */
+void link_put_reply(link_reply_t *reply, const void *fields, size_t size);
 
 /* CRC-32 as zlib has it. Begin with crc = 0; the result of one call may be passed to the next. */
 uint32_t link_crc32(uint32_t crc, const uint8_t *bytes, size_t n);

@@ -180,6 +180,8 @@ _Static_assert(sizeof(msg_run_reply_t) == 61, "msg_run_reply_t is packed");
 
 #define MSG_PROFILE 0x11u
 
+#define MSG_BOOT_LOADER 0x12u
+
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
     uint16_t expected;
@@ -228,6 +230,7 @@ enum msg_error_code {
     MSG_ERROR_BAD_TENSOR = 15,
     MSG_ERROR_SLOTS_EMPTY = 16,
     MSG_ERROR_PARTS_MISSING = 17,
+    MSG_ERROR_NO_BOOT_LOADER = 18,
 };
 
 enum msg_counter {

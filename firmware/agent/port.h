@@ -45,4 +45,9 @@ void port_sleep_ms(uint32_t ms);
 /* Sleep until an interrupt, unless received bytes are waiting. */
 void port_wait(void);
 
+/* Whether the board has a boot loader of its own that the program can enter now; and enter it, from which there is no way back into the
+   program. A port that leaves both out has none (no_boot_loader.c). */
+bool port_has_boot_loader(void);
+void port_enter_boot_loader(void);
+
 #endif

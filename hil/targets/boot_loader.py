@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
-from hil.link.session import Session, board_name, fresh_nonce
+from hil.link.session import Refused, Session, board_name, fresh_nonce
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds
+LEAVE_S = 2.0  # for the agent to say that it goes; what has gone cannot say it again
+APPEAR_S = 15.0  # for a boot loader that was asked for to enumerate, and for the system to mount its drive
 ENTER_S = 60.0  # for a person to reach the button
 POLL_S = 0.25
 
@@ -56,7 +58,7 @@ class ByBootLoader:
         What the agent says afterwards is compared when the trial greets it.
 
         Raises:
-            Blocked: another board answers, nobody brings the board into its boot loader, or there is none.
+            Blocked: another board answers or waits, nobody brings the board into its boot loader, or there is none.
         """
         said = ask_agent(self._port)
         if said is not None:
@@ -65,7 +67,7 @@ class ByBootLoader:
                 return False
         if self._loader is None:
             raise Blocked("flash", self._no_way(image, said))
-        self._enter(self._loader)
+        self._enter(self._loader, runs=said is not None)
         self._loader.program(image)
         return True
 
@@ -73,19 +75,24 @@ class ByBootLoader:
         state = "does not answer" if said is None else f"runs another image (digest {said['image_digest']:08X})"
         return f"{self._board.name} has no probe in rig.toml and its agent {state}: name its probe (`probe = ...`), or flash {image.path.name} by hand."
 
-    def _enter(self, loader: BootLoader) -> None:
-        """Wait for the board in its boot loader, and for a person to bring it there."""
-        until, told = time.monotonic() + ENTER_S, False
-        while not loader.waits():
-            if not told:
-                self._tell(f"{self._board.name} needs its boot loader: {loader.button} (within {ENTER_S:.0f} s).")
-                told = True
-            if time.monotonic() > until:
+    def _enter(self, loader: BootLoader, runs: bool) -> None:
+        """Bring the board into its boot loader: by its agent where that runs and can, else by a person; and wait for it."""
+        if runs:
+            if loader.waits():
                 raise Blocked(
-                    "flash",
-                    f"{self._board.name} was not in its boot loader within {ENTER_S:.0f} s: {loader.button}, and run again.",
+                    "identity",
+                    f"a board waits in its boot loader while the agent of {self._board.name} answers: it is another one, unplug it; nothing was flashed.",
                 )
-            time.sleep(POLL_S)
+            if leave_for_boot_loader(self._port) and _appears(loader, APPEAR_S):
+                return
+        elif loader.waits():
+            return
+        self._tell(f"{self._board.name} needs its boot loader: {loader.button} (within {ENTER_S:.0f} s).")
+        if not _appears(loader, ENTER_S):
+            raise Blocked(
+                "flash",
+                f"{self._board.name} was not in its boot loader within {ENTER_S:.0f} s: {loader.button}, and run again.",
+            )
 
     def start(self) -> None:
         """The boot loader has started the image."""
@@ -103,6 +110,32 @@ def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] 
         DeviceFault,
     ):  # nothing there, another version, or a processor that has faulted: all of them are replaced
         return None
+
+
+def leave_for_boot_loader(port: SerialPort) -> bool:
+    """Ask the agent to leave for the board's own boot loader; return whether it goes, as far as can be told.
+
+    False: the agent says that there is none, is older than the request, or faulted. Silence may be the answer of one that has gone: True.
+    """
+    session = Session(port, fresh_nonce())
+    try:
+        session.hello(ANSWER_S)
+        session.request("boot_loader", deadline_s=LEAVE_S)
+    except (Refused, DeviceFault):
+        return False
+    except Blocked:
+        return True
+    return True
+
+
+def _appears(loader: BootLoader, within_s: float) -> bool:
+    """Wait for the board in its boot loader; return whether it came."""
+    until = time.monotonic() + within_s
+    while not loader.waits():
+        if time.monotonic() > until:
+            return False
+        time.sleep(POLL_S)
+    return True
 
 
 def _check_board(board: Board, said: dict[str, Any]) -> None:

@@ -38,7 +38,9 @@
 #define NVIC_ICPR(irq) REGISTER(0xE000E280u + 4u * ((irq) / 32u))
 #define NVIC_BIT(irq) (1u << ((irq) % 32u))
 
-/* Debug and trace [C1.6.5, C1.8]; the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+/* Debug and trace [C1.6.2, C1.6.5, C1.8]; the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
+#define DHCSR REGISTER(0xE000EDF0u)
+#define DHCSR_C_DEBUGEN (1u << 0) /* the core can read it, but not write it */
 #define DEMCR REGISTER(0xE000EDFCu)
 #define DWT_CTRL REGISTER(0xE0001000u)
 #define DWT_CYCCNT REGISTER(0xE0001004u)

@@ -53,6 +53,11 @@ class Teensy:
         self.chip.serial.feed(data)
         self.rest()
 
+    def ask(self, name: str, seq: int) -> list[Frame | None]:
+        """Send a request without a body; return what comes back."""
+        self.receive(Frame(description().requests[name].id, 0x42, seq).encode())
+        return [parse(part) for part in bytes(self.sent).split(b"\0") if part]
+
     def hello(self) -> dict[str, Any]:
         """Greet the agent and return its reply."""
         messages = description()
@@ -92,6 +97,39 @@ def test_it_comes_up_again_from_its_own_state(reset: str) -> None:
         board.chip.advance(1)
         board.rest()
         check(board)
+
+
+def test_it_leaves_for_the_loader_chip_once_it_has_answered() -> None:
+    board = Teensy()
+    check(board)
+    before = board.chip.clock.now
+    assert board.ask("boot_loader", 1) == [Frame(0x92, 0x42, 1)]
+    assert board.chip.halting.halted and board.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
+    assert board.log[-1].endswith("has left for the boot loader (BKPT #251): the board waits in HalfKay")
+    assert board.ask("echo", 2) == [], "nobody is there any more"
+    board.log.clear()
+    board.chip.request_reset()  # what the loader chip does when a program is there
+    board.chip.advance(1)
+    board.rest()
+    check(board)
+
+
+@pytest.mark.parametrize("left_on", [0, 1])
+def test_without_the_loader_chip_it_stays_or_a_probe_has_it(left_on: int) -> None:
+    """A probe on the wires: with halting debug off a BKPT would be a fault, so the program refuses; with it on the core halts for the probe."""
+    board = Teensy()
+    board.chip.bus.debugger = True
+    board.chip.bus.write(0xE000EDF0, 4, 0xA05F0000 | left_on)
+    board.chip.bus.debugger = False
+    check(board)
+    (reply,) = board.ask("boot_loader", 1)
+    messages = description()
+    if left_on:
+        assert reply == Frame(0x92, 0x42, 1) and board.chip.halting.halted
+    else:
+        assert reply is not None and messages.errors[reply.body[0]] == "no_boot_loader"
+        assert board.ask("echo", 2) == [Frame(0x8C, 0x42, 2)]
+    assert not any("loader chip" in line for line in board.log)
 
 
 def test_it_leaves_flexram_as_its_linker_script_has_it() -> None:

@@ -123,3 +123,25 @@ def test_the_agent_comes_up_whatever_ran_before(earlier: Callable[[Pico], None])
     assert pico.chip.watchdog.tick_hz() == 1_000_000
     used = IO_BANK0 | IO_QSPI | PADS_BANK0 | PADS_QSPI | PLL_SYS | TIMER | UART0
     assert pico.chip.bus.read(RESETS, 4) == EVERYTHING & ~used
+
+
+def test_it_leaves_for_usb_boot_once_it_has_answered() -> None:
+    pico = Pico()
+    pico.hello()
+    before = pico.chip.clock.now
+
+    def ask(name: str, seq: int) -> list[Frame | None]:
+        pico.sent.clear()
+        pico.chip.uart0.feed(Frame(description().requests[name].id, 0x42, seq).encode())
+        pico.rest()
+        return [parse(part) for part in bytes(pico.sent).split(b"\0") if part]
+
+    assert ask("echo", 1) == [Frame(0x8C, 0x42, 1)]
+    assert ask("boot_loader", 2) == [Frame(0x92, 0x42, 2)]
+    assert pico.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
+    assert pico.log[-1] == "boot ROM: the program has left for the boot loader: the chip waits in USB boot"
+    assert pico.chip.clock.hz == 48_000_000 and pico.chip.fault is None
+    assert pico.chip.bus.read(RESETS, 4) & UART0
+    assert ask("echo", 3) == [], "nobody is there any more"
+    pico.reset_core()  # once: the next start is from flash
+    assert pico.hello()["image_digest"] == boards.image_of("rp2040").digest

@@ -6,10 +6,13 @@
 #include "agent/memory.h"
 #include "agent/port.h"
 #include "harness.h"
+#include "trainer/trainer.h"
 
 enum { ARENA_SIZE = 1 << 16 };
 
 static agent_t agent;
+static engine_t engine;
+static agent_engine_t trainer;
 static uint8_t *arena; /* from the heap: an access beyond it is an error that the sanitizer sees */
 static const uint8_t *arrived;
 static size_t waiting;
@@ -88,7 +91,8 @@ void harness_start(void) {
     if (arena == NULL) {
         abort();
     }
-    agent_init(&agent);
+    trainer = trainer_start(&engine);
+    agent_init(&agent, &trainer);
 }
 
 void harness_receive(const uint8_t *bytes, size_t n) {

@@ -19,7 +19,7 @@ static void identify(void *context, msg_hello_reply_t *reply) {
 }
 
 /* Records the request. A body that begins with 0xEE is refused; otherwise the reply is the body, backwards. */
-static failure_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
+static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
     (void)context;
     /* A copy of just the right size, so that reading beyond the body is an error that the sanitizer sees. */
     uint8_t *body = malloc(request->length == 0 ? 1 : request->length);
@@ -29,9 +29,9 @@ static failure_t execute(void *context, const link_request_t *request, link_repl
     memcpy(body, request->body, request->length);
     harness_event("%u %zu %08x\n", (unsigned)request->type, request->length,
           (unsigned)link_crc32(0, body, request->length));
-    failure_t outcome = {.code = 0, .a = 0, .b = 0};
+    link_error_t outcome = {.code = 0, .a = 0, .b = 0};
     if (request->length > 0 && body[0] == 0xEE) {
-        outcome = (failure_t){.code = MSG_ERROR_BAD_SLOT, .a = (uint32_t)request->length, .b = 7};
+        outcome = (link_error_t){.code = MSG_ERROR_BAD_SLOT, .a = (uint32_t)request->length, .b = 7};
     } else if (request->type != MSG_LOAD_DATA && request->type != MSG_SAMPLES) {
         for (size_t i = 0; i < request->length; i++) {
             reply->body[i] = body[request->length - 1 - i];

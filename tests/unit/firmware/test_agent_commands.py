@@ -48,6 +48,13 @@ def test_a_whole_trial(client: Client) -> None:
     assert planned["arena_planned"] - 8 <= memory["arena_peak"] <= planned["arena_planned"]
 
 
+def test_a_board_without_a_boot_loader_says_so_and_goes_on(client: Client) -> None:
+    assert client.call("boot_loader") == {"error": "no_boot_loader", "a": 0, "b": 0}
+    assert client.send(IDS["boot_loader"], b"x")[-1].body == struct.pack("<BII", ERRORS["bad_length"], 1, 0)
+    assert client.call("echo", data=b"here") == {"data": b"here"}
+    assert client.events == []
+
+
 @pytest.mark.parametrize(("partition", "stages"), [(1, 1), (0, 2)])
 def test_trace_gives_the_stages_of_one_sample_and_their_digests(client: Client, partition: int, stages: int) -> None:
     client.load(network())

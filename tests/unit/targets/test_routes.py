@@ -18,8 +18,9 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.rig import read_bench
+from hil.standins import start_virtual
 from hil.targets import boot_loader, connect, derived, flash_cycles, open_target
-from hil.targets.boot_loader import ByBootLoader, ask_agent
+from hil.targets.boot_loader import ByBootLoader, ask_agent, leave_for_boot_loader
 from hil.targets.derived.stm32f746xg import STM32F746xG
 from hil.targets.derived.stm32h7b3xx import STM32H7B3xx
 from hil.targets.pack import device_of, target_in
@@ -34,15 +35,15 @@ Benches = Callable[[str], Endpoints]
 
 
 class FakeLoader:
-    """A boot loader that a person brings the board into at the n-th look."""
+    """A boot loader that the board comes into at the n-th look, once it is `asked` for."""
 
     name, button = "fake", "press the button"
 
-    def __init__(self, after: int = 0) -> None:
-        self.after, self.programmed = after, 0
+    def __init__(self, after: int = 0, asked: bool = True) -> None:
+        self.after, self.asked, self.programmed = after, asked, 0
 
     def waits(self) -> bool:
-        self.after -= 1
+        self.after -= self.asked
         return self.after < 0
 
     def program(self, image: boards.Image) -> None:
@@ -59,15 +60,36 @@ def agent(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any] | None], 
     return lambda answer: monkeypatch.setattr(boot_loader, "ask_agent", lambda port: answer)
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks follow one another without a pause."""
+    monkeypatch.setattr(boot_loader, "POLL_S", 0.0)
+
+
+@pytest.fixture
+def leaves(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeLoader, bool], None]:
+    """Decides whether the agent goes when it is asked to."""
+
+    def decide(loader: FakeLoader, goes: bool = True) -> None:
+        def ask(port: object) -> bool:
+            loader.asked = goes
+            return goes
+
+        monkeypatch.setattr(boot_loader, "leave_for_boot_loader", ask)
+
+    return decide
+
+
 @pytest.mark.parametrize(
     ("answer", "always", "programs"),
     [(said(), False, 0), (said(), True, 1), (said(1), False, 1), (None, False, 1)],
 )  # fmt: skip
 def test_the_agents_digest_decides(
-    agent: Callable[..., None], answer: dict[str, Any] | None, always: bool, programs: int
+    agent: Callable[..., None], leaves: Callable[..., None], answer: dict[str, Any] | None, always: bool, programs: int
 ) -> None:
     agent(answer)
-    loader = FakeLoader()
+    loader = FakeLoader(asked=answer is None)
+    leaves(loader)
     route = ByBootLoader(H7, None, loader, lambda sentence: None)  # type: ignore[arg-type]
     assert route.program(IMAGE, always) == bool(programs)
     assert (loader.programmed, route.name) == (programs, "fake")
@@ -81,8 +103,47 @@ def test_another_board_is_not_flashed(agent: Callable[..., None]) -> None:
     assert (refused.value.stage, loader.programmed) == ("identity", 0)
 
 
+def test_an_agent_that_goes_spares_the_person_the_button(
+    agent: Callable[..., None], leaves: Callable[..., None]
+) -> None:
+    agent(said(1))
+    told: list[str] = []
+    loader = FakeLoader(after=5, asked=False)  # enumerates some looks after the request
+    leaves(loader)
+    assert ByBootLoader(H7, None, loader, told.append).program(IMAGE)  # type: ignore[arg-type]
+    assert (loader.programmed, told) == (1, [])
+
+
+def test_an_agent_that_cannot_go_or_does_not_arrive_leaves_it_to_the_person(
+    agent: Callable[..., None], leaves: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(said(1))
+    for goes in (False, True):
+        told: list[str] = []
+        loader = FakeLoader(asked=False)
+        leaves(loader, goes)
+        loader.after = 1 << 40
+
+        def tell(sentence: str, loader: FakeLoader = loader, told: list[str] = told) -> None:
+            told.append(sentence)
+            loader.after, loader.asked = 3, True  # the button
+
+        monkeypatch.setattr(boot_loader, "APPEAR_S", 0.05)
+        assert ByBootLoader(H7, None, loader, tell).program(IMAGE)  # type: ignore[arg-type]
+        assert told == ["stm32h7b3 needs its boot loader: press the button (within 60 s)."]
+
+
+def test_who_waits_while_the_agent_answers_is_another_board(agent: Callable[..., None]) -> None:
+    agent(said(1))
+    loader = FakeLoader()
+    with pytest.raises(
+        Blocked, match="a board waits in its boot loader while the agent of stm32h7b3 answers"
+    ) as refused:
+        ByBootLoader(H7, None, loader, lambda sentence: None).program(IMAGE)  # type: ignore[arg-type]
+    assert (refused.value.stage, loader.programmed) == ("identity", 0)
+
+
 def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boot_loader, "POLL_S", 0.0)
     agent(None)
     told: list[str] = []
     loader = FakeLoader(after=5)
@@ -91,6 +152,33 @@ def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkey
     monkeypatch.setattr(boot_loader, "ENTER_S", 0.05)
     with pytest.raises(Blocked, match="was not in its boot loader within .* s: press the button, and run again"):
         ByBootLoader(H7, None, FakeLoader(after=1 << 40), told.append).program(IMAGE)  # type: ignore[arg-type]
+
+
+def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: ProbeProcess) -> None:
+    """That it is there is told by the bench's log."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    log, image = tmp_path / "log", boards.image_of("rp2040")
+    bench = start_virtual(PICO, image, log)
+    try:
+        with contextlib.closing(open_target(PICO, bench.endpoints, process)) as target:
+            target.flash(image)
+            assert ask_agent(target.port) is not None
+        loader, told = FakeLoader(), []
+        loader.waits = lambda: "the program has left for the boot loader" in log.read_text()  # type: ignore[method-assign]
+        assert not loader.waits()
+        with contextlib.closing(open_serial(str(bench.endpoints.serial), PICO.baud)) as port:
+            assert ByBootLoader(PICO, port, loader, told.append).program(image, always=True)
+            assert (loader.programmed, told, ask_agent(port, 0.5)) == (1, [], None)
+    finally:
+        bench.stop()
+
+
+def test_a_board_without_a_boot_loader_stays(benches: Benches, process: ProbeProcess) -> None:
+    ends = benches("stm32h7b3")
+    with contextlib.closing(open_target(H7, ends, process)) as target:
+        target.flash(IMAGE)
+        assert leave_for_boot_loader(target.port) is False
+        assert ask_agent(target.port) is not None
 
 
 def test_without_any_way_the_agent_alone_is_measured(agent: Callable[..., None]) -> None:

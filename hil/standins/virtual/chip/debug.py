@@ -63,7 +63,11 @@ class Counter(Protocol):
 
 
 class DebugControl(Block):
-    """DHCSR, DCRSR, DCRDR and DEMCR (C1.6). They survive a system reset."""
+    """DHCSR, DCRSR, DCRDR and DEMCR (C1.6). They survive a system reset.
+
+    Attributes:
+        taken: whether a debug probe has ever written DHCSR.
+    """
 
     REGISTERS = (
         Register("DHCSR", 0xDF0, "C_DEBUGEN:0 C_HALT:1 C_STEP:2 C_MASKINTS:3 C_SNAPSTALL:5 S_REGRDY_KEY:16-31/w"),
@@ -77,6 +81,7 @@ class DebugControl(Block):
         super().__init__("DEBUG", 0xE000E000)
         self._halting = halting
         self._bus = bus
+        self.taken = False
 
     def read_dhcsr(self, value: int) -> int:
         return value | self._halting.status()
@@ -86,6 +91,7 @@ class DebugControl(Block):
         if acting >> 16 == DBGKEY and self._bus.debugger:
             if not new & C_DEBUGEN:
                 new &= ~(C_HALT | C_STEP | C_MASKINTS)
+            self.taken = True
             self.value["DHCSR"] = new
             self._halting.control(new)
 

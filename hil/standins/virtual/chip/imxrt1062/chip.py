@@ -18,6 +18,7 @@ from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom, component_ids
+from hil.standins.virtual.chip.ended import Ended
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import rom
 from hil.standins.virtual.chip.imxrt1062.analog import OSC_HZ, CcmAnalog
@@ -26,6 +27,7 @@ from hil.standins.virtual.chip.imxrt1062.ccm import Ccm
 from hil.standins.virtual.chip.imxrt1062.dcdc import Dcdc
 from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
 from hil.standins.virtual.chip.imxrt1062.gpr import Gpr
+from hil.standins.virtual.chip.imxrt1062.loader_chip import LoaderChip
 from hil.standins.virtual.chip.imxrt1062.lpuart import Lpuart
 from hil.standins.virtual.chip.imxrt1062.pins import GpioPort, Iomuxc
 from hil.standins.virtual.chip.imxrt1062.requests import Requests
@@ -116,6 +118,7 @@ class Imxrt1062(Chip):
         self.sources += [self.lpuart6, self.rtwdog]
         self.systick.reference_hz = lambda: 100_000  # the crystal divided by 240 (PJRC, teensy4/startup.c)
         self.bus.attach(Rom("system ROM table", _ROM_TABLE, {0: 0x00001003} | component_ids(0x4C8, 0x1)), 0x1000)
+        self._loader_chip = LoaderChip(self.debug, self.log)
         self._cut_flexram()
         self._rom = rom.BootRom(self, self.flash)
         self.core.bytes["rom"][:] = np.frombuffer(self._rom.image(), np.uint8)
@@ -245,6 +248,11 @@ class Imxrt1062(Chip):
         self.ccm.settle()
         self._set_gates()
         self._drive_pins()
+
+    def _handle(self, ended: Ended) -> None:
+        super()._handle(ended)
+        if ended is Ended.BKPT and self.halting.halted:
+            self._loader_chip.see(self.core.peek(self.core.get(c.PC) & ~1, 2))
 
     # the boot ROM (rom.Host)
 

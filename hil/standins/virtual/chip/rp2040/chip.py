@@ -231,3 +231,6 @@ class Rp2040(Chip):
 
     def say(self, line: str) -> None:
         self.log(line)
+
+    def restart(self) -> None:
+        self._watchdog_reset()

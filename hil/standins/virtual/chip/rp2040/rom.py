@@ -2,7 +2,7 @@
 
 The ROM holds tables and one undefined instruction for each routine (the chip traps those inside the ROM, chip.Rp2040); nothing
 of the real ROM's code is in it. Modelled are the boot from flash, the wait for USB, and the routines that a flash algorithm
-calls; the table has no entry for the others (float, bit counting, copying), so that a look-up finds 0.
+calls, and the way into USB boot; the table has no entry for the others (float, bit counting, copying), so that a look-up finds 0.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Host(Protocol):
 
     def say(self, line: str) -> None: ...
 
+    def restart(self) -> None: ...
+
 
 class Ssi(Protocol):
     """What the routines do to the SSI."""
@@ -77,11 +79,12 @@ class BootRom:
         self._flash = flash
         self._ssi = ssi
         self._serial = False  # connected and out of execute-in-place: what erase and program need
+        self._usb_asked = False
         self._entries: dict[int, Callable[[], None]] = {}
         self._named: dict[bytes, int] = {}
         for number, (code, routine) in enumerate((
             (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip), (b"RE", self._erase),
-            (b"RP", self._program), (b"FC", self._flush), (b"CX", self._enter_xip),
+            (b"RP", self._program), (b"FC", self._flush), (b"CX", self._enter_xip), (b"UB", self._reset_to_usb_boot),
         )):  # fmt: skip
             self._entries[_ENTRIES + 4 * number] = routine
             if code:
@@ -119,12 +122,13 @@ class BootRom:
         self._serial = False
         stage = self._flash.array[:BOOT2_SIZE].tobytes()
         found, said = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
-        if found == said:
+        asked, self._usb_asked = self._usb_asked, False
+        if found == said and not asked:
             self._host.store(BOOT2, stage)
             self._host.jump(BOOT2, link=0)
             return
-        self._host.say(f"boot ROM: the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}: "
-                       "the chip waits in USB boot")  # fmt: skip
+        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}"
+        self._host.say(f"boot ROM: {'the program has left for the boot loader' if asked else why}: the chip waits in USB boot")
         self._prepare_usb()
         self._host.jump(WAIT, link=WAIT)
 
@@ -151,6 +155,12 @@ class BootRom:
 
     def _pass(self, ps: int) -> None:
         self._host.clock.wait_until(self._host.clock.now + ps)
+
+    def _reset_to_usb_boot(self) -> None:
+        """The ROM resets the chip by its watchdog and finds in its scratch registers what is wanted (2.8.3.1.5, unverified)."""
+        self._usb_asked = True
+        self._host.jump(WAIT, link=WAIT)
+        self._host.restart()
 
     # routines (2.8.3.1.3)
 

@@ -1,4 +1,4 @@
-#include "agent/requests.h"
+#include "trainer/requests.h"
 
 #include <string.h>
 
@@ -14,12 +14,7 @@ SAME_WORD(SCOPE_BATCH);
 SAME_WORD(PERTURB_CLAMPED);
 SAME_WORD(PERTURB_EXACT);
 
-void request_put_reply(link_reply_t *reply, const void *fields, size_t size) {
-    memcpy(reply->body, fields, size);
-    reply->length = size;
-}
-
-failure_t request_configure(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
+failure_t request_configure(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_configure_request_t fields;
     memcpy(&fields, body, sizeof fields);
     const settings_t settings = {
@@ -28,87 +23,87 @@ failure_t request_configure(agent_t *agent, const uint8_t *body, link_reply_t *r
         .batch = fields.batch, .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step,
     };
     uint32_t planned = 0;
-    const failure_t outcome = engine_configure(&agent->engine, &settings, &planned);
+    const failure_t outcome = engine_configure(engine, &settings, &planned);
     if (outcome.code == 0) {
         const msg_configure_reply_t answer = {.arena_planned = planned, .arena_size = memory_arena().size};
-        request_put_reply(reply, &answer, sizeof answer);
+        link_put_reply(reply, &answer, sizeof answer);
     }
     return outcome;
 }
 
-failure_t request_samples(agent_t *agent, const link_request_t *request) {
+failure_t request_samples(engine_t *engine, const link_request_t *request) {
     msg_samples_request_t fields;
     memcpy(&fields, request->body, sizeof fields);
     const size_t n = request->length - sizeof fields;
-    return engine_put_sample(&agent->engine, fields.slot, fields.label, request->body + sizeof fields, (uint32_t)n);
+    return engine_put_sample(engine, fields.slot, fields.label, request->body + sizeof fields, (uint32_t)n);
 }
 
-static void put_step(const agent_t *agent, const step_result_t *result, link_reply_t *reply) {
+static void put_step(const engine_t *engine, const step_result_t *result, link_reply_t *reply) {
     const msg_step_reply_t answer = {
         .step = result->step, .loss_plus = result->loss_plus, .loss_minus = result->loss_minus, .sign = result->sign,
         .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,
         .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,
         .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,
     };
-    request_put_reply(reply, &answer, sizeof answer);
-    const size_t size = engine_tensors(&agent->engine) * sizeof result->digests[0];
+    link_put_reply(reply, &answer, sizeof answer);
+    const size_t size = engine_tensors(engine) * sizeof result->digests[0];
     memcpy(reply->body + sizeof answer, result->digests, size);
     reply->length += size;
 }
 
-failure_t request_step(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
+failure_t request_step(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_step_request_t fields;
     memcpy(&fields, body, sizeof fields);
     step_result_t result;
-    const failure_t outcome = engine_step(&agent->engine, fields.step, fields.count, &result);
+    const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);
     if (outcome.code == 0) {
-        put_step(agent, &result, reply);
+        put_step(engine, &result, reply);
     }
     return outcome;
 }
 
-failure_t request_part(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
+failure_t request_part(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_part_request_t fields;
     memcpy(&fields, body, sizeof fields);
-    const failure_t outcome = engine_part(&agent->engine, fields.step, fields.pass, fields.first, fields.count);
+    const failure_t outcome = engine_part(engine, fields.step, fields.pass, fields.first, fields.count);
     if (outcome.code == 0) {
         const msg_part_reply_t answer = {.done = (uint16_t)(fields.first + fields.count)};
-        request_put_reply(reply, &answer, sizeof answer);
+        link_put_reply(reply, &answer, sizeof answer);
     }
     return outcome;
 }
 
 /* The window of an energy measurement: asleep, the steps between two edges of the marker, asleep. */
-failure_t request_run(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
+failure_t request_run(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_run_request_t fields;
     memcpy(&fields, body, sizeof fields);
-    const failure_t outcome = engine_check_run(&agent->engine, fields.step, fields.steps, fields.count);
+    const failure_t outcome = engine_check_run(engine, fields.step, fields.steps, fields.count);
     if (outcome.code == 0) {
         step_result_t result;
         port_sleep_ms(fields.idle_ms);
         port_marker(true);
-        engine_run(&agent->engine, fields.steps, fields.count, &result);
+        engine_run(engine, fields.steps, fields.count, &result);
         port_marker(false);
         port_sleep_ms(fields.idle_ms);
-        engine_report(&agent->engine, &result);
-        put_step(agent, &result, reply);
+        engine_report(engine, &result);
+        put_step(engine, &result, reply);
     }
     return outcome;
 }
 
-failure_t request_laps(const agent_t *agent, link_reply_t *reply) {
-    request_put_reply(reply, agent->engine.laps, agent->engine.lap_count * sizeof agent->engine.laps[0]);
+failure_t request_laps(const engine_t *engine, link_reply_t *reply) {
+    link_put_reply(reply, engine->laps, engine->lap_count * sizeof engine->laps[0]);
     return no_failure();
 }
 
-failure_t request_profile(const agent_t *agent, link_reply_t *reply) {
+failure_t request_profile(const engine_t *engine, link_reply_t *reply) {
     uint32_t cycles[2 * ENGINE_MAX_LAYERS];
-    engine_profile(&agent->engine, cycles);
-    request_put_reply(reply, cycles, 2u * engine_layers(&agent->engine) * sizeof cycles[0]);
+    engine_profile(engine, cycles);
+    link_put_reply(reply, cycles, 2u * engine_layers(engine) * sizeof cycles[0]);
     return no_failure();
 }
 
-failure_t request_infer(agent_t *agent, const uint8_t *body, link_reply_t *reply) {
+failure_t request_infer(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_infer_request_t fields;
     memcpy(&fields, body, sizeof fields);
     msg_infer_reply_t answer;
@@ -117,10 +112,10 @@ failure_t request_infer(agent_t *agent, const uint8_t *body, link_reply_t *reply
         return refusal(FAILURE_BAD_SLOT, fields.count, most);
     }
     infer_result_t result = {.predictions = reply->body + sizeof answer};
-    const failure_t outcome = engine_infer(&agent->engine, fields.count, &result);
+    const failure_t outcome = engine_infer(engine, fields.count, &result);
     if (outcome.code == 0) {
         answer = (msg_infer_reply_t){.correct = result.correct, .logits_digest = result.logits_digest};
-        request_put_reply(reply, &answer, sizeof answer);
+        link_put_reply(reply, &answer, sizeof answer);
         reply->length += fields.count;
     }
     return outcome;

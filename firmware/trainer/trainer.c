@@ -1,0 +1,155 @@
+#include "trainer/trainer.h"
+
+#include <string.h>
+
+#include "agent/memory.h"
+#include "agent/port.h"
+#include "trainer/requests.h"
+
+/* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
+#define SAME_CODE(name) _Static_assert((int)FAILURE_##name == (int)MSG_ERROR_##name, #name)
+SAME_CODE(BAD_LENGTH);
+SAME_CODE(OUT_OF_ORDER);
+SAME_CODE(NETWORK_MAGIC);
+SAME_CODE(NETWORK_VERSION);
+SAME_CODE(NETWORK_TRUNCATED);
+SAME_CODE(NETWORK_DIGEST);
+SAME_CODE(NETWORK_LAYER);
+SAME_CODE(NO_NETWORK);
+SAME_CODE(NOT_CONFIGURED);
+SAME_CODE(DOES_NOT_FIT);
+SAME_CODE(BAD_SETTING);
+SAME_CODE(BAD_SLOT);
+SAME_CODE(BAD_TENSOR);
+SAME_CODE(SLOTS_EMPTY);
+SAME_CODE(PARTS_MISSING);
+
+static failure_t load_begin(engine_t *engine, const uint8_t *body) {
+    msg_load_begin_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    return engine_load_begin(engine, fields.total);
+}
+
+static failure_t load_data(engine_t *engine, const link_request_t *request) {
+    msg_load_data_request_t fields;
+    memcpy(&fields, request->body, sizeof fields);
+    const size_t n = request->length - sizeof fields;
+    return engine_load_data(engine, fields.offset, request->body + sizeof fields, (uint32_t)n);
+}
+
+static failure_t load_end(engine_t *engine, link_reply_t *reply) {
+    const failure_t outcome = engine_load_end(engine);
+    if (outcome.code == 0) {
+        const msg_load_end_reply_t fields = {
+            .network_digest = engine_network_digest(engine),
+            .tensors = engine_tensors(engine),
+            .layers = engine_layers(engine),
+        };
+        link_put_reply(reply, &fields, sizeof fields);
+    }
+    return outcome;
+}
+
+static failure_t read_tensor(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
+    msg_read_tensor_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    if (fields.length > MSG_MAX_BODY) {
+        return refusal(FAILURE_BAD_TENSOR, fields.tensor, fields.offset);
+    }
+    const failure_t outcome =
+        engine_read_tensor(engine, fields.tensor, fields.offset, fields.length, reply->body);
+    if (outcome.code == 0) {
+        reply->length = fields.length;
+    }
+    return outcome;
+}
+
+static failure_t digests(engine_t *engine, link_reply_t *reply) {
+    uint32_t words[ENGINE_MAX_TENSORS];
+    const failure_t outcome = engine_digests(engine, words);
+    if (outcome.code == 0) {
+        link_put_reply(reply, words, engine_tensors(engine) * sizeof words[0]);
+    }
+    return outcome;
+}
+
+static failure_t trace_sample(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
+    enum { BLOCK = 1000 }; /* docs/link.md: at most so many bytes of a stage */
+    msg_trace_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    uint32_t length = BLOCK;
+    const failure_t outcome =
+        engine_trace(engine, fields.slot, fields.stage, fields.offset, reply->body, &length);
+    if (outcome.code == 0) {
+        reply->length = length;
+    }
+    return outcome;
+}
+
+/* The fixed part of a request's body in bytes, and whether more may follow it; false: no such request. */
+static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
+    *open = type == MSG_LOAD_DATA || type == MSG_SAMPLES;
+    switch (type) {
+    case MSG_LOAD_BEGIN: *fixed = sizeof(msg_load_begin_request_t); return true;
+    case MSG_LOAD_DATA: *fixed = sizeof(msg_load_data_request_t); return true;
+    case MSG_CONFIGURE: *fixed = sizeof(msg_configure_request_t); return true;
+    case MSG_SAMPLES: *fixed = sizeof(msg_samples_request_t); return true;
+    case MSG_STEP: *fixed = sizeof(msg_step_request_t); return true;
+    case MSG_PART: *fixed = sizeof(msg_part_request_t); return true;
+    case MSG_RUN: *fixed = sizeof(msg_run_request_t); return true;
+    case MSG_INFER: *fixed = sizeof(msg_infer_request_t); return true;
+    case MSG_READ_TENSOR: *fixed = sizeof(msg_read_tensor_request_t); return true;
+    case MSG_TRACE: *fixed = sizeof(msg_trace_request_t); return true;
+    case MSG_LOAD_END:
+    case MSG_LAPS:
+    case MSG_PROFILE:
+    case MSG_DIGESTS: *fixed = 0; return true;
+    default: return false;
+    }
+}
+
+static failure_t carry_out(engine_t *engine, const link_request_t *request, link_reply_t *reply) {
+    switch (request->type) {
+    case MSG_LOAD_BEGIN: return load_begin(engine, request->body);
+    case MSG_LOAD_DATA: return load_data(engine, request);
+    case MSG_LOAD_END: return load_end(engine, reply);
+    case MSG_CONFIGURE: return request_configure(engine, request->body, reply);
+    case MSG_SAMPLES: return request_samples(engine, request);
+    case MSG_STEP: return request_step(engine, request->body, reply);
+    case MSG_PART: return request_part(engine, request->body, reply);
+    case MSG_RUN: return request_run(engine, request->body, reply);
+    case MSG_LAPS: return request_laps(engine, reply);
+    case MSG_PROFILE: return request_profile(engine, reply);
+    case MSG_INFER: return request_infer(engine, request->body, reply);
+    case MSG_READ_TENSOR: return read_tensor(engine, request->body, reply);
+    case MSG_TRACE: return trace_sample(engine, request->body, reply);
+    default: return digests(engine, reply);
+    }
+}
+
+static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
+    size_t fixed;
+    bool open;
+    if (!body_shape(request->type, &fixed, &open)) {
+        return link_unknown(request);
+    }
+    if (request->length < fixed || (request->length > fixed && !open)) {
+        return link_bad_length(request, fixed);
+    }
+    const failure_t outcome = carry_out(context, request, reply);
+    return (link_error_t){.code = outcome.code, .a = outcome.a, .b = outcome.b};
+}
+
+static void begin_session(void *context) {
+    engine_reset(context);
+}
+
+static uint32_t arena_peak(const void *context) {
+    return engine_arena_peak(context);
+}
+
+agent_engine_t trainer_start(engine_t *engine) {
+    const memory_range_t arena = memory_arena();
+    engine_init(engine, arena.base, arena.size, port_cycles);
+    return (agent_engine_t){.begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .context = engine};
+}
