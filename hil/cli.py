@@ -31,12 +31,12 @@ def main(argv: list[str] | None = None) -> int:
         help="train the table of a paper, and certify it on the board: hil experiment NAME",
         add_help=False,
     )
-    devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders")
+    devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders, and the flash cycles of rig.toml's boards")
     init = commands.add_parser("init", help="write a first rig.toml from what is attached")
     doctor = commands.add_parser("doctor", help="check every device that rig.toml names, and print the cure of what is wrong")
     for command in (devices, doctor):
         command.add_argument("--json", action="store_true", help="print rows as JSON")
-    for command in (init, doctor):
+    for command in (devices, init, doctor):
         command.add_argument(
             "--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)"
         )
@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.rig import command
 
         if options.command == "devices":
-            return command.devices(options.json)
+            return command.devices(options.rig, options.json)
         return command.init(options.rig) if options.command == "init" else command.doctor(options.rig, options.json)
     if options.command == "bench":
         from hil.bench import kernels

@@ -12,6 +12,7 @@ import xxhash
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
+from hil.boards import own_image
 from hil.boards.armv6m import foreign_instructions
 from hil.boards.catalogue import load
 from hil.errors import RigError
@@ -27,10 +28,15 @@ CHECKOUT = Path(__file__).resolve().parents[2] / "firmware" / "prebuilt"
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file of the firmware, read once: bytes of the loaded segments and addresses of symbols."""
+    """An ELF file of the firmware, read once: bytes of the loaded segments and addresses of symbols.
+
+    Attributes:
+        own: whether it is the user's own, which no manifest lists.
+    """
 
     path: Path
     sha256: str
+    own: bool = False
 
     @cached_property
     def segments(self) -> list[tuple[int, bytes]]:
@@ -62,6 +68,11 @@ class Image:
             flat[address - base : address - base + len(data)] = data
         return xxhash.xxh32_intdigest(bytes(flat))
 
+    @property
+    def arena_size(self) -> int:
+        """Bytes of RAM that the firmware trains in."""
+        return self.symbols["__arena_end"] - self.symbols["__arena_start"]
+
     def function_at(self, address: int) -> str:
         """Return `name+offset` of the function that holds `address`, or the address itself."""
         before = [
@@ -79,10 +90,10 @@ def image_of(board: str, elf: Path | None = None) -> Image:
     """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`.
 
     Raises:
-        RigError: the file is missing, is no ELF file, differs from the manifest, or holds instructions that the board's core
-            does not have.
+        RigError: the file is missing, is no ELF file, differs from the manifest, is not for the board (own_image.py), or holds instructions
+            that the board's core does not have.
     """
-    image = _prebuilt(board) if elf is None else _read(elf)
+    image = _prebuilt(board) if elf is None else _own(elf, board)
     if load(board).core == "cortex-m0plus":
         _check_armv6m(image, board)
     return image
@@ -107,6 +118,15 @@ def _check_armv6m(image: Image, board: str) -> None:
             f"{image.path} holds an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
             f"0x{address:08X}, {image.function_at(address)}): compile it with -mcpu=cortex-m0plus."
         )
+
+
+def _own(path: Path, board: str) -> Image:
+    read = _read(path)
+    try:
+        own_image.check(path, load(board))
+    except ELFError as error:
+        raise RigError(f"{path} is damaged ({error}): link it again.") from error
+    return Image(read.path, read.sha256, own=True)
 
 
 def _prebuilt(name: str) -> Image:

@@ -61,6 +61,7 @@ class TrialRecord:
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     energy: dict[str, Any] | None = None
     flash: dict[str, Any] | None = None
+    image: dict[str, Any] | None = None
 
 
 @cache

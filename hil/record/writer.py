@@ -25,6 +25,8 @@ SIGN_FIELDS = ("right", "of", "asked")
 ANALYTIC_FIELDS = ("equation", "bytes", "macs_forward", "weights", "weights_by_zo")
 QUANTITY_FIELDS = ("value", "unit", "uncertainty", "provenance")
 TRIAL = "trial.json"
+IMAGE_FIELDS = ("file", "digest", "in_manifest")
+FLASH_FIELDS = ("route", "programmed", "cycles")
 WATERMARK_FIELDS = ("static", "arena_peak", "stack_peak")
 
 
@@ -141,6 +143,8 @@ def _csv(trials: list[dict[str, Any]]) -> str:
         row["analytic"] = trial["analytic"] or dict.fromkeys(ANALYTIC_FIELDS)
         row["energy"] = {"per_step": (trial["energy"] or {}).get("per_step") or dict.fromkeys(QUANTITY_FIELDS)}
         row["first_difference"] = trial["first_difference"] or dict.fromkeys(DIFFERENCE_FIELDS)
+        row["image"] = trial["image"] or dict.fromkeys(IMAGE_FIELDS)
+        row["flash"] = trial["flash"] or dict.fromkeys(FLASH_FIELDS)
         row["sram_probe"] = trial["sram_probe"] or dict.fromkeys(WATERMARK_FIELDS)
         rows.append(row)
     # Without nullable types a null would turn its column of bytes into floats.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hil.endpoints import Endpoints
 from hil.rig.config import BenchBoard
+from hil.targets import flash_cycles
 from hil.targets.serial_port import port_of
 
 
@@ -17,6 +18,14 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
     if path is not None and not is_path(path):
         path, number = port_of(path, named.name), path
     return Endpoints(named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader)
+
+
+def cycles_of(named: BenchBoard) -> int:
+    """Return how often this computer has programmed a board of rig.toml, which need not be attached."""
+    by_path = named.serial is not None and is_path(named.serial)
+    number, path = (None, named.serial) if by_path else (named.serial, None)
+    ends = Endpoints(named.name, "hardware", named.probe, path, serial_number=number, loader=named.loader)
+    return flash_cycles.cycles(flash_cycles.identity_of(ends))
 
 
 def is_path(serial_port: str) -> bool:

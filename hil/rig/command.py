@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from hil.rig.attached import cycles_of
 from hil.rig.config import read_bench
 from hil.rig.discover import attached
-from hil.rig.doctor import WRONG, examine
 from hil.rig.initial import write_initial
 
 MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]note [/]"}
 
 
-def devices(as_json: bool) -> int:
-    """Print what is attached."""
-    found = attached()
+def devices(path: Path, as_json: bool) -> int:
+    """Print what is attached, and how often this computer has programmed each board that rig.toml names."""
+    found, counts = attached(), {named.name: cycles_of(named) for named in read_bench(path).board}
     if as_json:
-        print(json.dumps([device.to_json() for device in found], indent=1))
+        boards = [{"kind": "board", "name": name, "flash_cycles": count} for name, count in counts.items()]
+        print(json.dumps([*(device.to_json() for device in found), *boards], indent=1))
         return 0
-    if not found:
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    if found:
+        rows = [(each.kind, each.name, each.identity or "-", each.device or "-", each.path or "-") for each in found]
+        console.print(_table(("kind", "name", "identity for rig.toml", "port", "plugged in at"), rows))
+    else:
         print("nothing is attached: no probe, no USB serial port, no USB meter.")
-        return 0
-    table = Table(box=None, pad_edge=False)
-    for heading in ("kind", "name", "identity for rig.toml", "port", "plugged in at"):
-        table.add_column(heading, overflow="fold")
-    for device in found:
-        table.add_row(device.kind, device.name, device.identity or "-", device.device or "-", device.path or "-")
-    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+    if counts:
+        print()
+        console.print(_table((f"board of {path.name}", "flash cycles by this computer"), [(name, str(count)) for name, count in counts.items()]))
     return 0
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def init(path: Path) -> int:
@@ -46,6 +57,8 @@ def init(path: Path) -> int:
 
 def doctor(path: Path, as_json: bool) -> int:
     """Check what rig.toml names; 1 when something is wrong."""
+    from hil.rig.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` need not wait for
+
     checks = []
     console = Console(highlight=False, soft_wrap=True)
     for check in examine(read_bench(path), attached()):

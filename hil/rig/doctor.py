@@ -10,10 +10,10 @@ from pathlib import Path
 from hil import boards
 from hil.errors import RigError
 from hil.link.session import Session, board_name, fresh_nonce
-from hil.rig.attached import endpoints_of
+from hil.rig.attached import cycles_of, endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
-from hil.targets import flash_cycles, open_target
+from hil.targets import open_target
 from hil.targets.meter import open_meter
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
@@ -140,7 +140,7 @@ def _agent_answers(named: BenchBoard) -> str:
 
 
 def _flash_cycles(named: BenchBoard) -> str:
-    return f"this computer has programmed it {flash_cycles.cycles(flash_cycles.identity_of(endpoints_of(named)))} times."
+    return f"this computer has programmed it {cycles_of(named)} times."
 
 
 def _meter_answers(named: BenchBoard) -> str:

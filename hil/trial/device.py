@@ -18,6 +18,12 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 STEP_DEADLINE_S = 120.0
 ALL_STAGES = 0xFFFF
+NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
+    "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
+    "configure": "set the method", "digests": "compare the weights", "samples": "send a batch", "step": "train",
+    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
+    "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
+}  # fmt: skip
 UNIT_CYCLES = 1024  # of laps and profile
 
 
@@ -49,6 +55,7 @@ class Device:
                 "power the board down and up, and run again.",
             )
         self.clock_hz: int = identity["clock_hz"]
+        self._tensors = 0
         self.identity = identity
 
     def load(self, blob: bytes) -> dict[str, Any]:
@@ -57,7 +64,9 @@ class Device:
         self._session.stream(
             "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
         )
-        return self._session.request("load_end")
+        read = self._session.request("load_end")
+        self._tensors = read["tensors"]
+        return read
 
     def configure(self, settings: Settings, slots: int, first_step: int) -> dict[str, Any]:
         """Send the settings, the samples that the board is to hold, and the index of the next step. Return the agent's memory plan."""
@@ -89,7 +98,7 @@ class Device:
 
     def step(self, step: int, count: int) -> dict[str, Any]:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
-        return self._session.request("step", deadline_s=STEP_DEADLINE_S, step=step, count=count)
+        return self._counted(self._session.request("step", deadline_s=STEP_DEADLINE_S, step=step, count=count))
 
     def part(self, step: int, number: int, first: int, count: int) -> None:
         """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
@@ -98,17 +107,24 @@ class Device:
 
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> dict[str, Any]:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""
-        return self._session.request(
-            "run", STEP_DEADLINE_S * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
+        return self._counted(
+            self._session.request(
+                "run", STEP_DEADLINE_S * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
+            )
         )
 
     def laps(self) -> list[int]:
         """Return the cycles of each step of the last run, to 1024 cycles."""
         return [UNIT_CYCLES * lap for lap in self._session.request("laps")["laps"]]
 
-    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the cycles of every layer in the last step, to 1024 cycles: forward and backward."""
-        cycles = tuple(UNIT_CYCLES * count for count in self._session.request("profile")["cycles"])
+    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Return the cycles of every layer in the last step, to 1024 cycles: forward and backward; None from a firmware that does not count them."""
+        try:
+            cycles = tuple(UNIT_CYCLES * count for count in self._session.request("profile")["cycles"])
+        except Refused as refusal:
+            if refusal.code != "unknown_request":
+                raise
+            return None
         return cycles[: len(cycles) // 2], cycles[len(cycles) // 2 :]
 
     def infer(self, count: int) -> dict[str, Any]:
@@ -130,7 +146,7 @@ class Device:
 
     def digests(self) -> tuple[int, ...]:
         """Return the digest of every trained tensor."""
-        return self._session.request("digests")["digests"]
+        return self._counted(self._session.request("digests"))["digests"]
 
     def tensor(self, tensor: int, size: int) -> bytes:
         """Fetch a trained tensor of `size` bytes."""
@@ -139,6 +155,14 @@ class Device:
             for at in range(0, size, TENSOR_BLOCK)
         ]
         return b"".join(blocks)
+
+    def _counted(self, reply: dict[str, Any]) -> dict[str, Any]:
+        """Return a reply that has one digest for each tensor of the network."""
+        if len(reply["digests"]) != self._tensors:
+            raise DeviceFault(
+                f"the firmware gives {len(reply['digests'])} digests for the {self._tensors} tensors of its network."
+            )
+        return reply
 
     def memory(self) -> dict[str, Any]:
         """Return the agent's watermarks."""
@@ -155,5 +179,10 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
         return Blocked(
             "plan",
             f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.",
+        )
+    if refusal.code == "unknown_request":
+        return DeviceFault(
+            f"the firmware does not know the request {refusal.request!r}, without which the trial cannot {NEEDED_FOR[refusal.request]}: "
+            "add it to the firmware, or ask for a trial that does without (docs/own-firmware.md)."
         )
     return DeviceFault(str(refusal))

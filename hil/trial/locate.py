@@ -17,6 +17,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import Blocked, RigError
+from hil.link.session import Refused
 from hil.network.blob import encode
 from hil.network.settings import Settings
 from hil.trial.device import Device
@@ -85,7 +86,11 @@ def _weight(
     index = by_bp[-1] if by_bp and (losses_agree or not perturbed) else perturbed[0]
     layer = prepared.network.trained[index]
     size = reference.weights[index].size
-    return first_weight(wrong.step, layer.name, device.tensor(index, size), reference.weights[index])
+    try:
+        ours = device.tensor(index, size)
+    except Refused:  # a firmware that does not give its weights away has its digest told
+        return Difference(wrong.step, layer.name, None, "another digest", "its digest", "weight")
+    return first_weight(wrong.step, layer.name, ours, reference.weights[index])
 
 
 def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:

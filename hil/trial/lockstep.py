@@ -48,7 +48,9 @@ class LockStep:
 
     def begin(self) -> None:
         """Load the network, configure, compare the start, evaluate."""
-        self.device.load(self.p.blob)
+        found, held = self.device.load(self.p.blob)["tensors"], len(self.p.network.trained)
+        if found != held:
+            raise DeviceFault(f"the firmware finds {found} tensors in a network file that holds {held}.")
         agent_plan = self.device.configure(self.settings, self.p.slots, self.next_step)
         if agent_plan["arena_planned"] != self.p.plan.total:
             raise DeviceFault(
@@ -107,7 +109,7 @@ class LockStep:
             self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
         elif self.witness is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._ask_witness(step, outcome.digests)
-        if self.outcome.profile is None and self.outcome.difference is None:
+        if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.profile = self.device.profile()
         self.progress(row)
 

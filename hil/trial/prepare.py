@@ -78,8 +78,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     _check_schedule(spec, settings)
     data = load_data(spec.data)
     _check_shape(spec, network, data)
-    arena = image.symbols["__arena_end"] - image.symbols["__arena_start"]
-    slots, planned = _fit(spec, network, settings, arena)
+    slots, planned = _fit(spec, network, settings, image.arena_size)
     return Prepared(spec, board, image, network, encode(network), data, settings, planned, slots)
 
 

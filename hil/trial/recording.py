@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from hil import boards
+from hil.boards import Image
 from hil.network.analytic import forward_macs, training_bytes
 from hil.network.plan import weight_count
 from hil.quantity import Provenance
@@ -64,6 +65,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         link=asdict(outcome.link) if outcome.link else {},
         wall_s=round(outcome.wall_s, 3),
         flash=asdict(outcome.flash) if outcome.flash else None,
+        image=_image(prepared.image) if prepared else None,
         warnings=_warnings(outcome),
         slots=prepared.slots if prepared else None,
         schedule=[{"step": first, **changes} for first, changes in spec.schedule],
@@ -74,6 +76,11 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         evaluations=_evaluations(outcome),
         energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
     )
+
+
+def _image(image: Image) -> dict[str, Any]:
+    """Return whose firmware it is: the name of the file alone, for its folder would name a person's computer."""
+    return {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own}
 
 
 def steps_table(outcome: Outcome) -> pd.DataFrame:
@@ -189,6 +196,11 @@ def _warnings(outcome: Outcome) -> list[str]:
         warnings.append(
             "Renode: one cycle an instruction, registers that only hold what is written; cycles and step time are modelled and say "
             "nothing about silicon."
+        )
+    if outcome.prepared is not None and outcome.prepared.image.own:
+        image = outcome.prepared.image
+        warnings.append(
+            f"own firmware: {image.path.name} (digest {image.digest:08X}) is not in the manifest of prebuilt images."
         )
     if outcome.spec.energy is not None and outcome.energy is None and outcome.verdict == "pass":
         warnings.append(

@@ -39,11 +39,8 @@ def test_the_images_for_a_cortex_m0plus_hold_none(board):
     assert list(foreign_instructions(boards.image_of(board).path)) == []
 
 
-def test_the_image_for_a_cortex_m7_is_refused_on_a_cortex_m0plus():
-    elf = boards.image_of("stm32h7b3").path
-    assert len(list(foreign_instructions(elf))) > 1000
-    with pytest.raises(RigError, match=r"instruction that the Cortex-M0\+ of rp2040 does not have .*compile it with"):
-        boards.image_of("rp2040", elf)
+def test_an_image_for_a_cortex_m7_holds_many():
+    assert len(list(foreign_instructions(boards.image_of("stm32h7b3").path))) > 1000
 
 
 @pytest.mark.parametrize("name", FOREIGN)

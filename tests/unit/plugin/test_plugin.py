@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from hil import boards
 from hil.standins.renode import others_here
 
 
@@ -83,6 +84,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
         (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
         (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
         (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
+        (["--board=stm32h7b3", f"--elf={boards.image_of('stm32f746').path}"], None, "is built for stm32f746, not for stm32h7b3"),
     ],
 )  # fmt: skip
 def test_a_wrong_request_is_one_sentence_and_starts_nothing(rig, tmp_path, options, rig_toml, said):

@@ -81,6 +81,14 @@ def test_settings_and_all_digests_are_on_the_page(record):
     assert re.search(r"2,186,681 B <span class=\"tag counted\"[^>]*>counted</span>", body)
 
 
+def test_whose_firmware_ran_is_on_the_page(record):
+    for in_manifest in (True, False):
+        image = {"file": "mine.elf", "digest": "0badf00d", "in_manifest": in_manifest}
+        body = trial_of(record((make_trial(image=image), make_steps(60))))
+        assert "<code>mine.elf</code>, digest <code>0badf00d</code>" in body
+        assert ("the user's own: not in the manifest" in body.replace("&#39;", "'")) is not in_manifest
+
+
 def test_a_blocked_trial_alone_renders_without_figures(record):
     folder = record((blocked_trial("no probe & no <b>board</b>."), NO_STEPS))
     for page in (overview_of(folder), trial_of(folder)):

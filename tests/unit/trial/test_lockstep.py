@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hil.data import batches, load
+from hil.link.session import Refused, Session
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference import layers
@@ -79,3 +80,45 @@ def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index
     assert (found.step, found.layer, found.index) == (0, "conv1", index), found.sentence()
     assert found.what == f"sample {slot} of the batch, output of"
     assert found.board == found.reference - 1, "away from zero on the board, up in the changed reference"
+
+
+def test_a_firmware_that_can_neither_trace_nor_give_weights_away_has_its_digests_told(trial, monkeypatch):
+    def refuse(*_):
+        raise Refused("read_tensor", "unknown_request", 9, 0)
+
+    for name in ("tensor", "trace"):
+        monkeypatch.setattr(f"hil.trial.device.Device.{name}", refuse)
+    monkeypatch.setattr(layers, "round_half_away", _half_up)
+    monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))
+    outcome = trial("full-bp", 3)
+    assert outcome.verdict == "fail"
+    found = outcome.difference
+    assert (found.index, found.board, found.reference, found.what) == (None, "another digest", "its digest", "weight")
+
+
+def test_a_firmware_that_counts_no_cycles_by_layer_passes_without(trial, monkeypatch):
+    asked = []
+    honest = Session.request
+
+    def without_profile(session, name, *arguments, **values):
+        if name == "profile":
+            asked.append(name)
+            raise Refused("profile", "unknown_request", 17, 0)
+        return honest(session, name, *arguments, **values)
+
+    monkeypatch.setattr(Session, "request", without_profile)
+    outcome = trial("cls1", 3)
+    assert (outcome.verdict, outcome.profile, len(asked)) == ("pass", None, 1), outcome.reason
+
+
+@pytest.mark.parametrize(("name", "reply", "said"), [
+    ("load_end", {"network_digest": 0, "tensors": 4, "layers": 9}, "the firmware finds 4 tensors in a network file that holds 5"),
+    ("digests", {"digests": (1, 2, 3)}, "the firmware gives 3 digests for the 5 tensors of its network"),
+])  # fmt: skip
+def test_a_firmware_with_other_tensors_is_wrong(trial, monkeypatch, name, reply, said):
+    honest = Session.request
+    monkeypatch.setattr(
+        Session, "request", lambda self, asked, *rest, **values: reply if asked == name else honest(self, asked, *rest, **values)
+    )
+    outcome = trial("cls1", 1)
+    assert outcome.verdict == "fail" and said in outcome.reason
