@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from hil.boards import own_image
 from hil.boards.armv6m import foreign_instructions
 from hil.boards.catalogue import load
+from hil.boards.source_lines import SourceLines
 from hil.errors import RigError
 
 if sys.version_info >= (3, 11):
@@ -84,6 +85,24 @@ class Image:
             return f"0x{address:08X}"
         value, name = max(before)
         return f"{name}+0x{(address & ~1) - value:X}"
+
+    @cached_property
+    def lines(self) -> SourceLines:
+        """The line tables."""
+        return SourceLines(self.path)
+
+    def place(self, address: int, call: bool = False) -> str:
+        """Return `0xADDRESS in function+offset (file.c:line)`, as much of it as the file tells.
+
+        Args:
+            address: of an instruction; a Thumb bit is ignored.
+            call: it is a return address, and the line wanted is that of the call before it.
+        """
+        words = f"0x{address & ~1:08X}"
+        if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
+            return words
+        line = self.lines.at((address & ~1) - call)
+        return f"{words} in {self.function_at(address)}" + (f" ({line})" if line else "")
 
 
 def image_of(board: str, elf: Path | None = None) -> Image:
