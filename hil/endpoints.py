@@ -3,6 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True)
+class HubPort:
+    """A port of a USB hub that feeds a board: the hub's location and the port's number, as uhubctl counts them."""
+
+    uhubctl: str
+    port: int
+
+    @property
+    def device(self) -> str:
+        """What nobody else may switch meanwhile."""
+        return f"port {self.port} of hub {self.uhubctl}"
+
+
+@dataclass(frozen=True)
+class SupplyOutput:
+    """An output of a power supply that feeds a board.
+
+    Attributes:
+        supply: VISA resource name.
+        volts, amps: what the output is set to before it is switched on.
+        channel: number of the output; None for a supply that has one and knows no numbers.
+    """
+
+    supply: str
+    volts: float
+    amps: float
+    channel: int | None = None
+
+    @property
+    def device(self) -> str:
+        """What nobody else may switch meanwhile."""
+        return f"output {self.channel or 1} of {self.supply}"
+
+
+Power: TypeAlias = "HubPort | SupplyOutput"
 
 
 @dataclass(frozen=True)
@@ -18,6 +56,7 @@ class Endpoints:
         meter: VISA resource name.
         pack: CMSIS pack that describes the chip to pyOCD, where its own target does not do.
         loader: serial number of the board in its boot loader.
+        power: what feeds the board, where it may be switched.
     """
 
     board: str
@@ -28,3 +67,4 @@ class Endpoints:
     serial_number: str | None = None
     pack: str | None = None
     loader: str | None = None
+    power: Power | None = None

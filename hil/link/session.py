@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hil.errors import Blocked, DeviceFault, RigError
+from hil.errors import Blocked, RigError
+from hil.link.failures import Faulted, Silent
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, Description, MessageError, decode, description, encode
 
@@ -120,8 +121,9 @@ class Session:
 
         Raises:
             Refused: the agent answered with an error.
-            Blocked: the agent fell silent, or the port is gone.
-            DeviceFault: the processor faulted.
+            Silent: the agent said nothing any more.
+            Blocked: the port is gone.
+            Faulted: the processor faulted.
         """
         described = self._messages.requests[name]
         sent = self._number(name, encode(described.request, values))
@@ -140,9 +142,8 @@ class Session:
                     repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
             now = time.monotonic()
             if now - started > deadline_s or (not taken and now - self._last_good > SILENCE_S):
-                raise Blocked(
-                    "link",
-                    f"the agent did not answer {name!r} within {now - started:.1f} s: check the serial port and the board.",
+                raise Silent(
+                    f"the agent did not answer {name!r} within {now - started:.1f} s: check the serial port and the board."
                 )
             if now >= repeat_at:
                 self._transmit(sent, again=True)
@@ -152,7 +153,7 @@ class Session:
         """Send many windowed requests, several on their way at a time; return when all are acknowledged.
 
         Raises:
-            Refused, Blocked, DeviceFault: as `request`.
+            Refused, Silent, Blocked, Faulted: as `request`.
         """
         fields = self._messages.requests[name].request
         waiting = iter(bodies)
@@ -179,9 +180,8 @@ class Session:
                     repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
             now = time.monotonic()
             if now - self._last_good > SILENCE_S:
-                raise Blocked(
-                    "link",
-                    f"the agent fell silent for {SILENCE_S:.0f} s in the middle of {name!r}: check the serial port and the board.",
+                raise Silent(
+                    f"the agent fell silent for {SILENCE_S:.0f} s in the middle of {name!r}: check the serial port and the board."
                 )
             if flying and now >= repeat_at:
                 for sent in flying:
@@ -235,10 +235,7 @@ class Session:
         for frame in frames:
             self._last_good = time.monotonic()
             if frame.type == self._controls_id("fault"):
-                fault = decode(self._controls[frame.type].fields, frame.body)
-                raise DeviceFault(
-                    f"the processor faulted at pc 0x{fault['pc']:08X} (lr 0x{fault['lr']:08X}, CFSR 0x{fault['cfsr']:08X}, address 0x{fault['address']:08X})."
-                )
+                raise Faulted(**decode(self._controls[frame.type].fields, frame.body))
         return frames
 
     def _guard(self, action: Callable[[], Any]) -> Any:

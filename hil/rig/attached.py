@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hil.endpoints import Endpoints
+from hil.errors import Blocked
 from hil.rig.config import BenchBoard
 from hil.targets import flash_cycles
 from hil.targets.serial_port import port_of
@@ -12,12 +13,21 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
     """Return the endpoints of an attached board.
 
     Raises:
-        Blocked: its serial port is not there, or not the only one of that serial number.
+        Blocked: its serial port is not there, or not the only one of that serial number; where the board's power can be switched the port
+            is left to be found, for that may bring it back.
     """
     path, number = named.serial, None
     if path is not None and not is_path(path):
-        path, number = port_of(path, named.name), path
-    return Endpoints(named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader)
+        number = path
+        try:
+            path = port_of(number, named.name)
+        except Blocked:
+            if named.switch is None:
+                raise
+            path = None
+    return Endpoints(
+        named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch
+    )
 
 
 def cycles_of(named: BenchBoard) -> int:

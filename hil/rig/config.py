@@ -9,12 +9,36 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hil import boards
+from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+class PowerEntry(BaseModel):
+    """The way to a board's power: a port of a USB hub, or an output of a supply."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    uhubctl: str | None = Field(None, pattern=r"^\d+(-\d+(\.\d+)*)?$")
+    port: int | None = Field(None, ge=1, le=15)
+    supply: str | None = None
+    channel: int | None = Field(None, ge=1)
+    volts: float | None = Field(None, gt=0)
+    amps: float | None = Field(None, gt=0)
+
+    @property
+    def way(self) -> Power | None:
+        """What the keys name, None where they do not go together."""
+        named = {name for name in PowerEntry.model_fields if getattr(self, name) is not None}
+        if self.uhubctl is not None and self.port is not None and named == {"uhubctl", "port"}:
+            return HubPort(self.uhubctl, self.port)
+        if self.supply is not None and self.volts is not None and self.amps is not None and named <= {"supply", "channel", "volts", "amps"}:
+            return SupplyOutput(self.supply, self.volts, self.amps, self.channel)
+        return None
 
 
 class BenchBoard(BaseModel):
@@ -28,11 +52,18 @@ class BenchBoard(BaseModel):
     meter: str | None = None
     pack: str | None = None
     loader: str | None = None
+    power: PowerEntry | None = None
+
+    @property
+    def switch(self) -> Power | None:
+        """What feeds the board, where rig.toml allows to switch it."""
+        return self.power.way if self.power is not None else None
 
     @property
     def devices(self) -> tuple[str, ...]:
         """What the board occupies; no two boards may name the same."""
-        return tuple(dict.fromkeys(device for device in (self.probe, self.serial, self.meter, self.loader) if device is not None))
+        fed_by = self.switch.device if self.switch is not None else None
+        return tuple(dict.fromkeys(each for each in (self.probe, self.serial, self.meter, self.loader, fed_by) if each is not None))
 
 
 class Bench(BaseModel):
@@ -81,8 +112,13 @@ def _check(path: Path, text: str, bench: Bench) -> None:
             )
         if bench.find(entry.name) is not entry:
             raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
-        for key in ("probe", "serial", "meter", "loader"):
-            device = getattr(entry, key)
+        if entry.power is not None and entry.switch is None:
+            raise RigError(
+                f"{path.name}, line {_line_of(text, 'power', table)}, key power: these keys do not go together: write {{ uhubctl, port }} or "
+                "{ supply, channel, volts, amps } (without channel where the supply has one output)."
+            )
+        for key in ("probe", "serial", "meter", "loader", "power"):
+            device = (entry.switch.device if entry.switch else None) if key == "power" else getattr(entry, key)
             if device is not None and owners.setdefault(device, entry.name) != entry.name:
                 raise RigError(
                     f"{path.name}, line {_line_of(text, key, table)}, key {key}: {device} is named for {owners[device]} already: "
@@ -94,9 +130,9 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     first = error.errors()[0]
     key = str(first["loc"][-1])
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
-    line = _line_of(text, key, table)
+    line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        known = BenchBoard.model_fields if len(first["loc"]) > 1 else Bench.model_fields
+        known = PowerEntry.model_fields if "power" in first["loc"] else BenchBoard.model_fields if len(first["loc"]) > 1 else Bench.model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
     return f"{path.name}, line {line}, key {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend the value ({first['input']!r} was found)."
 

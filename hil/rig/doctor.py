@@ -15,6 +15,7 @@ from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
 from hil.targets import open_target
 from hil.targets.meter import open_meter
+from hil.targets.power import open_power
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
 
@@ -65,6 +66,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
     looks.append(("flash", lambda: _flash_cycles(named)))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
+    if named.switch is not None:
+        looks.insert(0, ("power", lambda: _power_switches(named)))
     for subject, look in looks:
         try:
             yield Check(named.name, subject, OK, look())
@@ -141,6 +144,12 @@ def _agent_answers(named: BenchBoard) -> str:
 
 def _flash_cycles(named: BenchBoard) -> str:
     return f"this computer has programmed it {cycles_of(named)} times."
+
+
+def _power_switches(named: BenchBoard) -> str:
+    assert named.switch is not None
+    with open_power(named.switch) as switch:
+        return switch.check()
 
 
 def _meter_answers(named: BenchBoard) -> str:

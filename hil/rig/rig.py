@@ -15,6 +15,7 @@ from hil.rig.config import Bench
 from hil.rig.kept import KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.reality import choose, start
+from hil.rig.recover import power_cycle
 from hil.standins import StandIn
 from hil.standins.virtual_process import chip_fault
 from hil.targets.probe_process import ProbeProcess
@@ -24,14 +25,23 @@ from hil.targets.probe_process import ProbeProcess
 class Taken:
     """A board in our hands until the end of the `with` block."""
 
+    board: Board
     endpoints: Endpoints
+    probe_process: ProbeProcess
     stand_in: StandIn | None = None
-    probe_process: ProbeProcess | None = None
 
     def alive(self) -> None:
         """Raise `Blocked` when what is behind the endpoints is known to be gone."""
         if self.stand_in is not None:
             self.stand_in.alive()
+
+    def power_cycle(self) -> str:
+        """Switch the board's power off and on; return what was switched, for a sentence.
+
+        Raises:
+            Blocked: rig.toml names nothing that could be, it cannot be switched, or a device did not come back.
+        """
+        return power_cycle(self.board, self.endpoints, self.probe_process)
 
     def chip_fault(self) -> str | None:
         """Return what the virtual chip has said of a wrong access by the firmware, if anything."""
@@ -82,17 +92,17 @@ class Rig:
             self._locks.hold(board.name, named.devices)
             if named.probe is not None:
                 self._probe_process.start()
-            yield Taken(endpoints_of(named), probe_process=self._probe_process)
+            yield Taken(board, endpoints_of(named), self._probe_process)
             return
         if "pyocd" in board.routes:
             self._probe_process.start()  # pyOCD loads while the stand-in comes up
         if reality == "virtual" and self._kept is not None and not inject:
             with self._kept.lend(board, image, log) as stand_in:
-                yield Taken(stand_in.endpoints, stand_in, self._probe_process)
+                yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
             return
         stand_in = start(reality, board, image, log, inject)
         try:
-            yield Taken(stand_in.endpoints, stand_in, self._probe_process)
+            yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
         finally:
             stand_in.stop()
 

@@ -9,10 +9,21 @@ from hil.boards import Board, Image
 from hil.errors import Blocked
 from hil.targets import connect
 from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
+from hil.targets.sample import Sample
 
-DEADLINES_S = {"connect": 15.0, "identify": 5.0, "flash": 120.0, "reset": 5.0, "read": 10.0, "close": 3.0}
+DEADLINES_S = {
+    "connect": 15.0,
+    "identify": 5.0,
+    "flash": 120.0,
+    "reset": 5.0,
+    "read": 10.0,
+    "sample": 10.0,
+    "close": 3.0,
+}
 VIRTUAL = "trainrig"  # the maker of a virtual bench's probe
 SLOWEST_READ = 20_000  # bytes a second, of a CMSIS-DAP probe on HID; a longer read has longer
+SAMPLES, SAMPLES_APART_S = 5, 0.05  # enough to tell one instruction from a loop
+STACK_BYTES = 1024  # some ten frames of this firmware
 
 
 class Probe:
@@ -130,6 +141,11 @@ class Probe:
             "read", f"read {size} bytes at 0x{address:08X}", "read", address, size, deadline_s=deadline_s
         )
         return data
+
+    def sample(self) -> list[Sample]:
+        """Halt the core for a moment, several times, and return where it was; the last look has a piece of the stack."""
+        samples: list[Sample] = self._ask("sample", "halt the core", "sample", SAMPLES, SAMPLES_APART_S, STACK_BYTES)
+        return samples
 
     def close(self) -> None:
         """Let go of the probe; the board keeps running."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,12 @@ from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
 from hil.targets import connect, derived, pack
+from hil.targets.sample import REGISTERS, Sample
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
+
+DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
 class PyocdSession:
@@ -49,6 +53,12 @@ class PyocdSession:
             self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
         assert self._session is not None
         return str(self._session.probe.vendor_name)
+
+    def attached(self, unique_id: str) -> bool:
+        """Return whether a probe of exactly this id is there."""
+        return any(
+            probe.unique_id.lower() == unique_id.lower() for probe in DebugProbeAggregator.get_all_connected_probes()
+        )
 
     def look(self, unique_id: str, address: int) -> int:
         """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""
@@ -111,6 +121,32 @@ class PyocdSession:
         words = self._target.read_memory_block32(start, (end - start) // 4)
         flat = b"".join(word.to_bytes(4, "little") for word in words)
         return flat[address - start : address - start + size]
+
+    def sample(self, times: int, apart_s: float, stack_bytes: int) -> list[Sample]:
+        """Halt the core for a moment, several times, and return where it was each time.
+
+        Args:
+            times: how many samples.
+            apart_s: seconds between two of them.
+            stack_bytes: how much of the stack the last one reads, from the stack pointer on, as far as there is memory.
+        """
+        samples = []
+        for number in range(times):
+            if number:
+                time.sleep(apart_s)
+            status = int(self._target.read32(DHCSR))
+            self._target.halt()
+            values = self._target.read_core_registers_raw([*REGISTERS, "xpsr"])
+            registers, exception = tuple(int(value) for value in values[:-1]), int(values[-1]) & 0x1FF
+            stack = self._stack(registers[13], stack_bytes) if number + 1 == times else b""
+            self._target.resume()
+            samples.append(Sample(registers, exception, bool(status & S_SLEEP), bool(status & S_LOCKUP), stack))
+        return samples
+
+    def _stack(self, start: int, size: int) -> bytes:
+        region = self._target.memory_map.get_region_for_address(start)
+        end = start if region is None else min(start + size, region.end + 1)
+        return self.read(start, end - start) if end > start else b""
 
     def close(self) -> None:
         """Let go of the probe; the chip keeps running."""

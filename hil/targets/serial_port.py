@@ -60,15 +60,30 @@ def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHI
     except (serial.SerialException, OSError, termios.error):
         with contextlib.suppress(OSError):
             port.close()
+    return come_back(endpoints, port.baudrate, "flashing", within_s)
+
+
+def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BACK_WITHIN_S) -> SerialPort:
+    """Wait for a board's port and open it, under whatever name it comes back.
+
+    Args:
+        endpoints: where it is: by its USB serial number where there is one, else by its path.
+        baud: as for `open_serial`.
+        after: what has taken it away, for a sentence.
+        within_s: how long to wait.
+
+    Raises:
+        Blocked: it did not come back.
+    """
     until = time.monotonic() + within_s
     while True:
         try:
-            return open_serial(path_of(endpoints), port.baudrate)
+            return open_serial(path_of(endpoints), baud)
         except Blocked as blocked:
             if time.monotonic() > until:
                 raise Blocked(
                     "link",
-                    f"the serial port has not come back within {within_s:.0f} s after flashing: {blocked.reason}",
+                    f"the serial port has not come back within {within_s:.0f} s after {after}: {blocked.reason}",
                 ) from blocked
         time.sleep(POLL_S)
 

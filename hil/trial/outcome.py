@@ -106,11 +106,16 @@ class Outcome:
     verdict: str = "blocked"
     reason: str = "the trial did not run."
     stage: str = ""
+    notes: list[str] = field(default_factory=list)
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
         """Keep what was prepared."""
         self.prepared = prepared
+
+    def again(self, note: str) -> Outcome:
+        """Return the outcome of a trial that begins once more, with a note on why."""
+        return Outcome(self.spec, self.prepared, self.reality, notes=[*self.notes, note])
 
     def block(self, blocked: Blocked) -> None:
         """The rig could not tell."""

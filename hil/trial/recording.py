@@ -183,7 +183,7 @@ def _sram_provenance(name: str) -> str:
 
 
 def _warnings(outcome: Outcome) -> list[str]:
-    warnings = []
+    warnings = list(outcome.notes)
     if outcome.reality == "virtual":
         warnings.append(
             "virtual board: one cycle an instruction; cycles and step time are modelled and say nothing about silicon."

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hil.errors import Blocked, DeviceFault, RigError
+from hil.link.failures import Silent
 from hil.link.session import Refused, Session, fresh_nonce
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
@@ -17,8 +19,11 @@ from hil.trial.energy import measure_windows
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
+from hil.trial.silence import Hang, placed
 from hil.trial.spec import TrialSpec
 from hil.trial.witness import Witness
+
+CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
 def run_trial(
@@ -53,18 +58,14 @@ def run_trial(
         outcome.begin(prepared)
         with rig.take(prepared.board, prepared.image, folder / "bench.log", inject) as taken:
             outcome.reality = taken.endpoints.reality
+            trial = _Attempt(prepared, taken, progress, reflash, tell)
             try:
-                with _target(prepared, taken, tell) as (target, meter):
-                    if target.probe is not None and target.probe.virtual:
-                        outcome.reality = "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
-                    outcome.flash = _flash(target, prepared, reflash)
-                    _train(prepared, taken, target, meter, outcome, progress)
-            except RigError:
-                chip_fault = taken.chip_fault()
-                if chip_fault:
-                    raise DeviceFault(chip_fault) from None
-                taken.alive()  # a stand-in that died is the better reason
-                raise
+                trial.run(outcome)
+            except RigError as error:
+                if taken.endpoints.power is None or not _power_may_help(error):
+                    raise
+                outcome = _after_power_cycle(outcome, taken, error, tell)
+                trial.run(outcome)
     except Blocked as blocked:
         outcome.block(blocked)
     except DeviceFault as fault:
@@ -74,43 +75,81 @@ def run_trial(
     return outcome
 
 
-@contextlib.contextmanager
-def _target(prepared: Prepared, taken: Taken, tell: Callable[[str], None]) -> Iterator[tuple[Target, Meter | None]]:
-    with _meter(prepared, taken) as meter:  # first of all: it feeds the board
-        target = open_target(prepared.board, taken.endpoints, taken.probe_process, tell)
-        try:
-            yield target, meter
-        finally:
-            target.close()
+def _power_may_help(error: RigError) -> bool:
+    """Whether a board that was off for a moment may do better: one that hangs, is silent, or cannot be connected to."""
+    return isinstance(error, (Hang, Silent)) or (isinstance(error, Blocked) and error.stage in CURED_BY_POWER)
 
 
-def _flash(target: Target, prepared: Prepared, reflash: bool) -> Flashed:
-    programmed = target.flash(prepared.image, reflash)
-    return Flashed(target.route.name, programmed, target.cycles)
-
-
-def _train(
-    prepared: Prepared,
-    taken: Taken,
-    target: Target,
-    meter: Meter | None,
-    outcome: Outcome,
-    progress: Callable[[StepRow], None],
-) -> None:
-    session = Session(target.port, fresh_nonce(), taken.alive)
-    outcome.link = session.counters
+def _after_power_cycle(outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None]) -> Outcome:
+    """Switch the board off and on and return the outcome of a new beginning, which says so."""
+    reason = error.reason if isinstance(error, Blocked) else str(error)
     try:
-        device = Device(session, prepared.board, prepared.image)
-        outcome.clock_hz = device.clock_hz
-        trial = LockStep(prepared, device, _witness(prepared, target), outcome, progress)
-        trial.begin()
-        trial.train()
-        trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
-        if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
-            measure_windows(trial, meter, prepared.spec.energy)
-        trial.finish()
-    except Refused as refusal:
-        raise refused(refusal) from refusal
+        switched = taken.power_cycle()
+    except Blocked as blocked:
+        raise Blocked("power", f"{reason} Its power could not be switched: {blocked.reason}") from error
+    note = f"the trial began again after {switched} was switched off and on, because {reason}"
+    tell(note)
+    return outcome.again(note)
+
+
+@dataclass
+class _Attempt:
+    """One way from the closed bench to the watermarks; a second one begins with nothing of the first."""
+
+    prepared: Prepared
+    taken: Taken
+    progress: Callable[[StepRow], None]
+    reflash: bool
+    tell: Callable[[str], None]
+
+    def run(self, outcome: Outcome) -> None:
+        """Open, flash, train, measure, close.
+
+        Raises:
+            RigError: a fault of the rig or the device; of two the one that explains the other.
+        """
+        try:
+            with self._target() as (target, meter):
+                if target.probe is not None and target.probe.virtual:
+                    outcome.reality = (
+                        "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
+                    )
+                programmed = target.flash(self.prepared.image, self.reflash)
+                outcome.flash = Flashed(target.route.name, programmed, target.cycles)
+                with placed(target, self.prepared.board, self.prepared.image):
+                    self._train(target, meter, outcome)
+        except RigError:
+            chip_fault = self.taken.chip_fault()
+            if chip_fault:
+                raise DeviceFault(chip_fault) from None
+            self.taken.alive()  # a stand-in that died is the better reason
+            raise
+
+    @contextlib.contextmanager
+    def _target(self) -> Iterator[tuple[Target, Meter | None]]:
+        with _meter(self.prepared, self.taken) as meter:  # first of all: it feeds the board
+            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
+            try:
+                yield target, meter
+            finally:
+                target.close()
+
+    def _train(self, target: Target, meter: Meter | None, outcome: Outcome) -> None:
+        prepared = self.prepared
+        session = Session(target.port, fresh_nonce(), self.taken.alive)
+        outcome.link = session.counters
+        try:
+            device = Device(session, prepared.board, prepared.image)
+            outcome.clock_hz = device.clock_hz
+            trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
+            trial.begin()
+            trial.train()
+            trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
+            if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
+                measure_windows(trial, meter, prepared.spec.energy)
+            trial.finish()
+        except Refused as refusal:
+            raise refused(refusal) from refusal
 
 
 @contextlib.contextmanager

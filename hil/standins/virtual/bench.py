@@ -1,4 +1,4 @@
-"""The bench of one board put together: chip, debug probe, serial port and meter, each with its thread."""
+"""The bench of one board put together: chip, debug probe, serial port, meter and power supply, each with its thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.inject import Injection, schedule
 from hil.standins.virtual.meter.instrument import SourceMeter
-from hil.standins.virtual.meter.server import MeterServer
+from hil.standins.virtual.meter.power_supply import PowerSupply
+from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Supply
 from hil.standins.virtual.probe import VirtualProbe
 from hil.standins.virtual.runner import Runner
@@ -55,7 +56,9 @@ class Bench:
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
         self._source_meter = SourceMeter(self._supply, seed)
-        self._meter = MeterServer(self._source_meter)
+        self._meter = InstrumentServer(self._source_meter)
+        self._rng = np.random.default_rng([seed, 1])
+        self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch))
         self._risen = 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
@@ -67,13 +70,14 @@ class Bench:
         self._runner.start()
         self._port.start()
         self._meter.start()
+        self._power.start()
         self._probe_server.start()
         while not self._probe_server.is_running or self._probe_server.port == 0:
             threading.Event().wait(0.005)
         return {
             "board": self._board.name, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
             "probe_uid": self._probe.unique_id, "target": self._board.pyocd_target, "serial": self._port.path,
-            "meter": self._meter.resource,
+            "meter": self._meter.resource, "supply": self._power.resource,
         }  # fmt: skip
 
     @property
@@ -86,6 +90,7 @@ class Bench:
         self.keep_flash()
         self._probe_server.stop()
         self._meter.close()
+        self._power.close()
         self._port.close()
 
     def keep_flash(self) -> None:
@@ -118,6 +123,13 @@ class Bench:
         elif time_ps > self._risen:
             true = self._supply.energy(self._seen(self._chip), self._risen, time_ps)
             self._log(f"true energy while the marker was high: {true:.9f} J ({self._model.currents.source})")
+
+    def _switch(self, on: bool) -> None:
+        """The power supply was switched."""
+        with self._runner.paused() as machine:
+            machine.switch(on, self._rng)
+            self._line.lose()
+        self._log(f"the supply is switched {'on' if on else 'off'}")
 
     def _activity(self) -> Activity:
         with self._runner.paused() as machine:

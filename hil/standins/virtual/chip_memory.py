@@ -53,6 +53,7 @@ class ChipMemory(MemoryInterface):
 
     def _read(self, address: int, size: int) -> bytes:
         with self._runner.paused() as machine:
+            _answers(machine, address)
             if machine.core.find(address, size):
                 if machine.core.why_closed(address) is not None:
                     return bytes([NONSENSE]) * size
@@ -65,6 +66,7 @@ class ChipMemory(MemoryInterface):
 
     def _write(self, address: int, data: bytes) -> None:
         with self._runner.paused() as machine:
+            _answers(machine, address)
             bus = self._bus(machine)
             if machine.core.find(address, len(data)):
                 _as_debugger(machine, bus, address, lambda: machine.core.poke(address, data))
@@ -74,6 +76,11 @@ class ChipMemory(MemoryInterface):
                 _as_debugger(
                     machine, bus, place, lambda place=place, size=size, value=value: bus.write(place, size, value)
                 )
+
+
+def _answers(machine: Machine, address: int) -> None:
+    if machine.dead:
+        raise exceptions.TransferFaultError(fault_address=address)
 
 
 def _accesses(address: int, size: int) -> list[tuple[int, int]]:

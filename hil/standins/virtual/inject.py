@@ -1,4 +1,4 @@
-"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, sudden ends."""
+"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, a latch-up, sudden ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hil.standins.virtual.chip.machine import Machine
 FORMS = {
     "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",
     "uart_tx_drop": "N", "uart_tx_dup": "N", "uart_tx_flip": "N:BIT", "uart_tx_delay": "N:SECONDS",
-    "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "exit_after": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
+    "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
 }  # fmt: skip
 
 
@@ -88,7 +88,14 @@ def schedule(machine: Machine, injections: list[Injection], log: Callable[[str],
             machine.at_count.append((after, lambda a=address, b=bit: _flip(machine, a, b, log)))
         elif injection.kind == "exit_after":
             machine.at_count.append((int(injection.arguments[0]), lambda: os.kill(os.getpid(), signal.SIGKILL)))
+        elif injection.kind == "latch_up":
+            machine.at_count.append((int(injection.arguments[0]), lambda: _latch_up(machine, log)))
     machine.at_count.sort(key=lambda entry: entry[0])
+
+
+def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:
+    machine.latch_up()
+    log("injected: the chip is latched up until its supply is switched off")
 
 
 def _flip(machine: Machine, address: int, bit: int, log: Callable[[str], None]) -> None:

@@ -27,7 +27,7 @@ class VirtualProbe(DebugProbe):
         super().__init__()
         self._runner = runner
         self._id = unique_id
-        self._wire = Wire(ports)
+        self._wire = Wire(ports, lambda: runner.dead)
         self._reset_line = reset_line
         self._open = False
         self._protocol: DebugProbe.Protocol | None = None

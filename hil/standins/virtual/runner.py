@@ -32,6 +32,11 @@ class Runner:
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="chip", daemon=True)
 
+    @property
+    def dead(self) -> bool:
+        """Whether the chip answers to nothing. From any thread."""
+        return self._machine.dead
+
     def start(self) -> None:
         self._thread.start()
 

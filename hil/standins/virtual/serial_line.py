@@ -37,6 +37,11 @@ class SerialLine:
     def connect(self, uart: Uart, clock: Clock) -> None:
         self._uart, self._clock = uart, clock
 
+    def lose(self) -> None:
+        """The chip was without power: what the host has sent meanwhile has reached nobody."""
+        self._port.received.clear()
+        self._inbound.clear()
+
     def take(self, byte: int) -> None:
         """The chip has sent a byte."""
         self._collected.append(byte)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyocd.core import exceptions
 
@@ -19,10 +19,12 @@ _WRITE_TARGETSEL = 8, 0x99
 class Wire:
     """Args:
         ports: one that is always selected, or several that share the wire and start dormant.
+        dead: whether the chip is in no state to answer.
     """
 
-    def __init__(self, ports: Sequence[DebugPort]) -> None:
+    def __init__(self, ports: Sequence[DebugPort], dead: Callable[[], bool] = lambda: False) -> None:
         self._ports = tuple(ports)
+        self._dead = dead
         self._shared = len(self._ports) > 1
         self._dormant = self._shared
         self._alerted = False
@@ -31,6 +33,8 @@ class Wire:
     @property
     def port(self) -> DebugPort:
         """The selected debug port; raises TransferError when none answers."""
+        if self._dead():
+            raise exceptions.TransferError("no debug port answers: the chip has no power, or is latched up")
         if self._selected is None:
             state = "they are dormant" if self._dormant else "none is selected by TARGETSEL"
             raise exceptions.TransferError(f"no debug port answers: {state}")

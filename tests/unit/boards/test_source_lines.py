@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from posixpath import normpath
 
 import numpy as np
@@ -14,7 +15,6 @@ import pytest
 from hil.boards import image_of
 from hil.boards.source_lines import SourceLines
 from hil.boards.unwind import return_addresses
-from hil.standins.virtual.chip.machine import Pace
 from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 
 ADDR2LINE = "arm-none-eabi-addr2line"
@@ -34,8 +34,7 @@ def test_lines_are_those_of_addr2line(board: str) -> None:
     known = 0
     for address, theirs in zip(addresses, said, strict=True):
         ours = lines.at(address)
-        if "?" in theirs:
-            assert ours is None, f"0x{address:08X}: {ours}"
+        if "?" in theirs:  # what it says of a library's assembly depends on what it was asked before
             continue
         known += 1
         wanted = normpath(re.sub(r" \(discriminator \d+\)$", "", theirs))
@@ -51,28 +50,33 @@ def test_a_place_has_address_function_and_line() -> None:
     assert image.lines.at(0x20000000) is None
 
 
-def test_the_line_of_a_return_address_is_that_of_the_call() -> None:
-    """main() calls agent_poll() last thing in its loop: behind the call another line begins."""
-    image = image_of("stm32h7b3")
-    chip, callers = _halted_in(image.symbols["port_uart_read"])
-    assert callers[0].startswith("agent_poll"), callers
-    assert callers[1].startswith("main"), callers
-    assert len(callers) == 3 and callers[2].startswith("reset_handler"), callers
-    assert chip.fault is None
-
-
-def _halted_in(address: int) -> tuple[Stm32H7B3, list[str]]:
-    """Run the agent's image until it comes to a function, take some instructions more, and return who has called it."""
+def test_callers_are_those_that_the_firmware_has() -> None:
+    """main() calls agent_init(), that takes the image's digest: every instruction of it is unwound."""
     image = image_of("stm32h7b3")
     chip = Stm32H7B3(np.random.default_rng(1), lambda byte: None, lambda *_: None, lambda line: None)
     for base, data in image.segments:
         chip.flash.array[base - 0x0800_0000 : base - 0x0800_0000 + len(data)] = np.frombuffer(data, np.uint8)
     chip.core.code_changed()
     chip.reset()
-    end = address + 16
-    while not address <= chip.halting.read_register(15) < end:
-        if chip.advance(50) is Pace.WAIT:
-            pytest.fail(f"the core rests at 0x{chip.halting.read_register(15):08X}")
+    first, pc = image.symbols["xxh32"], 0
+    for _ in range(100_000):
+        pc = chip.halting.read_register(15)
+        if pc == first:
+            break
+        if image.symbols["memset"] < pc < image.symbols["memset"] + 0x40:
+            chip.advance(1000)  # memory is cleared
+        else:
+            chip.step()
+    for _ in range(100):
+        assert image.function_at(chip.halting.read_register(15)).startswith("xxh32+")
+        found = _callers(chip, image.path)
+        names = [image.function_at(back - 1).partition("+")[0] for back in found]
+        assert names == ["agent_init", "main"], "memory_image_digest() jumps to it, and main() saves nothing: it never returns"
+        assert re.search(r"\(agent/main\.c:\d+\)$", image.place(found[-1], call=True))
+        chip.step()
+
+
+def _callers(chip: Stm32H7B3, path: Path) -> list[int]:
     registers = {number: chip.halting.read_register(number) for number in range(15)}
     stack = registers[13]
     memory = chip.core.peek(stack, 0x2002_0000 - stack)
@@ -80,5 +84,4 @@ def _halted_in(address: int) -> tuple[Stm32H7B3, list[str]]:
     def word(at: int) -> int | None:
         return int.from_bytes(memory[at - stack : at - stack + 4], "little") if 0 <= at - stack <= len(memory) - 4 else None
 
-    found = return_addresses(image.path, chip.halting.read_register(15), registers, word)
-    return chip, [image.function_at(back - 1) for back in found]
+    return return_addresses(path, chip.halting.read_register(15), registers, word)

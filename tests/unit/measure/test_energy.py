@@ -18,7 +18,7 @@ from hil.targets.meter import open_meter
 
 pytest.importorskip("numba", reason="the virtual meter needs the extra `virtual`")
 from hil.standins.virtual.meter.instrument import SourceMeter
-from hil.standins.virtual.meter.server import MeterServer
+from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 
 SECOND = 10**12
@@ -55,7 +55,7 @@ class Board:
 
 @contextlib.contextmanager
 def metered(board: Board):
-    server = MeterServer(board.meter)
+    server = InstrumentServer(board.meter)
     server.start()
     try:
         with open_meter(server.resource, 3.3) as meter:
@@ -136,7 +136,7 @@ def test_another_instrument_blocks(monkeypatch):
 
 def test_a_meter_that_dies_blocks():
     board = Board(2)
-    server = MeterServer(board.meter)
+    server = InstrumentServer(board.meter)
     server.start()
     with pytest.raises(Blocked, match="did not take"), open_meter(server.resource, 3.3) as meter:
         board.meter.execute = None

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
@@ -66,6 +68,7 @@ class Machine:
         self._waits_for_event = False
         self.fault: ModelFault | None = None
         self.reset_line = False
+        self.powered, self.latched_up = True, False
         self._reset_wanted = False
         self.bus.on_write(self._after_write)
 
@@ -86,6 +89,8 @@ class Machine:
             return Pace.WAIT
         try:
             self._update()
+            if self.dead:
+                return Pace.WAIT
             if self.asleep and not self._wake() and not self._sleep():
                 return Pace.WAIT if self._next_event() is None else Pace.AGAIN
             _, masked = self._take_exception()
@@ -121,7 +126,12 @@ class Machine:
     @property
     def stopped(self) -> bool:
         """Whether the core executes nothing until somebody outside does something."""
-        return self.halting.halted or self.lockup or self.reset_line or self.fault is not None
+        return self.halting.halted or self.lockup or self.reset_line or self.fault is not None or self.dead
+
+    @property
+    def dead(self) -> bool:
+        """Whether not even the debug port answers: the supply is off, or the chip is latched up until it is."""
+        return self.latched_up or not self.powered
 
     def _update(self) -> None:
         now = self.clock.now
@@ -254,6 +264,27 @@ class Machine:
         self._start_core()
         if self.debug.value["DHCSR"] & debug.C_DEBUGEN and self.debug.value["DEMCR"] & debug.VC_CORERESET:
             self.halting.halt("VCATCH")
+
+    def latch_up(self) -> None:
+        """Stand still until the supply is switched off and on: no reset helps."""
+        self.latched_up = True
+        self.core.break_soon()
+
+    def switch(self, on: bool, rng: np.random.Generator) -> None:
+        """Switch the supply. After it was off memories hold what `rng` draws, and everything is reset."""
+        if on and not self.powered:
+            self.latched_up = False
+            for memory in self.core.memories:
+                if memory.writable and not memory.alias:
+                    self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
+            self.core.code_changed()
+            self.power_on()
+        self.powered = on
+        self.core.break_soon()
+
+    def power_on(self) -> None:
+        """Reset everything; here a system reset, a chip that keeps more through that says so."""
+        self.reset()
 
     def _reset_blocks(self) -> None:
         """What a system reset resets besides the core: here all blocks; a chip may keep some."""

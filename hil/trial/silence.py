@@ -1,0 +1,113 @@
+"""What becomes of a board that is silent or has faulted: where it is, by the image's symbols and line tables (docs/recovery.md)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from hil.boards import Board, Image, faults
+from hil.boards.unwind import LR, return_addresses
+from hil.errors import Blocked, DeviceFault
+from hil.link.failures import Faulted, Silent
+from hil.targets import Target
+from hil.targets.sample import Sample
+
+CFSR = 0xE000ED28  # ARM DDI 0403E.e, B3.2.15; ARMv6-M has none
+WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
+PC = 15
+
+
+class Hang(DeviceFault):
+    """The firmware runs and does not come back to its link."""
+
+
+@contextlib.contextmanager
+def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
+    """Say of a fault or a silence where the core is.
+
+    Raises:
+        DeviceFault: the processor has faulted, or hangs: `Hang`.
+        Silent: as it came, with what the probe has seen where there is one.
+    """
+    try:
+        yield
+    except Faulted as fault:
+        raise DeviceFault(fault_sentence(fault, board, image)) from fault
+    except Silent as silence:
+        raise _looked_at(silence, target, board, image) from silence
+
+
+def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
+    """Return kind, causes and place of a fault that the agent has reported."""
+    what = faults.describe(fault.kind, fault.cfsr, fault.address, _armv6m(board))
+    if not fault.pc:
+        return f"the processor faulted: {what}, and its stack was overrun: neither pc nor lr is known."
+    caller = (
+        f", called from {image.place(fault.lr, call=True)}"
+        if fault.lr & 1 and fault.lr < 0xF0000000
+        else f", lr 0x{fault.lr:08X}"
+    )
+    return f"the processor faulted: {what} at pc {image.place(fault.pc)}{caller}."
+
+
+def _armv6m(board: Board) -> bool:
+    return board.core == "cortex-m0plus"
+
+
+def _looked_at(silence: Silent, target: Target, board: Board, image: Image) -> Blocked | DeviceFault:
+    if target.probe is None:
+        return silence
+    try:
+        samples = target.probe.sample()
+        return _judged(silence, samples, board, image, _cfsr(target, samples, board))
+    except Blocked as blocked:
+        return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}")
+
+
+def _cfsr(target: Target, samples: list[Sample], board: Board) -> int:
+    handles = samples[-1].lockup or faults.HARD_FAULT <= samples[-1].exception <= max(faults.KINDS)
+    if target.probe is None or _armv6m(board) or not handles:
+        return 0
+    return int.from_bytes(target.probe.read(CFSR, 4), "little")
+
+
+def _judged(silence: Silent, samples: list[Sample], board: Board, image: Image, cfsr: int) -> Blocked | DeviceFault:
+    last = samples[-1]
+    if last.lockup:
+        return DeviceFault(
+            f"the core is locked up: it faulted while it handled a fault ({faults.describe(faults.HARD_FAULT, cfsr, 0, _armv6m(board))})."
+        )
+    if last.exception in faults.KINDS:
+        what = faults.describe(last.exception, cfsr, 0, _armv6m(board))
+        return DeviceFault(
+            f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, and its last words were lost on the line."
+        )
+    if all(sample.asleep or _waits(image, sample) for sample in samples):
+        return Silent(
+            f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, look at the line."
+        )
+    return Hang(
+        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {_functions(image, samples)}, "
+        f"the last at pc {image.place(last.pc)}{_way_there(image, last)}."
+    )
+
+
+def _waits(image: Image, sample: Sample) -> bool:
+    return _function(image, sample) in WAITS
+
+
+def _function(image: Image, sample: Sample) -> str:
+    return image.function_at(sample.pc).partition("+")[0]
+
+
+def _functions(image: Image, samples: list[Sample]) -> str:
+    return ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
+
+
+def _way_there(image: Image, sample: Sample) -> str:
+    """Return the callers by the stack; where its frames are not known, what lr holds."""
+    registers = dict(enumerate(sample.registers[:PC]))
+    found = return_addresses(image.path, sample.pc, registers, sample.word)
+    if found:
+        return "".join(f", called from {image.place(back, call=True)}" for back in found)
+    return f", lr {image.place(registers[LR], call=True)}"
