@@ -1,12 +1,30 @@
-"""Which worker of pytest-xdist runs which trial."""
+"""Which worker of pytest-xdist runs which trial, and how a worker ends when its run is gone."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+
+LOOK_S = 0.5
+
+
+def end_with_parent() -> None:
+    """Have this worker interrupted, as by Ctrl-C, when the process that has started it is gone: pytest-xdist would let it go on for five seconds."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK_S)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]

@@ -107,6 +107,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if _is_worker(config):
         told = config.workerinput[WORKER]
         config.stash[RUN] = RunWriter(Path(told["folder"]), told["facts"])
+        from hil.parallel import end_with_parent
+
+        end_with_parent()
     elif not config.option.collectonly:
         _begin_run(config)
 

@@ -114,7 +114,9 @@ class Session:
         self._window = reply["rx_window"]
         return reply
 
-    def request(self, name: str, deadline_s: float = 60.0, poll_after_s: float = POLL_AFTER_S, **values: Any) -> dict[str, Any]:
+    def request(
+        self, name: str, deadline_s: float = 60.0, poll_after_s: float = POLL_AFTER_S, **values: Any
+    ) -> dict[str, Any]:
         """Send one request and return the fields of its reply.
 
         Once the agent has taken the request nothing more is sent for `poll_after_s`, then it is asked again: for an energy window longer than the window.

@@ -17,6 +17,7 @@ from hil.rig.locks import Locks
 from hil.rig.reality import choose, start
 from hil.rig.recover import power_cycle
 from hil.standins import StandIn
+from hil.standins.qemu import crash
 from hil.standins.virtual_process import chip_fault
 from hil.targets.probe_process import ProbeProcess
 
@@ -43,9 +44,13 @@ class Taken:
         """
         return power_cycle(self.board, self.endpoints, self.probe_process)
 
-    def chip_fault(self) -> str | None:
-        """Return what the virtual chip has said of a wrong access by the firmware, if anything."""
-        return chip_fault(self.stand_in) if self.stand_in is not None and self.endpoints.reality == "virtual" else None
+    def chip_fault(self, image: Image) -> str | None:
+        """Return what a stand-in has said of a wrong access or a lockup of its processor, if anything, as one sentence."""
+        if self.stand_in is None:
+            return None
+        if self.endpoints.reality == "virtual":
+            return chip_fault(self.stand_in)
+        return crash(self.stand_in, image) if self.endpoints.reality == "qemu" else None
 
 
 class Rig:

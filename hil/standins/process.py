@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -23,20 +25,28 @@ class StandIn:
         announce: turns one line of the process's standard output into endpoints, or None while more lines are to come.
         log: file to which the process's error output is appended.
         deadline_s: wall time within which the endpoints must be announced.
+        name: of the program, for messages; by default the command's first word.
+
+    Its standard input is a pipe that nothing is written to: its end tells the process that we are gone, however we went.
 
     Raises:
         Blocked: the process ended or kept silent instead.
     """
 
     def __init__(
-        self, command: list[str], announce: Callable[[str], Endpoints | None], log: Path, deadline_s: float = 60.0
+        self,
+        command: list[str],
+        announce: Callable[[str], Endpoints | None],
+        log: Path,
+        deadline_s: float = 60.0,
+        name: str | None = None,
     ) -> None:
-        self._name = Path(command[0]).name
+        self._name = name or Path(command[0]).name
         self._log = log
         self._lines: list[str] = []
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )
         try:
             self.endpoints = self._await(announce, deadline_s)
@@ -65,6 +75,10 @@ class StandIn:
         line = self.process.stdout.readline() if ready else b""
         return line.decode(errors="replace").strip() if line else None
 
+    def said(self) -> str:
+        """Return the log of the process so far."""
+        return self._log.read_text(errors="replace")
+
     def lines(self) -> list[str]:
         """Return every line that the process has printed since the endpoints, without waiting."""
         while (line := self._read_line(0)) is not None:
@@ -75,7 +89,7 @@ class StandIn:
         """Raise `Blocked` when the process has ended."""
         status = self.process.poll()
         if status is not None:
-            tail = self._log.read_text(errors="replace").strip().splitlines()[-1:]
+            tail = self.said().strip().splitlines()[-1:]
             said = f" ({tail[0]})" if tail else ""
             raise Blocked(
                 "bench",
@@ -89,7 +103,9 @@ class StandIn:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(STOP_AFTER_S)
         if self.process.poll() is None:
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)  # its session is its own
             self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         if self.process.stdout is not None:
             self.process.stdout.close()

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.standins import leash
 from hil.standins.process import StandIn
 
 PROGRAM = "qemu-system-arm"
+FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # before it prints the registers and aborts
 PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
+
+
+def crash(stand_in: StandIn, image: Image) -> str | None:
+    """Return what a QEMU that has given up said of its processor, with the place in the image, as one sentence; None where it said nothing."""
+    said = stand_in.said()
+    fatal, pc, lr = FATAL.search(said), re.search(r"\bR15=([0-9a-f]{8})", said), re.search(r"\bR14=([0-9a-f]{8})", said)
+    if fatal is None or pc is None or lr is None:
+        return None
+    return (
+        f"the emulated core gave up ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
+    )
 
 
 def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
@@ -28,7 +42,7 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
             "bench", f"{PROGRAM} is not installed, and {board.name} runs on nothing else: apt install qemu-system-arm."
         )
     command = [
-        PROGRAM, "-M", str(board.qemu_machine), "-kernel", str(image.path), "-display", "none", "-monitor", "none",
+        sys.executable, "-I", "-S", leash.__file__, PROGRAM, "-M", str(board.qemu_machine), "-kernel", str(image.path), "-display", "none", "-monitor", "none",
         "-icount", "shift=5", "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
     ]  # fmt: skip
 
@@ -36,4 +50,4 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         found = PTY.search(line)
         return Endpoints(board.name, "qemu", serial=found[1]) if found else None
 
-    return StandIn(command, announced, log)
+    return StandIn(command, announced, log, name=PROGRAM)

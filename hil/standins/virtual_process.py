@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -42,8 +41,7 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
         board.name,
         "--elf",
         str(image.path),
-        "--parent-pid",
-        str(os.getpid()),
+        "--leashed",
     ]
     for fault in inject:
         command += ["--inject", fault]

@@ -126,6 +126,7 @@ class ScpiSupply:
     def _select(self) -> None:
         if self._power.channel is not None:
             self._tell(f"INST:NSEL {self._power.channel}")
+            self._no_error()  # another output would be switched in its place
 
     def _is_on(self) -> bool:
         return self._ask("OUTP?").upper() in ("1", "ON")

@@ -119,7 +119,7 @@ class _Attempt:
                 with placed(target, self.prepared.board, self.prepared.image):
                     self._train(target, meter, outcome)
         except RigError:
-            chip_fault = self.taken.chip_fault()
+            chip_fault = self.taken.chip_fault(self.prepared.image)
             if chip_fault:
                 raise DeviceFault(chip_fault) from None
             self.taken.alive()  # a stand-in that died is the better reason

@@ -3,15 +3,10 @@
 Each line is a mistake that somebody could make: rounding, sign, saturation, index, stale buffer.
 """
 
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-
-FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+from firmware_copy import build_changed, need_compiler
 
 
 @dataclass(frozen=True)
@@ -45,29 +40,15 @@ DEFECTS = [
 
 @pytest.fixture(scope="module")
 def toolchain():
-    if shutil.which("arm-none-eabi-gcc") is None:
-        assert not os.environ.get("CI"), "CI must have arm-none-eabi-gcc"
-        pytest.skip("seeded defects are compiled: apt install gcc-arm-none-eabi make")
+    need_compiler()
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.kind)
 def test_a_seeded_defect_is_caught_in_the_right_layer(defect, toolchain, broken_trial, tmp_path):
-    outcome = broken_trial(defect.variant, steps=6, elf=_build(defect, tmp_path / "firmware"))
+    outcome = broken_trial(defect.variant, steps=6, elf=build_changed(tmp_path / "firmware", "stm32h7b3", defect.file, defect.old, defect.new))
     assert outcome.verdict == "fail", "the defect went unseen"
     found = outcome.difference
     assert found is not None, outcome.reason
     assert found.layer in defect.layers, found.sentence()
     assert defect.what in found.what, found.sentence()
     assert found.board != found.reference
-
-
-def _build(defect, copy):
-    """Build the image of a copy of the firmware that has the defect."""
-    shutil.copytree(FIRMWARE, copy, ignore=shutil.ignore_patterns("build", "prebuilt"))
-    source = copy / defect.file
-    text = source.read_text()
-    assert text.count(defect.old) == 1, f"{defect.file} no longer has the line {defect.old!r} once: bring the defect up to date"
-    source.write_text(text.replace(defect.old, defect.new))
-    done = subprocess.run(["make", "-C", copy, "-j2", "build/stm32h7b3.elf"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return copy / "build" / "stm32h7b3.elf"

@@ -147,13 +147,13 @@ class Bench:
 
 
 def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
-    """Return what is known about a machine's fault: message, pc, symbol, address and access."""
+    """Return what is known about a machine's fault: message, pc, symbol, line of source, address and access."""
     fault = machine.fault
     assert fault is not None
     pc = machine.halting.read_register(15)
-    symbol = symbols.name(pc)
-    where = f"at pc 0x{pc:08X}" + (f" ({symbol})" if symbol else "")
+    symbol, line = symbols.name(pc), symbols.line(pc)
+    where = f"at pc 0x{pc:08X}" + (f" in {symbol}" if symbol else "") + (f" ({line})" if line else "")
     return {
-        "message": f"{where}: {fault}", "pc": f"0x{pc:08X}", "symbol": symbol,
+        "message": f"{where}: {fault}", "pc": f"0x{pc:08X}", "symbol": symbol, "line": line,
         "address": None if fault.address is None else f"0x{fault.address:08X}", "access": fault.access,
     }  # fmt: skip

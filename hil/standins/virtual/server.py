@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
     parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
-    parser.add_argument("--parent-pid", type=int, help="end when this process is gone")
+    parser.add_argument("--leashed", action="store_true", help="end when standard input ends: whoever has started this is gone then")
     parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
                         help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
     options = parser.parse_args(argv)
@@ -46,6 +46,8 @@ def _serve(options: argparse.Namespace) -> int:
 
     # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
     sys.setswitchinterval(0.0005)
+    if options.leashed:
+        threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
     bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
                   lambda record: _print({"fault": record}))  # fmt: skip
     _print(bench.start() | {"pid": os.getpid()})
@@ -53,21 +55,15 @@ def _serve(options: argparse.Namespace) -> int:
         if bench.failed is not None:
             print(f"bench-server: the chip's thread has ended: {bench.failed!r}", file=sys.stderr)
             os._exit(3)  # its lock may be held: nothing can be closed in good order
-        if options.parent_pid is not None and not _alive(options.parent_pid):
-            break
     bench.keep_flash()
     sys.stderr.flush()
     os._exit(0)  # what is left are sockets and daemon threads, whose servers take a second to be asked
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _await_end_of_input(end: threading.Event) -> None:
+    while os.read(0, 1024):
+        pass
+    end.set()
 
 
 def _print(record: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Names of functions in an ELF file, for messages."""
+"""Names of functions and lines of source in an ELF file, for messages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from hil.boards.source_lines import SourceLines
 from hil.errors import RigError
 
 
@@ -18,6 +19,7 @@ class Symbols:
     """
 
     def __init__(self, path: Path | None) -> None:
+        self._path = path
         self._functions: list[tuple[int, int, str]] = []
         if path is None:
             return
@@ -34,6 +36,10 @@ class Symbols:
         for symbol in table.iter_symbols():
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol.name:
                 self._functions.append((symbol["st_value"] & ~1, symbol["st_size"], symbol.name))
+
+    def line(self, address: int) -> str | None:
+        """Return `file.c:line` of an instruction, None where the file does not tell. Reads the file's line tables: once a fault is often enough."""
+        return None if self._path is None else SourceLines(self._path).at(address)
 
     def name(self, address: int) -> str | None:
         """Return `function+offset` for an address inside a known function, else None."""

@@ -68,10 +68,11 @@ def test_callers_are_those_that_the_firmware_has() -> None:
         else:
             chip.step()
     for _ in range(100):
-        assert image.function_at(chip.halting.read_register(15)).startswith("xxh32+")
+        inside = image.function_at(chip.halting.read_register(15)).partition("+")[0]
         found = _callers(chip, image.path)
         names = [image.function_at(back - 1).partition("+")[0] for back in found]
-        assert names == ["agent_init", "main"], "memory_image_digest() jumps to it, and main() saves nothing: it never returns"
+        # memory_image_digest() jumps to the digest, and main() saves nothing: it never returns.
+        assert names == [*([] if inside == "xxh32" else ["xxh32"]), "agent_init", "main"], inside
         assert re.search(r"\(agent/main\.c:\d+\)$", image.place(found[-1], call=True))
         chip.step()
 

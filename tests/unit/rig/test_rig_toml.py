@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hil.endpoints import HubPort, SupplyOutput
 from hil.errors import RigError
 from hil.rig import read_bench
 
@@ -124,3 +125,40 @@ def test_a_device_serves_one_board(rig: Path) -> None:
     )
     said = complaint(rig, twice)
     assert said == "rig.toml, line 11, key meter: M is named for stm32h7b3 already: a device serves one board."
+
+
+HUB = 'power = { uhubctl = "1-1.4", port = 2 }\n'
+SUPPLY = 'power = { supply = "TCPIP0::192.168.1.9::INSTR", channel = 1, volts = 3.3, amps = 0.5 }\n'
+
+
+def test_power(rig: Path) -> None:
+    rig.write_text(GOOD + SUPPLY + '[[board]]\nname = "rp2040"\n' + HUB, encoding="utf-8")
+    bench = read_bench(rig)
+    assert bench.find("mps2-an500").switch == SupplyOutput("TCPIP0::192.168.1.9::INSTR", 3.3, 0.5, 1)
+    assert bench.find("rp2040").switch == HubPort("1-1.4", 2)
+    assert bench.find("rp2040").devices == ("port 2 of hub 1-1.4",)
+    assert bench.find("stm32h7b3").switch is None
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('power = { uhubctl = "1-1.4" }', "key power: these keys do not go together: write { uhubctl, port } or { supply, channel, volts, amps }"),
+        ('power = { supply = "USB0::1::2::3::INSTR", volts = 3.3 }', "key power: these keys do not go together"),
+        ('power = { uhubctl = "1-1.4", port = 2, volts = 5.0 }', "key power: these keys do not go together"),
+        ('power = { uhubctl = "1-1.4; reboot", port = 2 }', "key uhubctl: string should match pattern"),
+        ('power = { uhubctl = "1-1.4", port = 0 }', "key port: input should be greater than or equal to 1"),
+        ('power = { supply = "X", volts = -5.0, amps = 1.0 }', "key volts: input should be greater than 0"),
+        ('power = { uhubctl = "1-1.4", prot = 2 }', "key prot: unknown key: did you mean port"),
+        ('power = "always"', "key power: input should be a valid dictionary or instance of PowerEntry"),
+    ],
+)
+def test_power_that_makes_no_sense(rig: Path, line: str, words: str) -> None:
+    said = complaint(rig, GOOD + line + "\n")
+    assert said.startswith(f"rig.toml, line 10, {words}"), said
+    assert "\n" not in said
+
+
+def test_two_boards_are_not_fed_by_one_output(rig: Path) -> None:
+    said = complaint(rig, GOOD + SUPPLY + '[[board]]\nname = "rp2040"\n' + SUPPLY)
+    assert said == "rig.toml, line 13, key power: output 1 of TCPIP0::192.168.1.9::INSTR is named for mps2-an500 already: a device serves one board."

@@ -109,7 +109,7 @@ def test_a_port_is_found_by_its_serial_number(
         assert taken.endpoints == Endpoints(
             BOARD.name, "hardware", probe="P", serial="/dev/ttyACM7", meter="M", serial_number=GONE
         )
-        assert taken.chip_fault() is None
+        assert taken.chip_fault(IMAGE) is None
         taken.alive()
     assert started == []
 
@@ -170,7 +170,7 @@ def renode(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_renode_stands_in_where_it_is_installed(started: list[FakeStandIn], tmp_path: Path, asked: str) -> None:
     with Rig(Bench(), reality=asked).take(BOARD, IMAGE, tmp_path / "log") as taken:
         assert taken.endpoints.reality == "renode"
-        assert taken.chip_fault() is None
+        assert taken.chip_fault(IMAGE) is None
     assert [stand_in.stopped for stand_in in started] == [True]
 
 

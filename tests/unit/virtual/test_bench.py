@@ -201,8 +201,12 @@ def test_wrong_options_are_named(options: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_it_ends_with_its_parent() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    with running("--parent-pid", str(parent.pid)) as bench:
-        parent.kill()
-        parent.communicate()
-        assert bench.process.wait(5) == 0
+    """The parent is not waited for when it has gone: its process number is still taken then, and its end of the pipe is not."""
+    start = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); sys.stdin.read()"
+    command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32h7b3", "--leashed"]
+    parent = subprocess.Popen([sys.executable, "-c", start, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert json.loads(parent.stdout.readline())["board"] == "stm32h7b3"
+    parent.kill()
+    assert parent.stdout.read() == "", "its end comes when the bench has closed it too, and it closes it by ending"
+    parent.communicate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hil.errors import RigError
@@ -31,6 +32,24 @@ def test_bytes_are_counted_over_all_pieces() -> None:
 def test_a_spec_that_does_not_fit_is_refused(spec: str) -> None:
     with pytest.raises(RigError, match="--inject"):
         parse_injection(spec)
+
+
+def test_only_the_supply_ends_a_latch_up(bare_board: Board) -> None:
+    machine = bare_board.load(programs.LOOP)
+    machine.core.poke(0x24000010, b"\x40")
+    schedule(machine, [parse_injection("latch_up:14")], bare_board.log.append)
+    bare_board.run()
+    at = machine.core.count
+    assert at in range(14, 17) and machine.stopped and machine.dead
+    machine.reset()
+    bare_board.run()
+    assert machine.core.count == at, "a reset does not help"
+    machine.switch(False, np.random.default_rng(3))
+    assert machine.dead
+    machine.switch(True, np.random.default_rng(3))
+    assert not machine.dead and machine.core.peek(0x24000000, 64) != b"\x00" * 64, "SRAM holds anything"
+    bare_board.run()
+    assert machine.core.count == at + 33, "the program runs from its start to its end"
 
 
 def test_a_bit_flips_at_its_instruction(bare_board: Board) -> None:

@@ -1,0 +1,88 @@
+"""Firmware that faults or hangs: the verdict names the fault, the function and the line, as the source has them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from firmware_copy import FIRMWARE, build_changed, need_compiler
+
+from hil.boards import image_of
+from hil.rig import Bench, Rig
+from hil.trial import TrialSpec, run_trial
+from hil.trial.outcome import Outcome
+
+FILE = "agent/requests.c"
+LINE = "    const failure_t outcome = engine_step(&agent->engine, fields.step, fields.count, &result);\n"
+NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a defect is put in front of
+TRAP = "    __builtin_trap();\n"
+ARM_STATE = "    ((void (*)(void))0x1000)();\n"  # an address without the Thumb bit
+HANG = "    for (volatile int waited = 0; waited == 0;) {}\n"
+
+
+def run(board: str, defect: str, folder: Path) -> Outcome:
+    """Train a step on a stand-in whose firmware has a defect where a step begins."""
+    need_compiler()
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    elf = build_changed(folder / "firmware", board, FILE, LINE, defect + LINE)
+    return run_trial(TrialSpec(board, "cls1", steps=1, evaluate=0), Rig(Bench()), folder, elf)
+
+
+@pytest.mark.parametrize(
+    ("board", "defect", "words"),
+    [
+        ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
+        ("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)"),
+        ("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)"),
+        ("mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),  # on QEMU, which has no probe
+    ],
+    ids=["h7-trap", "h7-arm-state", "pico-trap", "qemu-trap"],
+)
+def test_a_fault_is_named_with_its_place(board: str, defect: str, words: str, tmp_path: Path) -> None:
+    outcome = run(board, defect, tmp_path)
+    assert outcome.verdict == "fail", outcome.reason
+    assert re.search(rf"the processor faulted: {words} at pc 0x[0-9A-F]{{8}}", outcome.reason), outcome.reason
+    step, caller = rf"request_step\+0x[0-9A-F]+ \(agent/requests\.c:{NUMBER}\)", r"called from 0x[0-9A-F]{8} in \w+\+0x[0-9A-F]+ \(\w+/\w+\.c:\d+\)"
+    if defect == TRAP:
+        assert re.search(rf" in {step}, {caller}\.$", outcome.reason), outcome.reason
+    else:
+        assert re.search(rf" at pc 0x00001000, called from 0x[0-9A-F]{{8}} in {step}\.$", outcome.reason), outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("board", "words"),
+    [
+        ("stm32h7b3", r"the core is locked up: it faulted while it handled a fault \(HardFault \(CFSR 0x00010000: UNDEFINSTR\)\)\."),
+        ("mps2-an386", r"the emulated core gave up \(Lockup: .*\) at pc 0x[0-9A-F]{8} in fault_report\+0x0 \(agent/fault\.c:\d+\), lr 0xFFFFFFF0\."),
+    ],
+)
+def test_a_fault_in_the_fault_handler(board: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
+    elf = with_traps(board, ("request_step", "fault_report"), tmp_path / "traps.elf")
+    outcome = run_trial(TrialSpec(board, "cls1", steps=1, evaluate=0), Rig(Bench()), tmp_path, elf)
+    assert (outcome.verdict, re.fullmatch(words, outcome.reason) is not None) == ("fail", True), outcome.reason
+
+
+def with_traps(board: str, functions: tuple[str, ...], path: Path) -> Path:
+    """Write the board's image with an undefined instruction (UDF, ARM DDI 0403E.e, A7.7.194) in the place of the first of each function."""
+    image = image_of(board)
+    data = bytearray(image.path.read_bytes())
+    with image.path.open("rb") as file:
+        segment = next(each for each in ELFFile(file).iter_segments("PT_LOAD") if each["p_filesz"])
+    for name in functions:
+        at = segment["p_offset"] + image.symbols[name] - segment["p_paddr"]
+        data[at : at + 2] = b"\x00\xde"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("board", ["stm32h7b3", "rp2040"])
+def test_a_hang_is_found_by_the_probe(board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
+    outcome = run(board, HANG, tmp_path)
+    assert outcome.verdict == "fail", outcome.reason
+    assert "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x" in outcome.reason
+    assert " in request_step+0x" in outcome.reason and f"(agent/requests.c:{NUMBER})" in outcome.reason
+    assert re.search(r"called from .* in agent_execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason), outcome.reason
