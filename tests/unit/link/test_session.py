@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
 from hil.errors import Blocked, DeviceFault
+from hil.link.failures import Faulted
 from hil.link.session import POLL_AFTER_S, REPEAT_AFTER_S, Refused, Session
 
 NONCE = 0x12345678
@@ -224,10 +225,13 @@ def test_a_fault_frame_is_the_devices_fault(clock: Clock) -> None:
     session = Session(agent, NONCE)
     session.hello()
     mute(agent)
-    fault = struct.pack("<BIIII", 3, 0x08001234, 0x08000001, 0x8200, 0x2400DEAD)
-    agent.outward.queue.append((0.0, wire(FAULT, 0, 0, fault)))
-    with pytest.raises(DeviceFault, match=r"0x08001234.*0x8?0*8200|0x08001234.*0x2400DEAD"):
+    said = struct.pack("<BIIII", 3, 0x08001234, 0x08000001, 0x8200, 0x2400DEAD)
+    agent.outward.queue.append((0.0, wire(FAULT, 0, 0, said)))
+    with pytest.raises(DeviceFault, match=r"0x08001234.*0x8?0*8200|0x08001234.*0x2400DEAD") as raised:
         session.request("echo", data=b"x")
+    fault = raised.value
+    assert isinstance(fault, Faulted)
+    assert (fault.kind, fault.pc, fault.lr, fault.cfsr, fault.address) == (3, 0x08001234, 0x08000001, 0x8200, 0x2400DEAD)
 
 
 def test_the_answer_of_another_session_is_not_ours(clock: Clock) -> None:
