@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -74,16 +75,20 @@ class Image:
         """Bytes of RAM that the firmware trains in."""
         return self.symbols["__arena_end"] - self.symbols["__arena_start"]
 
+    @cached_property
+    def functions(self) -> list[tuple[int, str]]:
+        """Address and name of every function, ascending; static ones of one name are each there."""
+        with self.path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            symbols = [] if table is None else list(table.iter_symbols())
+        return sorted((s["st_value"] & ~1, s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC" and s.name)
+
     def function_at(self, address: int) -> str:
         """Return `name+offset` of the function that holds `address`, or the address itself."""
-        before = [
-            (value, name)
-            for name, value in self.symbols.items()
-            if value <= (address & ~1) and not name.startswith("$")
-        ]
-        if not before:
+        place = bisect_right(self.functions, (address & ~1, "\uffff")) - 1
+        if place < 0:
             return f"0x{address:08X}"
-        value, name = max(before)
+        value, name = self.functions[place]
         return f"{name}+0x{(address & ~1) - value:X}"
 
     @cached_property

@@ -14,8 +14,8 @@ from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 
-FILE = "agent/requests.c"
-LINE = "    const failure_t outcome = engine_step(&agent->engine, fields.step, fields.count, &result);\n"
+FILE = "trainer/requests.c"
+LINE = "    const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);\n"
 NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a defect is put in front of
 TRAP = "    __builtin_trap();\n"
 ARM_STATE = "    ((void (*)(void))0x1000)();\n"  # an address without the Thumb bit
@@ -44,7 +44,7 @@ def test_a_fault_is_named_with_its_place(board: str, defect: str, words: str, tm
     outcome = run(board, defect, tmp_path)
     assert outcome.verdict == "fail", outcome.reason
     assert re.search(rf"the processor faulted: {words} at pc 0x[0-9A-F]{{8}}", outcome.reason), outcome.reason
-    step, caller = rf"request_step\+0x[0-9A-F]+ \(agent/requests\.c:{NUMBER}\)", r"called from 0x[0-9A-F]{8} in \w+\+0x[0-9A-F]+ \(\w+/\w+\.c:\d+\)"
+    step, caller = rf"request_step\+0x[0-9A-F]+ \(trainer/requests\.c:{NUMBER}\)", r"called from 0x[0-9A-F]{8} in \w+\+0x[0-9A-F]+ \(\w+/\w+\.c:\d+\)"
     if defect == TRAP:
         assert re.search(rf" in {step}, {caller}\.$", outcome.reason), outcome.reason
     else:
@@ -84,5 +84,5 @@ def test_a_hang_is_found_by_the_probe(board: str, tmp_path: Path, monkeypatch: p
     outcome = run(board, HANG, tmp_path)
     assert outcome.verdict == "fail", outcome.reason
     assert "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x" in outcome.reason
-    assert " in request_step+0x" in outcome.reason and f"(agent/requests.c:{NUMBER})" in outcome.reason
-    assert re.search(r"called from .* in agent_execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason), outcome.reason
+    assert " in request_step+0x" in outcome.reason and f"(trainer/requests.c:{NUMBER})" in outcome.reason
+    assert re.search(r"called from .* in execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason), outcome.reason
