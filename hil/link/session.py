@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections import deque
@@ -14,6 +15,7 @@ from hil.link.failures import Faulted, Silent
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, Description, MessageError, decode, description, encode
 
+LOG = logging.getLogger(__name__)
 REPEAT_AFTER_S = 0.3  # wall time without an answer after which a frame is sent again
 POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
 NAK_PAUSE_S = 0.02  # lets the rest of a damaged window pass by before it is sent again
@@ -219,6 +221,8 @@ class Session:
     def _transmit(self, sent: _Sent, again: bool = False) -> None:
         self.counters.frames_sent += 1
         self.counters.frames_repeated += again
+        if again:
+            LOG.info("%s, number %d, is sent again", sent.name, sent.seq)
         self.counters.bytes_sent += len(sent.wire)
         self._guard(lambda: self._port.write(sent.wire))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -17,16 +18,39 @@ from hil.targets.pyocd_session import ERRORS, PyocdSession
 
 
 def main(descriptor: int) -> None:
-    """Answer requests `(name of a method, arguments)` with `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`."""
+    """Answer requests `(name of a method, arguments)` with `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`.
+
+    What pyOCD says in between goes before the answer, `("log", line)`: a request that hangs has told how far it came.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it closes the probe in good order
     threading.Thread(target=_end_with_parent, daemon=True).start()
     pipe, session = Connection(descriptor), PyocdSession()
+    pyocd = logging.getLogger("pyocd")
+    pyocd.setLevel(logging.INFO)
+    pyocd.propagate = False
+    sender = _Sender(pipe)
+    pyocd.addHandler(sender)
     while True:
         try:
             name, arguments = pipe.recv()
         except EOFError:
             return
-        pipe.send(_answer(session, name, arguments))
+        answer = _answer(session, name, arguments)
+        sender.acquire()
+        pipe.send(answer)
+        sender.release()
+
+
+class _Sender(logging.Handler):
+    """Sends each line down the pipe, one message at a time: pyOCD may log from threads of its own."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__()
+        self._pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a line."""
+        self._pipe.send(("log", f"{record.name}: {record.getMessage()}"))
 
 
 def _answer(session: PyocdSession, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ device open. A process can, and the operating system then gives the device back.
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 
 from hil.errors import Blocked
 
+LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
 
 
@@ -52,6 +54,8 @@ class ProbeProcess:
         if self._process is not None and self._process.poll() is None:
             return
         self.stop()
+        if sys.platform == "win32":
+            raise Blocked("connect", "debug probes are not driven on Windows: run the rig in WSL 2, and pass the probe through with usbipd-win.")
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
             self._process = subprocess.Popen(
@@ -75,6 +79,9 @@ class ProbeProcess:
         try:
             self._pipe.send((request, arguments))
             kind, *told = self._pipe.recv()
+            while kind == "log":
+                LOG.info("%s", *told)
+                kind, *told = self._pipe.recv()
         except (EOFError, OSError):
             late = time.monotonic() >= until
             status = self.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +27,6 @@ class PyocdSession:
     """At most one pyOCD session at a time. Every method may raise whatever pyOCD and the USB libraries below it raise."""
 
     def __init__(self) -> None:
-        logging.getLogger("pyocd").setLevel(logging.ERROR)
         self._session: Session | None = None
 
     def connect(

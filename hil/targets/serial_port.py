@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import termios
 import time
 from typing import TypeAlias
 
@@ -14,6 +13,13 @@ import serial.tools.list_ports
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.targets.holder import holders
+
+try:
+    import termios
+
+    PORT_ERRORS: tuple[type[Exception], ...] = (serial.SerialException, OSError, termios.error)
+except ImportError:  # Windows has none
+    PORT_ERRORS = (serial.SerialException, OSError)
 
 READ_TIMEOUT_S = 0.02
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
@@ -57,7 +63,7 @@ def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHI
     try:
         port.reset_input_buffer()
         return port
-    except (serial.SerialException, OSError, termios.error):
+    except PORT_ERRORS:
         with contextlib.suppress(OSError):
             port.close()
     return come_back(endpoints, port.baudrate, "flashing", within_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from hil.trial.outcome import Flashed, Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
 from hil.trial.silence import Hang, placed
 from hil.trial.spec import TrialSpec
+from hil.trial.stages import StageLogs
 from hil.trial.witness import Witness
 
+LOG = logging.getLogger(__name__)
 CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
@@ -41,7 +44,7 @@ def run_trial(
     Args:
         spec: what to run.
         rig: gives the board.
-        folder: takes the logs.
+        folder: takes the logs: `log/STAGE.log`, and `bench.log`, what a stand-in says.
         elf: the user's own firmware in the place of the prebuilt image.
         inject: faults for the virtual bench.
         progress: called after every step.
@@ -53,18 +56,24 @@ def run_trial(
     """
     started = time.monotonic()
     outcome = Outcome(spec)
+    stages = StageLogs(folder)
     try:
-        prepared = prepare(spec, elf)
-        outcome.begin(prepared)
-        with rig.take(prepared.board, prepared.image, folder / "bench.log", inject) as taken:
+        with stages("plan"):
+            prepared = prepare(spec, elf)
+            outcome.begin(prepared)
+        with contextlib.ExitStack() as stack:
+            with stages("bench"):
+                taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
+                LOG.info("%s", taken.endpoints)
             outcome.reality = taken.endpoints.reality
-            trial = _Attempt(prepared, taken, progress, reflash, tell)
+            trial = _Attempt(prepared, taken, stages, progress, reflash, tell)
             try:
                 trial.run(outcome)
             except RigError as error:
                 if taken.endpoints.power is None or not _power_may_help(error):
                     raise
-                outcome = _after_power_cycle(outcome, taken, error, tell)
+                with stages("power"):
+                    outcome = _after_power_cycle(outcome, taken, error, tell)
                 trial.run(outcome)
     except Blocked as blocked:
         outcome.block(blocked)
@@ -98,6 +107,7 @@ class _Attempt:
 
     prepared: Prepared
     taken: Taken
+    stages: StageLogs
     progress: Callable[[StepRow], None]
     reflash: bool
     tell: Callable[[str], None]
@@ -114,8 +124,10 @@ class _Attempt:
                     outcome.reality = (
                         "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
                     )
-                programmed = target.flash(self.prepared.image, self.reflash)
-                outcome.flash = Flashed(target.route.name, programmed, target.cycles)
+                with self.stages("flash"):
+                    programmed = target.flash(self.prepared.image, self.reflash)
+                    outcome.flash = Flashed(target.route.name, programmed, target.cycles)
+                    LOG.info("%s", outcome.flash)
                 with placed(target, self.prepared.board, self.prepared.image):
                     self._train(target, meter, outcome)
         except RigError:
@@ -127,27 +139,35 @@ class _Attempt:
 
     @contextlib.contextmanager
     def _target(self) -> Iterator[tuple[Target, Meter | None]]:
-        with _meter(self.prepared, self.taken) as meter:  # first of all: it feeds the board
-            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
-            try:
-                yield target, meter
-            finally:
-                target.close()
+        with contextlib.ExitStack() as stack:
+            with self.stages("connect"):
+                meter = stack.enter_context(_meter(self.prepared, self.taken))  # first of all: it feeds the board
+                target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
+                stack.callback(target.close)
+            yield target, meter
 
     def _train(self, target: Target, meter: Meter | None, outcome: Outcome) -> None:
         prepared = self.prepared
         session = Session(target.port, fresh_nonce(), self.taken.alive)
         outcome.link = session.counters
         try:
-            device = Device(session, prepared.board, prepared.image)
-            outcome.clock_hz = device.clock_hz
-            trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
-            trial.begin()
-            trial.train()
-            trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
+            with self.stages("greet"):
+                device = Device(session, prepared.board, prepared.image)
+                outcome.clock_hz = device.clock_hz
+                LOG.info("%s", device.identity)
+            with self.stages("load"):
+                trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
+                trial.begin()
+            with self.stages("train"):
+                trial.train()
+            with self.stages("evaluate"):  # before the energy windows, whose steps train the same few batches again and again
+                trial.evaluate()
             if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
-                measure_windows(trial, meter, prepared.spec.energy)
-            trial.finish()
+                with self.stages("energy"):
+                    measure_windows(trial, meter, prepared.spec.energy)
+            with self.stages("finish"):
+                trial.finish()
+                LOG.info("%s", session.counters)
         except Refused as refusal:
             raise refused(refusal) from refusal
 
