@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.bench import one_core
+from hil.bench import first_step, one_core
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
 from hil.reference.methods import method
@@ -38,7 +38,7 @@ class Row:
 def main(board: str, as_json: bool) -> int:
     """Run all benchmarks on the stand-in (or the attached board) and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
-    rows = [*_reference(prepared), *_one_core(), *_board(prepared)]
+    rows = [*_reference(prepared), *_one_core(), *_board(prepared), *_first_step(prepared)]
     if as_json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
@@ -94,6 +94,13 @@ def _board(prepared: Prepared) -> Iterator[Row]:
             yield from _training(prepared, device)
         finally:
             target.close()
+
+
+def _first_step(prepared: Prepared) -> Iterator[Row]:
+    """Only of boards with a virtual bench: an attached board would be flashed and trained behind its owner's back."""
+    if prepared.board.stand_in == "virtual":
+        note = f"{prepared.board.name}, virtual; from the start of a program, imports included, on a board that carries the image"
+        yield Row("start to first training step", first_step.seconds(prepared.board.name), "s", note)
 
 
 def _link(prepared: Prepared, device: Device) -> Iterator[Row]:

@@ -1,0 +1,58 @@
+"""How soon a board trains: from the start of a program, imports included, to the end of the first training step.
+
+The board is a virtual bench that stays up and is named in rig.toml as an attached one: the first program flashes it, the others find the image.
+Each program trains one step and prints when that was done.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import hil.plugin  # noqa: F401  (what a run of pytest loads)
+from hil import boards
+from hil.rig import Rig, read_bench
+from hil.standins import start_virtual
+from hil.trial import TrialSpec, run_trial
+
+PROGRAMS = 4  # the first one flashes
+PROGRAM = "import sys; from hil.bench import first_step; first_step.main(*sys.argv[1:])"
+
+
+def seconds(board: str) -> float:
+    """Return the median time of the programs that find their image on the board, in seconds.
+
+    Raises:
+        Blocked: the virtual bench did not come up.
+        RuntimeError: a trial did not pass.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        stand_in = start_virtual(boards.load(board), boards.image_of(board), Path(folder) / "bench.log")
+        try:
+            bench = Path(folder) / "rig.toml"
+            ends = stand_in.endpoints
+            bench.write_text(f'[[board]]\nname = "{board}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n', encoding="utf-8")
+            return sorted(_program(board, bench) for _ in range(PROGRAMS))[(PROGRAMS - 1) // 2]
+        finally:
+            stand_in.stop()
+
+
+def _program(board: str, bench: Path) -> float:
+    started = time.time()
+    done = subprocess.run([sys.executable, "-c", PROGRAM, board, str(bench)], stdout=subprocess.PIPE, text=True, check=True)
+    return float(done.stdout) - started
+
+
+def main(board: str, bench: str) -> None:
+    """Train one step on a board of a rig.toml and print the time of its end."""
+    ends: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, Rig(read_bench(Path(bench))) as rig:
+        spec = TrialSpec(board, "cls1", steps=1, evaluate=0)
+        outcome = run_trial(spec, rig, Path(folder), progress=lambda row: ends.append(time.time()))
+    if outcome.verdict != "pass":
+        raise RuntimeError(f"the trial ended as {outcome.verdict}: {outcome.reason}")
+    print(ends[0])
+
