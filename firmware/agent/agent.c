@@ -128,6 +128,7 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_LOAD_END:
     case MSG_LAPS:
     case MSG_PROFILE:
+    case MSG_BOOKINGS:
     case MSG_MEMORY:
     case MSG_DIGESTS:
     case MSG_ECHO: *fixed = 0; return true;
@@ -156,6 +157,7 @@ failure_t agent_execute(void *context, const link_request_t *request, link_reply
     case MSG_RUN: return request_run(agent, request->body, reply);
     case MSG_LAPS: return request_laps(agent, reply);
     case MSG_PROFILE: return request_profile(agent, reply);
+    case MSG_BOOKINGS: return request_bookings(agent, reply);
     case MSG_INFER: return request_infer(agent, request->body, reply);
     case MSG_READ_TENSOR: return read_tensor(agent, request->body, reply);
     case MSG_TRACE: return trace_sample(agent, request->body, reply);

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 2u
+#define MSG_PROTOCOL 3u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
-/* Bodies, little-endian and packed. An open last field (bytes, u32[]) is not a member: it begins at sizeof. */
+/* Bodies, little-endian and packed. An open last field (bytes, u32[], u64[]) is not a member: it begins at sizeof. */
 
 #define MSG_HELLO 0x01u
 typedef struct __attribute__((packed)) {
@@ -179,6 +179,8 @@ _Static_assert(sizeof(msg_run_reply_t) == 61, "msg_run_reply_t is packed");
 #define MSG_LAPS 0x10u
 
 #define MSG_PROFILE 0x11u
+
+#define MSG_BOOKINGS 0x13u
 
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {

@@ -16,8 +16,9 @@ failure_t request_part(agent_t *agent, const uint8_t *body, link_reply_t *reply)
 failure_t request_run(agent_t *agent, const uint8_t *body, link_reply_t *reply);
 failure_t request_infer(agent_t *agent, const uint8_t *body, link_reply_t *reply);
 
-/* Cycles of each step of the last run, and by layer of the last step or run. */
+/* Cycles of each step of the last run, by layer of the last step or run, and of bookings with nothing to book. */
 failure_t request_laps(const agent_t *agent, link_reply_t *reply);
 failure_t request_profile(const agent_t *agent, link_reply_t *reply);
+failure_t request_bookings(agent_t *agent, link_reply_t *reply);
 
 #endif

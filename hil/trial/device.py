@@ -18,7 +18,7 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 STEP_DEADLINE_S = 120.0
 ALL_STAGES = 0xFFFF
-UNIT_CYCLES = 1024  # of laps and profile
+LAP_FIELDS = 4  # perturb, forward, backward, update
 
 
 class Device:
@@ -102,13 +102,18 @@ class Device:
             "run", STEP_DEADLINE_S * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
         )
 
-    def laps(self) -> list[int]:
-        """Return the cycles of each step of the last run, to 1024 cycles."""
-        return [UNIT_CYCLES * lap for lap in self._session.request("laps")["laps"]]
+    def laps(self) -> list[tuple[int, ...]]:
+        """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
+        cycles = self._session.request("laps")["cycles"]
+        return [cycles[at : at + LAP_FIELDS] for at in range(0, len(cycles), LAP_FIELDS)]
+
+    def bookings(self) -> tuple[int, ...]:
+        """Return the cycles between two readings of the counter with nothing between them, many times."""
+        return self._session.request("bookings")["cycles"]
 
     def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the cycles of every layer in the last step, to 1024 cycles: forward and backward."""
-        cycles = tuple(UNIT_CYCLES * count for count in self._session.request("profile")["cycles"])
+        """Return the cycles of every layer in the last step or run: forward and backward."""
+        cycles = self._session.request("profile")["cycles"]
         return cycles[: len(cycles) // 2], cycles[len(cycles) // 2 :]
 
     def infer(self, count: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hil.targets import Target, open_target
 from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, refused
 from hil.trial.energy import measure_windows
+from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
@@ -105,7 +106,9 @@ def _train(
         trial = LockStep(prepared, device, _witness(prepared, target), outcome, progress)
         trial.begin()
         trial.train()
-        trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
+        trial.evaluate()  # before latency and energy, whose steps train the same few batches again and again
+        if prepared.spec.latency is not None and outcome.difference is None:
+            measure_latency(trial, prepared.spec.latency)
         if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
             measure_windows(trial, meter, prepared.spec.energy)
         trial.finish()
