@@ -106,6 +106,13 @@ static failure_t trace_sample(agent_t *agent, const uint8_t *body, link_reply_t 
     return outcome;
 }
 
+static failure_t mlperf_tiny(agent_t *agent, const uint8_t *body) {
+    msg_mlperf_tiny_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    mlperf_tiny_begin(&agent->tiny, &agent->engine, &fields);
+    return no_failure();
+}
+
 static failure_t echo(const link_request_t *request, link_reply_t *reply) {
     request_put_reply(reply, request->body, request->length);
     return no_failure();
@@ -125,6 +132,7 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_INFER: *fixed = sizeof(msg_infer_request_t); return true;
     case MSG_READ_TENSOR: *fixed = sizeof(msg_read_tensor_request_t); return true;
     case MSG_TRACE: *fixed = sizeof(msg_trace_request_t); return true;
+    case MSG_MLPERF_TINY: *fixed = sizeof(msg_mlperf_tiny_request_t); return true;
     case MSG_LOAD_END:
     case MSG_LAPS:
     case MSG_PROFILE:
@@ -163,12 +171,15 @@ failure_t agent_execute(void *context, const link_request_t *request, link_reply
     case MSG_TRACE: return trace_sample(agent, request->body, reply);
     case MSG_MEMORY: return memory(agent, reply);
     case MSG_DIGESTS: return digests(agent, reply);
+    case MSG_MLPERF_TINY: return mlperf_tiny(agent, request->body);
     default: return echo(request, reply);
     }
 }
 
 static void begin_session(void *context) {
     agent_t *agent = context;
+    port_counter_restart();
+    mlperf_tiny_end(&agent->tiny);
     engine_reset(&agent->engine);
 }
 
@@ -202,5 +213,6 @@ size_t agent_poll(agent_t *agent) {
     uint8_t bytes[256];
     const size_t n = port_uart_read(bytes, sizeof bytes);
     link_receive(&agent->link, bytes, n);
+    mlperf_tiny_receive(&agent->tiny, bytes, n);
     return n;
 }

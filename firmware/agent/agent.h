@@ -5,12 +5,14 @@
 #include <stdint.h>
 
 #include "agent/link.h"
+#include "agent/mlperf_tiny.h"
 #include "net/engine.h"
 
 typedef struct {
     link_t link;
     link_handler_t handler;
     engine_t engine;
+    mlperf_tiny_t tiny;
     uint32_t image_digest;
 } agent_t;
 

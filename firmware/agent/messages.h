@@ -182,6 +182,13 @@ _Static_assert(sizeof(msg_run_reply_t) == 61, "msg_run_reply_t is packed");
 
 #define MSG_BOOKINGS 0x13u
 
+#define MSG_MLPERF_TINY 0x14u
+typedef struct __attribute__((packed)) {
+    uint8_t energy;
+    uint8_t model[16];
+} msg_mlperf_tiny_request_t;
+_Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
+
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
     uint16_t expected;

@@ -70,6 +70,9 @@ uint32_t engine_book_nothing(engine_t *engine);
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result);
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result);
 
+/* The forward pass of the sample in a slot, which stays filled; the logits are then in the model. */
+failure_t engine_forward(engine_t *engine, uint16_t slot);
+
 /* Trace the sample in a slot (net/trace.h); the slot stays filled. `length`: room of `out`, then the bytes written. */
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length);
 

@@ -149,6 +149,10 @@ class Device:
         """Return the agent's watermarks."""
         return self._session.request("memory")
 
+    def mlperf_tiny(self, model: str, energy: bool) -> None:
+        """Let the agent answer MLPerf Tiny's serial commands until the next session begins."""
+        self._session.request("mlperf_tiny", energy=int(energy), model=model.encode())
+
     def echo(self, data: bytes) -> bytes:
         """Send bytes there and back."""
         return self._session.request("echo", data=data)["data"]

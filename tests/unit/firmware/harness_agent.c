@@ -39,6 +39,9 @@ uint32_t port_cycles(void) {
     return cycles++;
 }
 
+void port_counter_restart(void) {
+}
+
 void port_marker(bool high) {
     harness_event("marker %d\n", high);
 }
