@@ -21,7 +21,7 @@ from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
-from hil.trial.recording import power_table, steps_table, trial_record
+from hil.trial.recording import latency_table, power_table, steps_table, trial_record
 
 EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
 TIERS = ("quick", "nightly")
@@ -231,7 +231,8 @@ def hil_trial(
             outcome = run_trial(spec, hil_rig, folder, elf, progress=progress, reflash=reflash, tell=progress.tell)
         if outcome.flash is not None:
             hil_reflash.discard(spec.board)
-        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, power_table(outcome))
+        tables = {"power": power_table(outcome), "latency": latency_table(outcome)}
+        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, **tables)
         for name, value in (
             ("verdict", outcome.verdict),
             ("reality", outcome.reality or "none"),

@@ -40,6 +40,7 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
 
 static void begin_session(void *context) {
     const agent_t *agent = context;
+    port_counter_restart();
     agent->engine->begin_session(agent->engine->context);
 }
 
@@ -77,6 +78,9 @@ size_t agent_poll(agent_t *agent) {
         agent->leaving = false;
         port_sleep_ms(LAST_WORDS_MS);
         port_enter_boot_loader();
+    }
+    if (agent->engine->received != NULL) {
+        agent->engine->received(agent->engine->context, bytes, n);
     }
     return n;
 }

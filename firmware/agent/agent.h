@@ -17,6 +17,8 @@ typedef struct {
     link_error_t (*execute)(void *context, const link_request_t *request, link_reply_t *reply);
     /* The arena from its start to the highest byte in use so far, in bytes. */
     uint32_t (*arena_peak)(const void *context);
+    /* See the bytes that have arrived, once the link has taken its frames from them; may be NULL. */
+    void (*received)(void *context, const uint8_t *bytes, size_t n);
     void *context;
 } agent_engine_t;
 

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 2u
+#define MSG_PROTOCOL 3u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
-/* Bodies, little-endian and packed. An open last field (bytes, u32[]) is not a member: it begins at sizeof. */
+/* Bodies, little-endian and packed. An open last field (bytes, u32[], u64[]) is not a member: it begins at sizeof. */
 
 #define MSG_HELLO 0x01u
 typedef struct __attribute__((packed)) {
@@ -180,7 +180,16 @@ _Static_assert(sizeof(msg_run_reply_t) == 61, "msg_run_reply_t is packed");
 
 #define MSG_PROFILE 0x11u
 
+#define MSG_BOOKINGS 0x13u
+
 #define MSG_BOOT_LOADER 0x12u
+
+#define MSG_MLPERF_TINY 0x14u
+typedef struct __attribute__((packed)) {
+    uint8_t energy;
+    uint8_t model[16];
+} msg_mlperf_tiny_request_t;
+_Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
 
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {

@@ -27,6 +27,9 @@ uint8_t port_counter(void);
 /* A free-running count of cycles, modulo 2^32; it may stand still inside port_wait(). */
 uint32_t port_cycles(void);
 
+/* Let port_cycles() count again, from anywhere: a debugger that goes turns the trace unit off, and with it a counter in it. */
+void port_counter_restart(void);
+
 /* Drive the marker pin that the power meter triggers on. */
 void port_marker(bool high);
 

@@ -1,5 +1,6 @@
 /* What a test in Python needs beside the engine's own functions: an engine in memory of its own, and names for what is inline. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "arith/bits.h"
 #include "arith/clip127.h"
@@ -62,12 +63,18 @@ failure_t host_run(engine_t *engine, uint32_t step, uint16_t steps, uint16_t cou
     return failure;
 }
 
-/* Units of cycles of each step of the last run; returns how many, at most ENGINE_MAX_LAPS. */
-uint16_t host_laps(const engine_t *engine, uint32_t laps[ENGINE_MAX_LAPS]) {
-    for (uint16_t i = 0; i < engine->lap_count; i++) {
-        laps[i] = engine->laps[i];
-    }
+/* Cycles of each step of the last run by phase; returns how many steps, at most ENGINE_MAX_LAPS. */
+uint16_t host_laps(const engine_t *engine, lap_t laps[ENGINE_MAX_LAPS]) {
+    memcpy(laps, engine->laps, engine->lap_count * sizeof laps[0]);
     return engine->lap_count;
+}
+
+/* Cycles by layer of the last step or run: forward of every layer, then backward. */
+void host_profile(const engine_t *engine, uint64_t *cycles) {
+    const cycle_account_t *account = &engine->model.watch.account;
+    const uint8_t layers = engine_layers(engine);
+    memcpy(cycles, account->forward, layers * sizeof cycles[0]);
+    memcpy(cycles + layers, account->backward, layers * sizeof cycles[0]);
 }
 
 int32_t host_bits(uint32_t m) {

@@ -168,6 +168,14 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
     return no_failure();
 }
 
+failure_t engine_forward(engine_t *engine, uint16_t slot) {
+    const failure_t failure = engine_check_at_rest(engine, (uint16_t)(slot + 1));
+    if (failure.code == 0) {
+        forward(&engine->model, model_sample(&engine->model, slot), 1);
+    }
+    return failure;
+}
+
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length) {
     failure_t failure = engine_check_configured(engine);
     if (failure.code == 0 && engine_has_begun(engine)) {

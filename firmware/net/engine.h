@@ -11,7 +11,12 @@
 #include "net/model.h"
 #include "net/training.h"
 
-enum { ENGINE_MAX_LAPS = 128, CYCLES_UNIT = 1024 }; /* cycles of laps and profile are told in units */
+enum { ENGINE_MAX_LAPS = 32 };
+
+/* Cycles of one step of a run. */
+typedef struct {
+    uint64_t perturb, forward, backward, update;
+} lap_t;
 
 typedef struct {
     uint32_t arena_size; /* bytes */
@@ -20,7 +25,7 @@ typedef struct {
     model_t model;
     settings_t settings;
     elasticzo_step_t under_way; /* the next step, or as much of it as has been trained */
-    uint32_t laps[ENGINE_MAX_LAPS];
+    lap_t laps[ENGINE_MAX_LAPS];
     uint16_t lap_count;
 } engine_t;
 
@@ -51,19 +56,22 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, cons
    the step; `count` is that of all its samples. */
 failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count);
 
-/* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the units of cycles of each.
-   Losses and sign are those of the last. engine_report then adds cycles and digests, and empties the slots: what belongs to no step
+/* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the cycles of each of the
+   first ENGINE_MAX_LAPS. Losses and sign are those of the last. engine_report then adds cycles and digests, and empties the slots: what belongs to no step
    is not done between the steps. */
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count);
 void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
 void engine_report(engine_t *engine, step_result_t *result);
 
-/* Units of cycles of the last step or run by layer: forward of every layer, then backward. */
-void engine_profile(const engine_t *engine, uint32_t *cycles);
+/* The cycles between two bookings with nothing between them: what one costs. They are booked nowhere. */
+uint32_t engine_book_nothing(engine_t *engine);
 
 /* Train with, or evaluate, the samples in slots 0..count-1; afterwards all slots count as empty. */
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result);
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result);
+
+/* The forward pass of the sample in a slot, which stays filled; the logits are then in the model. */
+failure_t engine_forward(engine_t *engine, uint16_t slot);
 
 /* Trace the sample in a slot (net/trace.h); the slot stays filled. `length`: room of `out`, then the bytes written. */
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length);

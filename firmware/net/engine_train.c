@@ -130,11 +130,16 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 }
 
 /* Cycles that the account holds by now. */
-static uint64_t booked(const engine_t *engine) {
+static lap_t booked(const engine_t *engine) {
     const cycle_account_t *account = &engine->model.watch.account;
     const uint8_t layers = engine->model.network.layers;
-    return account->perturb + account->update + total_of_layers(account->forward, layers) +
-           total_of_layers(account->backward, layers);
+    return (lap_t){.perturb = account->perturb, .forward = total_of_layers(account->forward, layers),
+                   .backward = total_of_layers(account->backward, layers), .update = account->update};
+}
+
+static lap_t since(const lap_t *before, const lap_t *now) {
+    return (lap_t){.perturb = now->perturb - before->perturb, .forward = now->forward - before->forward,
+                   .backward = now->backward - before->backward, .update = now->update - before->update};
 }
 
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {
@@ -149,24 +154,26 @@ failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps
 }
 
 void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
-    uint64_t before = 0;
+    lap_t before = {.perturb = 0};
     engine->model.watch.account = (cycle_account_t){.perturb = 0};
     engine->lap_count = 0;
     for (uint16_t i = 0; i < steps; i++) {
         take_all(engine, count);
         finish(engine, result);
-        const uint64_t after = booked(engine);
+        const lap_t after = booked(engine);
         if (engine->lap_count < ENGINE_MAX_LAPS) {
-            engine->laps[engine->lap_count++] = (uint32_t)((after - before) / CYCLES_UNIT);
+            engine->laps[engine->lap_count++] = since(&before, &after);
         }
         before = after;
     }
 }
 
-void engine_profile(const engine_t *engine, uint32_t *cycles) {
-    const uint8_t layers = engine_layers(engine);
-    for (uint8_t i = 0; i < layers; i++) {
-        cycles[i] = (uint32_t)(engine->model.watch.account.forward[i] / CYCLES_UNIT);
-        cycles[layers + i] = (uint32_t)(engine->model.watch.account.backward[i] / CYCLES_UNIT);
-    }
+uint32_t engine_book_nothing(engine_t *engine) {
+    stopwatch_t *watch = &engine->model.watch;
+    uint64_t first = 0, nothing = 0;
+    stopwatch_start(watch);
+    stopwatch_book(watch, &first); /* the next one then lies behind a booking, as in a step */
+    stopwatch_book(watch, &nothing);
+    stopwatch_stop(watch);
+    return (uint32_t)nothing;
 }

@@ -4,12 +4,12 @@
 #include "trainer/trainer.h"
 
 static agent_t agent;
-static engine_t engine;
+static trainer_t trainer;
 
 int main(void) {
     port_init();
-    const agent_engine_t trainer = trainer_start(&engine);
-    agent_init(&agent, &trainer);
+    const agent_engine_t engine = trainer_start(&trainer);
+    agent_init(&agent, &engine);
     fault_watch(&agent.link);
     for (;;) {
         if (agent_poll(&agent) == 0) {

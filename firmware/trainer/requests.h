@@ -12,8 +12,9 @@ failure_t request_part(engine_t *engine, const uint8_t *body, link_reply_t *repl
 failure_t request_run(engine_t *engine, const uint8_t *body, link_reply_t *reply);
 failure_t request_infer(engine_t *engine, const uint8_t *body, link_reply_t *reply);
 
-/* Cycles of each step of the last run, and by layer of the last step or run. */
+/* Cycles of each step of the last run, by layer of the last step or run, and of bookings with nothing to book. */
 failure_t request_laps(const engine_t *engine, link_reply_t *reply);
 failure_t request_profile(const engine_t *engine, link_reply_t *reply);
+failure_t request_bookings(engine_t *engine, link_reply_t *reply);
 
 #endif

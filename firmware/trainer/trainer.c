@@ -86,6 +86,13 @@ static failure_t trace_sample(engine_t *engine, const uint8_t *body, link_reply_
     return outcome;
 }
 
+static failure_t mlperf_tiny(trainer_t *trainer, const uint8_t *body) {
+    msg_mlperf_tiny_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    mlperf_tiny_begin(&trainer->tiny, &trainer->engine, &fields);
+    return no_failure();
+}
+
 /* The fixed part of a request's body in bytes, and whether more may follow it; false: no such request. */
 static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     *open = type == MSG_LOAD_DATA || type == MSG_SAMPLES;
@@ -100,15 +107,18 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_INFER: *fixed = sizeof(msg_infer_request_t); return true;
     case MSG_READ_TENSOR: *fixed = sizeof(msg_read_tensor_request_t); return true;
     case MSG_TRACE: *fixed = sizeof(msg_trace_request_t); return true;
+    case MSG_MLPERF_TINY: *fixed = sizeof(msg_mlperf_tiny_request_t); return true;
     case MSG_LOAD_END:
     case MSG_LAPS:
     case MSG_PROFILE:
+    case MSG_BOOKINGS:
     case MSG_DIGESTS: *fixed = 0; return true;
     default: return false;
     }
 }
 
-static failure_t carry_out(engine_t *engine, const link_request_t *request, link_reply_t *reply) {
+static failure_t carry_out(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    engine_t *engine = &trainer->engine;
     switch (request->type) {
     case MSG_LOAD_BEGIN: return load_begin(engine, request->body);
     case MSG_LOAD_DATA: return load_data(engine, request);
@@ -120,9 +130,11 @@ static failure_t carry_out(engine_t *engine, const link_request_t *request, link
     case MSG_RUN: return request_run(engine, request->body, reply);
     case MSG_LAPS: return request_laps(engine, reply);
     case MSG_PROFILE: return request_profile(engine, reply);
+    case MSG_BOOKINGS: return request_bookings(engine, reply);
     case MSG_INFER: return request_infer(engine, request->body, reply);
     case MSG_READ_TENSOR: return read_tensor(engine, request->body, reply);
     case MSG_TRACE: return trace_sample(engine, request->body, reply);
+    case MSG_MLPERF_TINY: return mlperf_tiny(trainer, request->body);
     default: return digests(engine, reply);
     }
 }
@@ -141,15 +153,25 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
 }
 
 static void begin_session(void *context) {
-    engine_reset(context);
+    trainer_t *trainer = context;
+    mlperf_tiny_end(&trainer->tiny);
+    engine_reset(&trainer->engine);
 }
 
 static uint32_t arena_peak(const void *context) {
-    return engine_arena_peak(context);
+    const trainer_t *trainer = context;
+    return engine_arena_peak(&trainer->engine);
 }
 
-agent_engine_t trainer_start(engine_t *engine) {
+static void received(void *context, const uint8_t *bytes, size_t n) {
+    trainer_t *trainer = context;
+    mlperf_tiny_receive(&trainer->tiny, bytes, n);
+}
+
+agent_engine_t trainer_start(trainer_t *trainer) {
     const memory_range_t arena = memory_arena();
-    engine_init(engine, arena.base, arena.size, port_cycles);
-    return (agent_engine_t){.begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .context = engine};
+    engine_init(&trainer->engine, arena.base, arena.size, port_cycles);
+    return (agent_engine_t){
+        .begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .received = received, .context = trainer,
+    };
 }

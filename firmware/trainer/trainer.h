@@ -4,8 +4,14 @@
 
 #include "agent/agent.h"
 #include "net/engine.h"
+#include "trainer/mlperf_tiny.h"
 
-/* Give the engine the whole arena, and return it as the agent wants it. */
-agent_engine_t trainer_start(engine_t *engine);
+typedef struct {
+    engine_t engine;
+    mlperf_tiny_t tiny;
+} trainer_t;
+
+/* Give the engine the whole arena, and return the trainer as the agent wants it. */
+agent_engine_t trainer_start(trainer_t *trainer);
 
 #endif

@@ -62,7 +62,7 @@ class Board:
     stand_in: str
     supply_v: float
     memory: tuple[Region, ...]
-    budget: dict[str, int]
+    budget: dict[str, float]
     pyocd_target: str | None = None
     connect_mode: str = "halt"
     reset_type: str = "default"
@@ -76,7 +76,13 @@ class Board:
         """
         if batch > self.budget["batch"] or scope != "sample":
             return None
-        return self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"])
+        return int(self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"]))
+
+    def latency_budget_ms(self, variant: str, batch: int, scope: str) -> float | None:
+        """Return the limit on a step's latency on silicon in ms, under the terms of `sram_budget`; None where the catalogue states none."""
+        if batch > self.budget["batch"] or scope != "sample":
+            return None
+        return self.budget.get(f"latency_ms_{variant}", self.budget.get("latency_ms"))
 
 
 _CHOICES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hil.link.messages import Description, Fields, description, fixed_size
+from hil.link.messages import OPEN, Description, Fields, description, fixed_size
 
 HEADER = "firmware/agent/messages.h"
 C_TYPES = {
@@ -33,7 +33,7 @@ def header(messages: Description) -> str:
         f"#define MSG_MAX_BODY {messages.max_body}u",
         "#define MSG_REPLY_BIT 0x80u",
         "",
-        "/* Bodies, little-endian and packed. An open last field (bytes, u32[]) is not a member: it begins at sizeof. */",
+        "/* Bodies, little-endian and packed. An open last field (bytes, u32[], u64[]) is not a member: it begins at sizeof. */",
         "",
     ]
     for request in messages.requests.values():
@@ -53,7 +53,7 @@ def header(messages: Description) -> str:
 
 
 def _structure(name: str, fields: Fields) -> list[str]:
-    members = [_member(field, kind) for field, kind in fields if kind not in ("bytes", "u32[]")]
+    members = [_member(field, kind) for field, kind in fields if kind not in OPEN]
     if not members:
         return []
     size = fixed_size(fields)

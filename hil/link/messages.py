@@ -15,6 +15,8 @@ else:
     import tomli as tomllib
 
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "f32": "f"}
+WORDS = {"u32[]": "I", "u64[]": "Q"}
+OPEN = ("bytes", *WORDS)  # kinds of a last field that takes the rest of the body
 REPLY_BIT = 0x80
 
 Fields = tuple[tuple[str, str], ...]
@@ -107,11 +109,11 @@ def decode(fields: Fields, body: bytes) -> dict[str, Any]:
     for name, kind in fields:
         if kind == "bytes":
             values[name], offset = body[offset:], len(body)
-        elif kind == "u32[]":
-            count, rest = divmod(len(body) - offset, 4)
+        elif kind in WORDS:
+            count, rest = divmod(len(body) - offset, struct.calcsize("<" + WORDS[kind]))
             if rest:
                 raise MessageError(f"{rest} bytes are left over behind the words of {name}")
-            values[name], offset = struct.unpack_from(f"<{count}I", body, offset), len(body)
+            values[name], offset = struct.unpack_from(f"<{count}{WORDS[kind]}", body, offset), len(body)
         else:
             width = _width(kind)
             if offset + width > len(body):
@@ -125,7 +127,7 @@ def decode(fields: Fields, body: bytes) -> dict[str, Any]:
 
 
 def _width(kind: str) -> int:
-    if kind in ("bytes", "u32[]"):
+    if kind in OPEN:
         return 0
     if kind.startswith("bytes["):
         return int(kind[6:-1])
@@ -135,8 +137,8 @@ def _width(kind: str) -> int:
 def _pack(kind: str, value: Any) -> bytes:
     if kind == "bytes":
         return bytes(value)
-    if kind == "u32[]":
-        return struct.pack(f"<{len(value)}I", *value)
+    if kind in WORDS:
+        return struct.pack(f"<{len(value)}{WORDS[kind]}", *value)
     if kind.startswith("bytes["):
         if len(value) > _width(kind):
             raise MessageError(f"{len(value)} bytes do not fit into {kind}")

@@ -7,6 +7,8 @@ import math
 from hil.quantity import Provenance, Quantity
 from hil.record.trial_record import TrialRecord
 
+LATENCY_FIGURES = ("mean", "median", "sd", "least", "most", "p5", "p95", "p99")
+
 
 def quantities(trial: TrialRecord) -> dict[str, Quantity]:
     """Return every figure that the trial found, by its path in results.json (`sram.total`, `cycles.forward`, ...).
@@ -19,6 +21,7 @@ def quantities(trial: TrialRecord) -> dict[str, Quantity]:
         | _time(trial)
         | _counts(trial)
         | _layers(trial)
+        | _latency(trial)
         | _network(trial)
         | _energy(trial)
     )
@@ -74,12 +77,27 @@ def _counts(trial: TrialRecord) -> dict[str, Quantity]:
 def _layers(trial: TrialRecord) -> dict[str, Quantity]:
     provenance = Provenance(trial.cycles_provenance)
     return {
-        f"profile.{direction}.{layer}": Quantity(
-            cycles, "cycle", provenance, note="first compared step, to 1024 cycles"
-        )
+        f"profile.{direction}.{layer}": Quantity(cycles, "cycle", provenance, note="first compared step")
         for direction, layers in (trial.profile or {}).items()
         for layer, cycles in layers.items()
     }
+
+
+def _latency(trial: TrialRecord) -> dict[str, Quantity]:
+    """Cycles of autonomous steps; the uncertainty of a mean is that of its n steps (GUM, 4.2.3), the bound of the bookings stands beside."""
+    if trial.latency is None:
+        return {}
+    provenance = Provenance(trial.latency["provenance"])
+    groups = {f"latency.{name}": phase for name, phase in trial.latency["phases"].items()}
+    for direction, layers in (trial.latency["layers"] or {}).items():
+        groups |= {f"latency.{direction}.{name}": layer for name, layer in layers.items()}
+    found = {}
+    for path, group in groups.items():
+        note = f"n = {group['n']:,}; {group['subtracted']:,} cycles of reading the counter subtracted, at most {group['bound']:,} still in it"
+        for name in LATENCY_FIGURES:
+            uncertainty = group["sd"] / math.sqrt(group["n"]) if name == "mean" else None
+            found[f"{path}.{name}"] = Quantity(group[name], "cycle", provenance, uncertainty, note)
+    return found
 
 
 def _network(trial: TrialRecord) -> dict[str, Quantity]:

@@ -60,6 +60,7 @@ class TrialRecord:
     analytic: dict[str, Any] | None = None
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     energy: dict[str, Any] | None = None
+    latency: dict[str, Any] | None = None
     flash: dict[str, Any] | None = None
     image: dict[str, Any] | None = None
 

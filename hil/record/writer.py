@@ -23,6 +23,9 @@ DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
 TABLES = ("memory_plan", "profile", "schedule", "evaluations")
 SIGN_FIELDS = ("right", "of", "asked")
 ANALYTIC_FIELDS = ("equation", "bytes", "macs_forward", "weights", "weights_by_zo")
+LATENCY_FIELDS = ("steps", "provenance", "budget_ms", "judged")
+LATENCY_PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
+LATENCY_FIGURES = ("mean", "median", "sd", "least", "most", "p5", "p95", "p99", "subtracted", "bound")
 QUANTITY_FIELDS = ("value", "unit", "uncertainty", "provenance")
 TRIAL = "trial.json"
 IMAGE_FIELDS = ("file", "digest", "in_manifest")
@@ -61,9 +64,14 @@ class RunWriter:
                 folder, number = self.folder / f"{name}-{number}", number + 1
 
     def write_trial(
-        self, record: TrialRecord, steps: pd.DataFrame, folder: Path, power: pd.DataFrame | None = None
+        self,
+        record: TrialRecord,
+        steps: pd.DataFrame,
+        folder: Path,
+        power: pd.DataFrame | None = None,
+        latency: pd.DataFrame | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet and power.parquet, and bring results.json up to date.
+        """Write trial.json, steps.parquet, power.parquet and latency.parquet, and bring results.json up to date.
 
         trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance.
         """
@@ -71,9 +79,10 @@ class RunWriter:
         detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
         with _whole(folder / "steps.parquet") as partial:
             steps.to_parquet(partial)
-        if power is not None:
-            with _whole(folder / "power.parquet") as partial:
-                power.to_parquet(partial)
+        for name, table in (("power", power), ("latency", latency)):
+            if table is not None:
+                with _whole(folder / f"{name}.parquet") as partial:
+                    table.to_parquet(partial)
         _write(folder / TRIAL, _json(asdict(record) | detail))  # last: a trial is there when all of it is
         self.finish()
 
@@ -141,6 +150,7 @@ def _csv(trials: list[dict[str, Any]]) -> str:
         }
         row["signs"] = trial["signs"] or dict.fromkeys(SIGN_FIELDS)
         row["analytic"] = trial["analytic"] or dict.fromkeys(ANALYTIC_FIELDS)
+        row["latency"] = _latency_row(trial["latency"])
         row["energy"] = {"per_step": (trial["energy"] or {}).get("per_step") or dict.fromkeys(QUANTITY_FIELDS)}
         row["first_difference"] = trial["first_difference"] or dict.fromkeys(DIFFERENCE_FIELDS)
         row["image"] = trial["image"] or dict.fromkeys(IMAGE_FIELDS)
@@ -149,3 +159,11 @@ def _csv(trials: list[dict[str, Any]]) -> str:
         rows.append(row)
     # Without nullable types a null would turn its column of bytes into floats.
     return pd.json_normalize(rows).convert_dtypes().to_csv(index=False)
+
+
+def _latency_row(latency: dict[str, Any] | None) -> dict[str, Any]:
+    """Columns `latency.steps`, ... and `latency.total.median`, ...; histograms and layers stay in the JSON."""
+    found: dict[str, Any] = latency or {}
+    phases = found.get("phases", {})
+    row: dict[str, Any] = {name: found.get(name) for name in LATENCY_FIELDS}
+    return row | {phase: {name: phases.get(phase, {}).get(name) for name in LATENCY_FIGURES} for phase in LATENCY_PHASES}

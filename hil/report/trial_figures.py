@@ -9,11 +9,12 @@ from markupsafe import Markup
 
 from hil.record import TrialRecord
 from hil.report.figures import accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
+from hil.report.latency import histograms
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import power_trace
 from hil.report.sparkline import sparkline
 
-NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "memory", "lifetimes", "power")
+NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "latency", "memory", "lifetimes", "power")
 
 
 def trial_figures(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -> dict[str, Markup | None]:
@@ -27,6 +28,9 @@ def trial_figures(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame |
         figures["accuracy"] = _box(accuracy_points(trial.evaluations), "accuracy", label)
     if trial.profile is not None:
         figures["layers"] = _box(layer_bars(trial), "layers", "Cycles a step by layer")
+    if trial.latency is not None:
+        label = f"Cycles of {trial.latency['steps']} autonomous steps, a histogram a phase"
+        figures["latency"] = _box(histograms(trial.latency), "latency", label)
     if trial.sram["total"] is not None:
         figures["memory"] = _box(memory_bars(trial), "memory", "SRAM in use beside plan, formula and budget")
     if trial.memory_plan is not None:

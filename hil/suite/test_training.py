@@ -6,11 +6,12 @@ Full ZO needs far longer than this to learn and is compared for its bits; ZO-Fea
 import pytest
 
 from hil import boards
-from hil.trial import EnergyWindows, TrialSpec, does_not_fit
+from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
 # Steps of the long trials of the quick tier and images of their evaluation: what a stand-in does in half a minute (a Cortex-M0+
 # needs more than twice the instructions).
 QUICK = {"cortex-m0plus": (50, 150)}
+QUICK_LATENCY = {"cortex-m0plus": 50}  # steps, the same way
 NIGHTLY = pytest.mark.tier("nightly")
 PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230}))
 
@@ -33,6 +34,25 @@ def test_elasticzo_int8(hil_board, variant, hil_trial):
         "cls1": {"steps": long, "evaluate": evaluate, "energy": EnergyWindows()},
     }
     train(hil_trial, TrialSpec(hil_board, variant, **{"steps": 10, "evaluate": 0} | more.get(variant, {})))
+
+
+def test_latency(hil_board, hil_trial):
+    """Mean, median, spread and histogram of the cycles of consecutive autonomous steps, by phase."""
+    steps = QUICK_LATENCY.get(boards.load(hil_board).core, 100)
+    train(hil_trial, TrialSpec(hil_board, "cls1", steps=1, evaluate=0, latency=LatencySteps(steps)))
+
+
+@NIGHTLY
+@pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
+def test_latency_of_a_thousand_steps(hil_board, variant, hil_trial):
+    """1,000 consecutive steps of every variant."""
+    train(hil_trial, TrialSpec(hil_board, variant, steps=1, evaluate=0, latency=LatencySteps(1000)))
+
+
+@NIGHTLY
+def test_latency_by_layer(hil_board, hil_trial):
+    """Every layer of every step, forward and backward, back-propagated in all of them."""
+    train(hil_trial, TrialSpec(hil_board, "full-bp", steps=1, evaluate=0, latency=LatencySteps(100, layers=True)))
 
 
 def test_integers_only(hil_board, hil_trial):

@@ -2,6 +2,6 @@
 
 from hil.trial.prepare import does_not_fit
 from hil.trial.run import run_trial
-from hil.trial.spec import EnergyWindows, TrialSpec
+from hil.trial.spec import EnergyWindows, LatencySteps, TrialSpec
 
-__all__ = ["EnergyWindows", "TrialSpec", "does_not_fit", "run_trial"]
+__all__ = ["EnergyWindows", "LatencySteps", "TrialSpec", "does_not_fit", "run_trial"]

@@ -21,10 +21,10 @@ ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
     "configure": "set the method", "digests": "compare the weights", "samples": "send a batch", "step": "train",
-    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
+    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy", "bookings": "measure latency",
     "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
 }  # fmt: skip
-UNIT_CYCLES = 1024  # of laps and profile
+LAP_FIELDS = 4  # perturb, forward, backward, update
 
 
 class Device:
@@ -113,14 +113,19 @@ class Device:
             )
         )
 
-    def laps(self) -> list[int]:
-        """Return the cycles of each step of the last run, to 1024 cycles."""
-        return [UNIT_CYCLES * lap for lap in self._session.request("laps")["laps"]]
+    def laps(self) -> list[tuple[int, ...]]:
+        """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
+        cycles = self._session.request("laps")["cycles"]
+        return [cycles[at : at + LAP_FIELDS] for at in range(0, len(cycles), LAP_FIELDS)]
+
+    def bookings(self) -> tuple[int, ...]:
+        """Return the cycles between two readings of the counter with nothing between them, many times."""
+        return self._session.request("bookings")["cycles"]
 
     def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Return the cycles of every layer in the last step, to 1024 cycles: forward and backward; None from a firmware that does not count them."""
+        """Return the cycles of every layer in the last step or run: forward and backward; None from a firmware that does not count them."""
         try:
-            cycles = tuple(UNIT_CYCLES * count for count in self._session.request("profile")["cycles"])
+            cycles = self._session.request("profile")["cycles"]
         except Refused as refusal:
             if refusal.code != "unknown_request":
                 raise
@@ -167,6 +172,10 @@ class Device:
     def memory(self) -> dict[str, Any]:
         """Return the agent's watermarks."""
         return self._session.request("memory")
+
+    def mlperf_tiny(self, model: str, energy: bool) -> None:
+        """Let the agent answer MLPerf Tiny's serial commands until the next session begins."""
+        self._session.request("mlperf_tiny", energy=int(energy), model=model.encode())
 
     def echo(self, data: bytes) -> bytes:
         """Send bytes there and back."""

@@ -63,7 +63,7 @@ def measure_windows(trial: LockStep, meter: Meter, wanted: EnergyWindows) -> Non
     outcome.energy = energy_of_windows(traces, wanted.steps, idle_s, meter.sheet, meter.used, about, word.value)
     outcome.energy.assumptions += [] if hardware else [ASSUMED]
     outcome.power = [trace.table(number) for number, trace in enumerate(traces)]
-    outcome.laps_s = [lap / outcome.clock_hz for lap in trial.device.laps()] if outcome.clock_hz else []
+    outcome.laps_s = [sum(lap) / outcome.clock_hz for lap in trial.device.laps()] if outcome.clock_hz else []
 
 
 def _one_window(trial: LockStep, meter: Meter, wanted: EnergyWindows) -> WindowTrace | None:

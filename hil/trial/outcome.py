@@ -13,10 +13,13 @@ from hil.errors import Blocked
 from hil.link.session import Counters
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
+from hil.quantity import Provenance
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
+from hil.trial.latency_figures import bookings_by_phase, figures
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
+    from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
@@ -76,6 +79,15 @@ class Flashed:
     cycles: int | None
 
 
+@dataclass(frozen=True)
+class JudgedLatency:
+    """A latency beside its budget: `word` is `within`, `beyond` or `not judged: ...`; `reason` says why the trial fails, if it does."""
+
+    budget_ms: float | None
+    word: str
+    reason: str = ""
+
+
 @dataclass
 class Outcome:
     """Everything a trial found; `judge` turns it into a verdict."""
@@ -92,6 +104,7 @@ class Outcome:
     energy: EnergyResult | None = None
     power: list[pd.DataFrame] = field(default_factory=list)
     laps_s: list[float] = field(default_factory=list)
+    latency: Latency | None = None
     autonomous: int = 0
     accuracy_before: float | None = None
     accuracy_after: float | None = None
@@ -142,6 +155,8 @@ class Outcome:
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
         reasons += self._sram_reasons()
+        judged = self.judged_latency()
+        reasons += [judged.reason] if judged is not None and judged.reason else []
         if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
             reasons.append(
                 f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, less than {CHANCE_MARGIN:.0%} above the untrained network."
@@ -163,6 +178,26 @@ class Outcome:
         if self.sram_probe is not None and not self._probe_agrees(self.sram_probe):
             reasons.append(f"the agent says {self.sram}, the probe reads {self.sram_probe}.")
         return reasons
+
+    def judged_latency(self) -> JudgedLatency | None:
+        """Hold the latency against the board's budget; None where none was measured.
+
+        The budget is one of silicon: a modelled figure is neither within it nor beyond it.
+        """
+        if self.latency is None or self.prepared is None or not self.clock_hz or not self.latency.steps:
+            return None
+        settings = self.prepared.settings
+        budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, settings.scope)
+        bookings = bookings_by_phase(self.prepared.network, settings)["total"]
+        p99_ms = 1e3 * figures(self.latency.laps["total"], bookings, self.latency.booking).p99 / self.clock_hz
+        if budget is None:
+            return JudgedLatency(None, "not judged: no budget")
+        if self.latency.provenance is not Provenance.MEASURED:
+            return JudgedLatency(budget, f"not judged: {self.latency.provenance.value}")
+        if p99_ms <= budget:
+            return JudgedLatency(budget, "within")
+        reason = f"99 of 100 steps take up to {p99_ms:.2f} ms, the budget of {self.spec.board} is {budget:g} ms."
+        return JudgedLatency(budget, "beyond", reason)
 
     def _probe_agrees(self, seen: Watermarks) -> bool:
         """The stack may have grown since the agent looked; nothing else may differ."""

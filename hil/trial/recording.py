@@ -13,6 +13,7 @@ from hil.network.analytic import forward_macs, training_bytes
 from hil.network.plan import weight_count
 from hil.quantity import Provenance
 from hil.record import TrialRecord
+from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
 
@@ -75,6 +76,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         analytic=_analytic(prepared) if prepared else None,
         evaluations=_evaluations(outcome),
         energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
+        latency=_latency(outcome),
     )
 
 
@@ -96,6 +98,20 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
 def power_table(outcome: Outcome) -> pd.DataFrame | None:
     """Return the power trace of all energy windows: t_s, power_w, window, phase; None where none was measured."""
     return pd.concat(outcome.power, ignore_index=True) if outcome.power else None
+
+
+def latency_table(outcome: Outcome) -> pd.DataFrame | None:
+    """Return one row an autonomous step, cycles by phase and layer as the counter gave them; None where none was measured."""
+    return outcome.latency.table() if outcome.latency is not None else None
+
+
+def _latency(outcome: Outcome) -> dict[str, Any] | None:
+    """Return the figures of latency with their budget; None where no step of it was completed."""
+    judged = outcome.judged_latency()
+    if judged is None or outcome.latency is None or outcome.prepared is None or outcome.clock_hz is None:
+        return None
+    found = latency_json(outcome.latency, outcome.prepared.network, outcome.prepared.settings, outcome.clock_hz)
+    return found | {"budget_ms": judged.budget_ms, "judged": judged.word}
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:

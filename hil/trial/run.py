@@ -17,6 +17,7 @@ from hil.targets import Target, open_target
 from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, refused
 from hil.trial.energy import measure_windows
+from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
 from hil.trial.prepare import Prepared, prepare
@@ -160,8 +161,11 @@ class _Attempt:
                 trial.begin()
             with self.stages("train"):
                 trial.train()
-            with self.stages("evaluate"):  # before the energy windows, whose steps train the same few batches again and again
+            with self.stages("evaluate"):  # before latency and energy, whose steps train the same few batches again and again
                 trial.evaluate()
+            if prepared.spec.latency is not None and outcome.difference is None:
+                with self.stages("latency"):
+                    measure_latency(trial, prepared.spec.latency)
             if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
                 with self.stages("energy"):
                     measure_windows(trial, meter, prepared.spec.energy)

@@ -23,6 +23,14 @@ class EnergyWindows:
 
 
 @dataclass(frozen=True)
+class LatencySteps:
+    """How latency is measured: `steps` consecutive autonomous steps; `layers`: every layer of every step too, which takes a run a step."""
+
+    steps: int = 1000
+    layers: bool = False
+
+
+@dataclass(frozen=True)
 class TrialSpec:
     """One trial.
 
@@ -43,6 +51,7 @@ class TrialSpec:
         first_step: index of the first step; not 0 where a checkpoint is continued.
         checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
+        latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
     """
 
     board: str
@@ -61,6 +70,7 @@ class TrialSpec:
     first_step: int = 0
     checkpoint: Path | None = None
     energy: EnergyWindows | None = None
+    latency: LatencySteps | None = None
 
     @property
     def name(self) -> str:
@@ -69,4 +79,5 @@ class TrialSpec:
         parts = [self.board, self.network, self.method, self.variant, *words]
         parts += [f"b{self.batch}"] if self.batch != type(self).batch else []
         parts += [f"step{self.first_step}"] if self.first_step else []
+        parts += ["latency"] if self.latency else []
         return "-".join([*parts, f"seed{self.seed}"])

@@ -47,5 +47,6 @@ void test_configure(void);
 void test_training(void);
 void test_parts_and_runs(void);
 void test_cycles(void);
+void test_ticks(void);
 
 #endif

@@ -60,6 +60,7 @@ int main(void) {
         {"training", test_training},
         {"parts and runs", test_parts_and_runs},
         {"cycles", test_cycles},
+        {"ticks", test_ticks},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

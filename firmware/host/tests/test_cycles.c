@@ -1,4 +1,6 @@
 /* Where the cycles go, by a counter that jumps at every reading: what is booked tells how often it was. */
+#include <string.h>
+
 #include "check.h"
 #include "trainee.h"
 
@@ -12,9 +14,8 @@ static uint32_t jumping(void) {
     return JUMP * readings;
 }
 
-
-static uint64_t units(uint32_t bookings) {
-    return (uint64_t)bookings * JUMP / CYCLES_UNIT;
+static uint64_t cycles_of(uint32_t bookings) {
+    return (uint64_t)bookings * JUMP;
 }
 
 /* Every layer is booked once for each group and pass; the last one also with the loss, and with the zeros of the gradients. */
@@ -23,14 +24,12 @@ static void check_profile(const engine_t *engine, uint32_t groups, uint32_t step
     const network_t *network = &engine->model.network;
     const uint32_t passes = settings->partition > 0 ? 2 : 1, last = network->layers - 1u;
     const uint32_t first_bp = network_first_bp(network, settings->partition);
-    uint32_t found[2 * ENGINE_MAX_LAYERS];
-    engine_profile(engine, found);
+    const cycle_account_t *account = &engine->model.watch.account;
     for (uint32_t i = 0; i <= last; i++) {
         const uint32_t forward = steps * passes * groups * (i == last ? 2 : 1);
         const uint32_t backward = i < first_bp ? 0 : steps * (groups + (i == last ? 1 : 0));
-        CHECK(found[i] == (uint32_t)units(forward), "forward of layer %u: %u units, not %u bookings", i, found[i], forward);
-        CHECK(found[last + 1 + i] == (uint32_t)units(backward), "backward of layer %u: %u units, not %u bookings", i,
-              found[last + 1 + i], backward);
+        CHECK(account->forward[i] == cycles_of(forward), "forward of layer %u: not %u bookings", i, forward);
+        CHECK(account->backward[i] == cycles_of(backward), "backward of layer %u: not %u bookings", i, backward);
     }
 }
 
@@ -82,7 +81,7 @@ static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
     file_free(&file);
 }
 
-/* Laps of a run: one for each step, of the first 128 at most. */
+/* Laps of a run: one for each step, of the first ENGINE_MAX_LAPS at most. */
 static void test_laps(uint16_t steps) {
     network_file_t file;
     file_small_network(&file);
@@ -97,17 +96,78 @@ static void test_laps(uint16_t steps) {
     check_phases(trainee.engine, &result, 1, steps);
     check_profile(trainee.engine, 1, steps);
     const uint16_t told = steps < ENGINE_MAX_LAPS ? steps : ENGINE_MAX_LAPS;
-    const uint32_t bookings = 2 + 2 * 10 + 2 + 1; /* perturb, forward with the loss, backward of the last layer, update */
     CHECK(trainee.engine->lap_count == told, "%u laps, not %u", trainee.engine->lap_count, told);
     for (uint16_t i = 0; i < told; i++) {
-        CHECK(trainee.engine->laps[i] == (uint32_t)units(bookings), "lap %u: %u units", i, trainee.engine->laps[i]);
+        const lap_t *lap = &trainee.engine->laps[i];
+        CHECK(lap->perturb == cycles_of(2) && lap->forward == cycles_of(2 * 10) && lap->backward == cycles_of(2) &&
+                  lap->update == cycles_of(1),
+              "lap %u", i); /* forward with the loss, backward of the last layer */
     }
     free_batch(&batch);
     trainee_end(&trainee);
     file_free(&file);
 }
 
+/* A counter that has `left` cycles to go before it wraps, and counts 1000 from one reading to the next. */
+static uint32_t clock_now;
+
+static uint32_t ticking(void) {
+    clock_now += 1000;
+    return clock_now;
+}
+
+static step_result_t step_from(uint32_t start) {
+    network_file_t file;
+    file_small_network(&file);
+    const settings_t settings = {.partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 2, .seed = 9, .slots = 2};
+    clock_now = start;
+    trainee_t trainee = trainee_begin(&file, &settings, ticking);
+    batch_t batch = draw_batch(&trainee.engine->model.network, 2);
+    const step_result_t result = step_at_once(trainee.engine, 0, &batch);
+    free_batch(&batch);
+    trainee_end(&trainee);
+    file_free(&file);
+    return result;
+}
+
+/* Wherever in a step the counter wraps, and be it between any two readings, the step is as long as it is without. */
+static void test_wrap_within_a_step(void) {
+    const step_result_t plain = step_from(0);
+    const uint32_t readings_of_step = clock_now / 1000;
+    CHECK(readings_of_step > 20, "a step reads the counter");
+    for (uint32_t i = 0; i < readings_of_step; i++) {
+        const step_result_t wrapped = step_from(UINT32_MAX - 1000 * i);
+        CHECK(clock_now < 1000 * (readings_of_step + 1), "reading %u: the counter has wrapped", i);
+        CHECK(wrapped.cycles_perturb == plain.cycles_perturb && wrapped.cycles_forward == plain.cycles_forward &&
+                  wrapped.cycles_backward == plain.cycles_backward && wrapped.cycles_update == plain.cycles_update &&
+                  wrapped.cycles_digest == plain.cycles_digest && wrapped.cycles_total == plain.cycles_total,
+              "a wrap after %u readings", i);
+    }
+}
+
+/* What a booking costs is what lies between two readings, and is booked nowhere. */
+static void test_book_nothing(void) {
+    network_file_t file;
+    file_small_network(&file);
+    const settings_t settings = {.partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9,
+                                 .slots = 1};
+    clock_now = UINT32_MAX - 2500;
+    trainee_t trainee = trainee_begin(&file, &settings, ticking);
+    batch_t batch = draw_batch(&trainee.engine->model.network, 1);
+    (void)step_at_once(trainee.engine, 0, &batch);
+    const cycle_account_t before = trainee.engine->model.watch.account;
+    for (int i = 0; i < 5; i++) {
+        CHECK(engine_book_nothing(trainee.engine) == 1000, "one reading to the next");
+    }
+    CHECK(memcmp(&before, &trainee.engine->model.watch.account, sizeof before) == 0, "the account is that of the step");
+    free_batch(&batch);
+    trainee_end(&trainee);
+    file_free(&file);
+}
+
 void test_cycles(void) {
+    test_wrap_within_a_step();
+    test_book_nothing();
     for (uint8_t partition = 0; partition <= 4; partition++) {
         test_step(partition, SCOPE_SAMPLE, 4);
         test_step(partition, SCOPE_SAMPLE, 3);

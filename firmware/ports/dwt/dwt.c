@@ -15,6 +15,11 @@ void dwt_start(void) {
     DWT_CTRL |= DWT_CTRL_CYCCNTENA;
 }
 
+/* pyOCD clears DEMCR, and TRCENA with it, when it disconnects. */
+void port_counter_restart(void) {
+    dwt_start();
+}
+
 uint8_t port_counter(void) {
     return MSG_COUNTER_DWT;
 }

@@ -1,4 +1,5 @@
-/* The cycle counter of Armv7-M's DWT unit. Implements port_counter(), port_cycles(), serial_before_sleep() and serial_after_sleep(). */
+/* The cycle counter of Armv7-M's DWT unit. Implements port_counter(), port_counter_restart(), port_cycles(),
+   serial_before_sleep() and serial_after_sleep(). */
 #ifndef DWT_H
 #define DWT_H
 

@@ -60,7 +60,11 @@ def test_budgets_are_within_the_ram_and_name_variants(entry: boards.Board) -> No
     for variant in VARIANTS:
         assert 0 < entry.sram_budget(variant, 8, "sample") <= ram
     for key in entry.budget:
-        assert key in ("batch", "sram_bytes") or key.removeprefix("sram_bytes_") in VARIANTS
+        known = ("batch", "sram_bytes", "latency_ms")
+        assert key in known or key.removeprefix("sram_bytes_").removeprefix("latency_ms_") in VARIANTS
+    assert entry.latency_budget_ms("cls1", 9, "sample") is entry.latency_budget_ms("cls1", 8, "batch") is None
+    if entry.stand_in == "qemu":
+        assert entry.latency_budget_ms("cls1", 8, "sample") is None, "it never was silicon"
 
 
 def test_a_budget_of_the_variant_goes_first() -> None:

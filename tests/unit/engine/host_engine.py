@@ -166,16 +166,16 @@ class HostEngine:
         digests = tuple(result.digests[: self.tensors])
         return Step(result.step, result.loss_plus, result.loss_minus, result.sign, digests, cycles)
 
-    def laps(self) -> list[int]:
-        """Return units of 1024 cycles of each step of the last run, of its first 128 at most."""
-        laps = (ctypes.c_uint32 * 128)()
+    def laps(self) -> list[tuple[int, ...]]:
+        """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
+        laps = (ctypes.c_uint64 * 4 * 32)()
         self._library.host_laps.restype = ctypes.c_uint16
-        return list(laps[: self._library.host_laps(self._engine, laps)])
+        return [tuple(lap) for lap in laps[: self._library.host_laps(self._engine, laps)]]
 
     def profile(self) -> list[int]:
-        """Return units of 1024 cycles by layer: forward of every layer, then backward."""
-        cycles = (ctypes.c_uint32 * (2 * self.layers))()
-        self._library.engine_profile(self._engine, cycles)
+        """Return the cycles by layer: forward of every layer, then backward."""
+        cycles = (ctypes.c_uint64 * (2 * self.layers))()
+        self._library.host_profile(self._engine, cycles)
         return list(cycles)
 
     def infer(self, count: int) -> tuple[int, int, bytes]:

@@ -89,7 +89,7 @@ class SimulatedAgent:
     """
 
     def __init__(
-        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = 2, step_s: float = 2.5
+        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = 3, step_s: float = 2.5
     ) -> None:
         rng = random.Random(seed)
         self.clock, self.protocol, self.step_s = clock, protocol, step_s

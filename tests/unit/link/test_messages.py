@@ -17,7 +17,7 @@ ALL = [(f"{name} request", request.request) for name, request in description().r
 ALL += [(f"{name} reply", request.reply) for name, request in description().requests.items()]
 ALL += [(name, control.fields) for name, control in description().controls.items()]
 RANGES = {"u8": (0, 2**8), "u16": (0, 2**16), "u32": (0, 2**32), "u64": (0, 2**64), "i8": (-128, 128), "i16": (-(2**15), 2**15)}
-SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "f32": 4, "bytes[16]": 16, "bytes": 0, "u32[]": 0}
+SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "f32": 4, "bytes[16]": 16, "bytes": 0, "u32[]": 0, "u64[]": 0}
 
 
 def value_of(kind: str) -> st.SearchStrategy[object]:
@@ -26,8 +26,8 @@ def value_of(kind: str) -> st.SearchStrategy[object]:
         return st.integers(low, end - 1)
     if kind == "f32":
         return st.floats(width=32, allow_nan=False)
-    if kind == "u32[]":
-        return st.lists(st.integers(0, 2**32 - 1), max_size=20).map(tuple)
+    if kind in ("u32[]", "u64[]"):
+        return st.lists(st.integers(0, 2 ** int(kind[1:3]) - 1), max_size=20).map(tuple)
     return st.binary(min_size=SIZES[kind], max_size=SIZES[kind] or 60)
 
 
@@ -44,7 +44,7 @@ def test_round_trip_and_wrong_lengths(name: str, fields: Fields, data: st.DataOb
         with pytest.raises(MessageError):
             decode(fields, body[:cut])
     last = fields[-1][1] if fields else ""
-    if last != "bytes":  # an open run of bytes takes any length, words take multiples of four
+    if last != "bytes":  # an open run of bytes takes any length, words take multiples of their size
         with pytest.raises(MessageError):
             decode(fields, body + bytes(data.draw(st.integers(1, 3))))
 

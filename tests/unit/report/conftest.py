@@ -96,3 +96,23 @@ def record(tmp_path):
         return run.folder
 
     return write
+
+
+def latency_group(mean, bookings=3):
+    """One phase or layer as the record has it."""
+    return {
+        "n": 100, "mean": mean + 0.25, "median": mean + 1.0, "sd": 12.5, "least": mean - 20, "most": mean + 39, "p5": mean - 15.0,
+        "p95": mean + 20.0, "p99": mean + 30.0, "bookings": bookings, "subtracted": 8 * bookings, "bound": 2 * bookings,
+        "histogram": {"edges": [mean - 20, mean + 10, mean + 40], "counts": [60, 40]},
+    }  # fmt: skip
+
+
+def make_latency(**changes):
+    """Latency of a variant that perturbs nothing."""
+    phases = {"perturb": latency_group(0, 0), "forward": latency_group(9_000_000), "backward": latency_group(2_000_000)}
+    phases |= {"update": latency_group(1_000_000), "total": latency_group(12_000_000), "digest": latency_group(128_000)}
+    layers = {way: {"conv1": latency_group(4_000_000), "fc1": latency_group(5_000_000)} for way in ("forward", "backward")}
+    return {
+        "steps": 100, "run_steps": 32, "counter": "dwt", "clock_hz": 280_000_000, "provenance": "modelled", "phases": phases,
+        "booking": {"n": 101, "least": 8, "median": 8, "most": 10}, "layers": layers, "budget_ms": 75, "judged": "not judged: modelled",
+    } | changes  # fmt: skip

@@ -1,0 +1,32 @@
+/* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), beside the link on the same line. */
+#ifndef MLPERF_TINY_H
+#define MLPERF_TINY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/messages.h"
+#include "net/engine.h"
+
+enum { MLPERF_TINY_LINE = 80 }; /* the longest command that their firmware takes */
+
+typedef struct {
+    engine_t *engine;
+    msg_mlperf_tiny_request_t asked; /* whether timestamps are edges of the marker, and the name of the model */
+    bool listening;
+    bool inferred;  /* the input that is loaded, so that there are results */
+    uint8_t length; /* of the command under way */
+    char line[MLPERF_TINY_LINE + 1];
+    uint32_t expected, loaded; /* bytes of input: of `db load`, and so many have come */
+    uint32_t us, rest;         /* time that has been spent in inferences: microseconds, and cycles beyond them */
+} mlperf_tiny_t;
+
+/* Answer commands from now on, or no longer. */
+void mlperf_tiny_begin(mlperf_tiny_t *tiny, engine_t *engine, const msg_mlperf_tiny_request_t *asked);
+void mlperf_tiny_end(mlperf_tiny_t *tiny);
+
+/* Take received bytes, those of frames too; executes and answers every command that they complete. */
+void mlperf_tiny_receive(mlperf_tiny_t *tiny, const uint8_t *bytes, size_t n);
+
+#endif

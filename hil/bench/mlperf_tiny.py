@@ -1,0 +1,89 @@
+"""`hil mlperf-tiny`: make a board ready for MLPerf Tiny's own runner, which then talks to it alone (docs/mlperf-tiny.md)."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from hil.errors import RigError
+from hil.link.session import Session, fresh_nonce
+from hil.rig import Rig, Taken, read_bench
+from hil.targets import open_target
+from hil.trial import TrialSpec
+from hil.trial.device import Device
+from hil.trial.prepare import Prepared, prepare
+
+SLOTS = 2  # one for the sample, one for its bytes as they came
+LONGEST_MODEL = 16  # bytes (hil/link/messages.toml, `mlperf_tiny`)
+POLL_S = 0.5
+
+
+def main(arguments: list[str]) -> int:
+    """Load a network, switch the commands on, and leave the port; a stand-in is kept up until Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    model = options.model or options.network
+    if not 0 < len(model.encode()) <= LONGEST_MODEL or not model.isascii():
+        raise RigError(f"--model={model}: the name is said by the board, choose 1 to {LONGEST_MODEL} plain characters.")
+    spec = TrialSpec(
+        options.board, "full-zo", network=options.network, batch=SLOTS, seed=options.seed, checkpoint=options.checkpoint
+    )
+    prepared = prepare(spec)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Rig(read_bench(options.rig)) as rig,
+        rig.take(prepared.board, prepared.image, Path(folder) / "bench.log") as taken,
+    ):
+        path = make_ready(prepared, taken, model, options.energy)
+        print(f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands at {path}, {prepared.board.baud} baud, model {model}.")
+        if taken.stand_in is not None:
+            print("It is a stand-in and says nothing about silicon; Ctrl-C ends it.", flush=True)
+            _wait(taken)
+    return 0
+
+
+def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> str:
+    """Flash, load the network, switch the commands on; return the path of the port, which is free again.
+
+    Args:
+        prepared: network, image and settings with two slots.
+        taken: the board.
+        model: what `profile` says; the runner chooses its test by it.
+        energy: timestamps are falling edges of the marker pin instead of lines.
+
+    Raises:
+        Blocked: the board cannot be reached, or is another.
+    """
+    target = open_target(prepared.board, taken.endpoints, taken.probe_process)
+    try:
+        target.flash(prepared.image)
+        device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
+        device.load(prepared.blob)
+        device.configure(prepared.settings, SLOTS, 0)
+        device.mlperf_tiny(model, energy)
+        return str(target.port.port)
+    finally:
+        target.close()
+
+
+def _wait(taken: Taken) -> None:
+    """Keep the stand-in up until the user ends it, or it ends itself."""
+    try:
+        while True:
+            taken.alive()
+            time.sleep(POLL_S)
+    except KeyboardInterrupt:
+        return
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hil mlperf-tiny", description="Make a board ready for MLPerf Tiny's own runner.")
+    parser.add_argument("--board", default="stm32h7b3", help="board of the catalogue (default: stm32h7b3)")
+    parser.add_argument("--network", default="lenet5", help="network to load (default: lenet5)")
+    parser.add_argument("--checkpoint", type=Path, default=None, metavar="FILE", help=".npz with its weights (default: as drawn from the seed)")
+    parser.add_argument("--seed", type=int, default=1, help="decides the weights where there is no checkpoint (default: 1)")
+    parser.add_argument("--model", default=None, metavar="NAME", help="what `profile` answers; the runner chooses its test by it (default: the network's name)")
+    parser.add_argument("--energy", action="store_true", help="timestamps are falling edges of the marker pin, not lines")
+    parser.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
+    return parser

@@ -1,0 +1,173 @@
+"""Latency in a trial: consecutive autonomous steps, each phase of each counted by the board's own counter, and each run checked bit for bit."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from hil.errors import Blocked
+from hil.link.messages import description
+from hil.network.graph import Network
+from hil.network.settings import Settings
+from hil.quantity import Provenance
+from hil.trial.difference import Difference, differing_tensors
+from hil.trial.latency_figures import Booking, bookings_by_layer, bookings_by_phase, figures
+from hil.trial.spec import LatencySteps
+
+if TYPE_CHECKING:
+    from hil.trial.lockstep import LockStep
+
+LAP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
+RUN_STEPS = 32  # steps whose laps the agent keeps (hil/link/messages.toml, `laps`)
+SILENCE = 5.0  # times the expected length of a run, and seconds at least, before the agent is asked whether it still lives
+COUNTER_ROUND = 2**32  # cycles after which every counter is where it was
+Layers = dict[str, dict[str, list[int]]]
+
+
+@dataclass
+class Latency:
+    """What was counted.
+
+    Attributes:
+        laps: cycles of every step, by phase; `total` is their sum.
+        digests: cycles of the digests at the end of every run, which belong to no step.
+        layers: cycles of every step by direction and layer, where they were asked for.
+        booking: what one reading of the counter costs.
+        counter: `dwt`, `systick` or `none`, as the agent says.
+        provenance: `measured` on silicon, else `modelled`.
+    """
+
+    booking: Booking
+    counter: str
+    provenance: Provenance
+    laps: dict[str, list[int]] = field(default_factory=lambda: {phase: [] for phase in (*LAP_PHASES, "total")})
+    digests: list[int] = field(default_factory=list)
+    layers: Layers | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many steps were counted."""
+        return len(self.laps["total"])
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a step, in cycles as the counter gave them: the phases, total, and columns `forward.conv1`, ... by layer."""
+        layers = {
+            f"{direction}.{name}": cycles
+            for direction, of_layers in (self.layers or {}).items()
+            for name, cycles in of_layers.items()
+        }
+        return pd.DataFrame(self.laps | layers)
+
+
+def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
+    """Train `wanted.steps` steps in runs without a word on the line, and leave their cycles in the outcome.
+
+    Raises:
+        Blocked: the batch is larger than the board's slots, or the counter lost a round.
+    """
+    outcome, prepared = trial.outcome, trial.p
+    if prepared.slots < prepared.settings.batch:
+        raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
+    word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
+    counters = {value: name for name, value in description().enums["counter"].items()}
+    latency = Latency(Booking.of(trial.device.bookings()), counters[trial.device.identity["counter"]], word)
+    if wanted.layers:
+        names = [layer.name for layer in prepared.network.layers]
+        latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
+    left = wanted.steps
+    while left > 0 and outcome.difference is None:
+        steps = 1 if wanted.layers else min(left, RUN_STEPS)
+        _run(trial, latency, steps)
+        left -= steps
+    outcome.latency = latency
+
+
+def _run(trial: LockStep, latency: Latency, steps: int) -> None:
+    """Train some steps on board and reference; take what the board counted."""
+    images, labels = trial.next_batch()
+    first, trial.next_step = trial.next_step, trial.next_step + steps
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
+        trial.device.samples(images, labels)
+        began = time.monotonic()
+        reply = trial.device.run(first, steps, len(images), 0, _silence(latency, steps, trial.device.clock_hz))
+        wall_s = time.monotonic() - began
+        expected = pending.result()[-1].digests
+    trial.outcome.final_digests = reply["digests"]
+    trial.outcome.autonomous += steps
+    wrong = differing_tensors(reply["digests"], expected)
+    if wrong:
+        ours, theirs = f"digest {reply['digests'][wrong[0]]:08X}", f"digest {expected[wrong[0]]:08X}"
+        what = f"after {steps} autonomous steps, weight"
+        name = trial.p.network.trained[wrong[0]].name
+        trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)
+        return
+    if latency.provenance is Provenance.MEASURED:
+        check_rounds(reply["cycles_total"], trial.device.clock_hz, wall_s)
+    _take(trial, latency, reply)
+
+
+def _take(trial: LockStep, latency: Latency, reply: dict[str, Any]) -> None:
+    for lap in trial.device.laps():
+        for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
+            latency.laps[phase].append(cycles)
+    latency.digests.append(reply["cycles_digest"])
+    if latency.layers is not None:
+        for of_layers, counted in zip(latency.layers.values(), trial.device.profile(), strict=True):
+            for cycles, found in zip(of_layers.values(), counted, strict=True):
+                cycles.append(found)
+
+
+def _silence(latency: Latency, steps: int, clock_hz: int) -> float:
+    """Return how long the line must stay silent: a byte from the host would interrupt the step that is measured."""
+    longest = max(latency.laps["total"], default=0)
+    return SILENCE + SILENCE * steps * longest / clock_hz
+
+
+def check_rounds(cycles: int, clock_hz: int, wall_s: float) -> None:
+    """Compare the board's count with the host's clock: a round that was lost is seconds, the link takes milliseconds.
+
+    Raises:
+        Blocked: more than half a round of the counter is missing.
+    """
+    missing = wall_s * clock_hz - cycles
+    if missing > COUNTER_ROUND / 2:
+        raise Blocked(
+            "latency",
+            f"the board counted {cycles:,} cycles in {wall_s:.1f} s at {clock_hz / 1e6:.0f} MHz: a layer takes longer than the counter's "
+            "2^32 cycles, or this computer slept; choose a smaller batch, or run again.",
+        )
+
+
+def latency_json(latency: Latency, network: Network, settings: Settings, clock_hz: int) -> dict[str, Any]:
+    """Return the entry `latency` of a trial's record, but for budget and judgement."""
+    counts = bookings_by_phase(network, settings)
+    phases = {phase: figures(latency.laps[phase], counts[phase], latency.booking).to_json() for phase in (*LAP_PHASES, "total")}
+    phases["digest"] = figures(latency.digests, 1, latency.booking).to_json()
+    return {
+        "steps": latency.steps,
+        "run_steps": 1 if latency.layers else min(latency.steps, RUN_STEPS),
+        "counter": latency.counter,
+        "clock_hz": clock_hz,
+        "provenance": latency.provenance.value,
+        "booking": vars(latency.booking),
+        "phases": phases,
+        "layers": _layers_json(latency, network, settings),
+    }
+
+
+def _layers_json(latency: Latency, network: Network, settings: Settings) -> dict[str, Any] | None:
+    if latency.layers is None:
+        return None
+    counts = dict(zip(("forward", "backward"), bookings_by_layer(network, settings), strict=True))
+    return {
+        direction: {
+            name: figures(cycles, count, latency.booking).to_json()
+            for (name, cycles), count in zip(of_layers.items(), counts[direction], strict=True)
+        }
+        for direction, of_layers in latency.layers.items()
+    }

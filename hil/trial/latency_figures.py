@@ -1,0 +1,120 @@
+"""What is said of many cycle counts: mean, median, spread, quantiles, histogram; and how often a step reads the counter (docs/latency.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hil.network.graph import Network
+from hil.network.settings import Settings
+
+QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95, "p99": 0.99}
+MOST_BINS = 30  # of a histogram
+
+
+@dataclass(frozen=True)
+class Booking:
+    """What one reading of the counter with its booking costs, in cycles: of `n` with nothing between them."""
+
+    n: int
+    least: int
+    median: int
+    most: int
+
+    @classmethod
+    def of(cls, cycles: Sequence[int]) -> Booking:
+        """Return the booking of the agent's reply; the number of them is odd."""
+        return cls(len(cycles), min(cycles), sorted(cycles)[len(cycles) // 2], max(cycles))
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One phase or layer over many steps, in cycles, less what its bookings cost at least.
+
+    Attributes:
+        n: steps.
+        sd: standard deviation of the steps (n - 1).
+        bookings: readings of the counter that ended a stretch of this phase, a step.
+        subtracted: cycles a step, `bookings` times the least that one costs.
+        bound: cycles a step by which a figure may still be too large: `bookings` times what the slowest booking cost beyond the least.
+        histogram: `edges` (n + 1, cycles) and `counts` (n); the last bin holds its right edge.
+    """
+
+    n: int
+    mean: float
+    median: float
+    sd: float
+    least: int
+    most: int
+    p5: float
+    p95: float
+    p99: float
+    bookings: int
+    subtracted: int
+    bound: int
+    histogram: dict[str, list[float] | list[int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON takes them."""
+        return asdict(self)
+
+
+def figures(cycles: Sequence[int], bookings: int, booking: Booking) -> Figures:
+    """Return the figures of one phase or layer.
+
+    Args:
+        cycles: of every step, as the counter gave them.
+        bookings: of that phase in a step.
+        booking: what one costs.
+    """
+    subtracted = bookings * booking.least
+    net = np.array(cycles, np.int64) - subtracted
+    quantiles = {name: float(value) for name, value in zip(QUANTILES, np.quantile(net, list(QUANTILES.values())), strict=True)}
+    return Figures(
+        n=len(net),
+        mean=float(net.mean()),
+        sd=float(net.std(ddof=1)) if len(net) > 1 else 0.0,
+        least=int(net.min()),
+        most=int(net.max()),
+        bookings=bookings,
+        subtracted=subtracted,
+        bound=bookings * (booking.most - booking.least),
+        histogram=_histogram(net),
+        **quantiles,
+    )
+
+
+def _histogram(net: np.ndarray) -> dict[str, list[float] | list[int]]:
+    """Return bins of whole cycles, at most MOST_BINS, all of one width."""
+    least, reach = int(net.min()), int(net.max()) - int(net.min()) + 1
+    width = -(-reach // MOST_BINS)
+    edges = least + width * np.arange(-(-reach // width) + 1)
+    counts, _ = np.histogram(net, edges)
+    return {"edges": [int(edge) for edge in edges], "counts": [int(count) for count in counts]}
+
+
+def bookings_by_phase(network: Network, settings: Settings) -> dict[str, int]:
+    """Return how often a step ends a stretch of each phase by reading the counter, and `total`, without the digest (docs/latency.md)."""
+    forward, backward = bookings_by_layer(network, settings)
+    counts = {
+        "perturb": 2 if settings.partition else 0,
+        "forward": sum(forward),
+        "backward": sum(backward),
+        "update": 1,
+    }
+    return counts | {"total": sum(counts.values())}
+
+
+def bookings_by_layer(network: Network, settings: Settings) -> tuple[list[int], list[int]]:
+    """Return the bookings a step of every layer, forward and backward: one a group and pass, the loss and the zeros of the gradients
+    with the last layer."""
+    groups = settings.batch if settings.scope == "sample" else 1
+    layers, first_bp = len(network.layers), network.first_bp(settings.partition)
+    passes = 2 if settings.partition else 1
+    last = layers - 1
+    forward = [passes * groups * (2 if i == last else 1) for i in range(layers)]
+    backward = [0 if i < first_bp else groups + (i == last) for i in range(layers)]
+    return forward, backward

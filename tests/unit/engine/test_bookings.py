@@ -1,0 +1,29 @@
+"""How often a step reads the counter, as the host works it out, beside the engine on a counter that counts its readings."""
+
+from __future__ import annotations
+
+import ctypes
+
+from hypothesis import given
+
+from engine.test_host_engine import FAST, cases, engine_of, images_of
+from hil.network.graph import Network
+from hil.network.settings import Settings
+from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
+
+
+@FAST
+@given(case=cases())
+def test_the_bookings_of_a_step_are_those_of_the_engine(library: ctypes.CDLL, case: tuple[Network, Settings, int]) -> None:
+    network, chosen, _ = case
+    images, labels = images_of(network, chosen.batch)
+    expected = bookings_by_phase(network, chosen)
+    forward, backward = bookings_by_layer(network, chosen)
+    with engine_of(library, network) as engine:
+        engine.configure(chosen, chosen.batch)
+        engine.samples(images, labels)
+        engine.run(0, 3, chosen.batch)
+        assert engine.laps() == [tuple(expected[phase] for phase in LAP_PHASES)] * 3
+        assert engine.profile() == [3 * count for count in forward + backward]
+        assert expected["total"] == sum(engine.laps()[0])
