@@ -12,14 +12,14 @@ import tempfile
 import time
 from pathlib import Path
 
-import hil.plugin  # noqa: F401  (what a run of pytest loads)
 from hil import boards
 from hil.rig import Rig, read_bench
 from hil.standins import start_virtual
 from hil.trial import TrialSpec, run_trial
 
 PROGRAMS = 4  # the first one flashes
-PROGRAM = "import sys; from hil.bench import first_step; first_step.main(*sys.argv[1:])"
+# What a run of pytest loads, and a trial.
+PROGRAM = "import sys, pytest, hil.plugin; from hil.bench import first_step; first_step.main(*sys.argv[1:])"
 
 
 def seconds(board: str) -> float:

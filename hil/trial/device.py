@@ -21,7 +21,8 @@ ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
     "configure": "set the method", "digests": "compare the weights", "samples": "send a batch", "step": "train",
-    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy", "bookings": "measure latency",
+    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
+    "bookings": "measure latency", "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
 }  # fmt: skip
 LAP_FIELDS = 4  # perturb, forward, backward, update
