@@ -11,7 +11,7 @@ from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 # Steps of the long trials of the quick tier and images of their evaluation: what a stand-in does in half a minute (a Cortex-M0+
 # needs more than twice the instructions).
 QUICK = {"cortex-m0plus": (50, 150)}
-QUICK_LATENCY = {"cortex-m0plus": 50}  # steps, the same way
+QUICK_LATENCY = LatencySteps(32)
 NIGHTLY = pytest.mark.tier("nightly")
 PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230}))
 
@@ -27,19 +27,13 @@ def train(hil_trial, spec):
 
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
 def test_elasticzo_int8(hil_board, variant, hil_trial):
-    """Train in lock-step; Cls1 is evaluated too, and its energy measured where there is a meter."""
+    """Train in lock-step; Cls1 is evaluated too, its latency measured, and its energy where there is a meter."""
     long, evaluate = QUICK.get(boards.load(hil_board).core, (200, 300))
     more = {
         "full-zo": {"steps": long},
-        "cls1": {"steps": long, "evaluate": evaluate, "energy": EnergyWindows()},
+        "cls1": {"steps": long, "evaluate": evaluate, "latency": QUICK_LATENCY, "energy": EnergyWindows()},
     }
     train(hil_trial, TrialSpec(hil_board, variant, **{"steps": 10, "evaluate": 0} | more.get(variant, {})))
-
-
-def test_latency(hil_board, hil_trial):
-    """Mean, median, spread and histogram of the cycles of consecutive autonomous steps, by phase."""
-    steps = QUICK_LATENCY.get(boards.load(hil_board).core, 100)
-    train(hil_trial, TrialSpec(hil_board, "cls1", steps=1, evaluate=0, latency=LatencySteps(steps)))
 
 
 @NIGHTLY
