@@ -18,6 +18,7 @@ class Endpoints:
         meter: VISA resource name.
         pack: CMSIS pack that describes the chip to pyOCD, where its own target does not do.
         loader: serial number of the board in its boot loader.
+        meter_model: key of the meter's data sheet; None: the usual one.
     """
 
     board: str
@@ -28,3 +29,4 @@ class Endpoints:
     serial_number: str | None = None
     pack: str | None = None
     loader: str | None = None
+    meter_model: str | None = None

@@ -16,9 +16,10 @@ from hil.standins.virtual.boards import BOARDS
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.inject import Injection, schedule
-from hil.standins.virtual.meter.instrument import SourceMeter
+from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.server import MeterServer
 from hil.standins.virtual.meter.supply import Activity, Supply
+from hil.standins.virtual.meter.twins import find_twin
 from hil.standins.virtual.probe import VirtualProbe
 from hil.standins.virtual.runner import Runner
 from hil.standins.virtual.serial_line import SerialLine
@@ -35,11 +36,12 @@ class Bench:
         injections: faults for the project's own tests.
         log: receives one line about each noteworthy event; from any thread.
         report: receives the record of a fault of the chip, once per fault.
+        meter: which instrument feeds or reads it, by the key of its data sheet; raises RigError for one that has no twin.
     """
 
     def __init__(
         self, board: str, symbols: Symbols, seed: int, flash: Path | None, injections: list[Injection],
-        log: Callable[[str], None], report: Callable[[dict[str, object]], None],
+        log: Callable[[str], None], report: Callable[[dict[str, object]], None], meter: str,
     ) -> None:  # fmt: skip
         if board not in BOARDS:
             raise RigError(f"there is no virtual bench for board {board}; {close_matches(board, BOARDS)}")
@@ -56,8 +58,9 @@ class Bench:
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
-        self._source_meter = SourceMeter(self._supply, seed)
-        self._meter = MeterServer(self._source_meter)
+        twin, rng = find_twin(meter), np.random.default_rng(seed)
+        self._meter_model = meter
+        self._meter = MeterServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng))
         self._marker, self._risen = boards.load(board).marker, 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
@@ -75,7 +78,7 @@ class Bench:
         return {
             "board": self._board, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
             "probe_uid": self._probe.unique_id, "target": self._model.target, "serial": self._port.path,
-            "meter": self._meter.resource,
+            "meter": self._meter.resource, "meter_model": self._meter_model,
         }  # fmt: skip
 
     @property
@@ -113,8 +116,8 @@ class Bench:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:
-        """The marker pin is wired to the meter's first digital line; what is true between its edges is told to the log only."""
-        self._source_meter.edge(time_ps, 1)
+        """The marker pin is wired to the meter; what is true between its edges is told to the log only."""
+        self._supply.edge(time_ps, level)
         if level:
             self._risen = time_ps
         elif time_ps > self._risen:
@@ -126,7 +129,7 @@ class Bench:
             return self._seen(machine)
 
     def _seen(self, machine: Machine) -> Activity:
-        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped)
+        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped, machine.clock.asleep_ps)
 
     def _after_slice(self) -> None:
         self._line.flush()

@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
     parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
+    parser.add_argument("--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)")
     parser.add_argument("--parent-pid", type=int, help="end when this process is gone")
     parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
                         help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
@@ -47,7 +48,7 @@ def _serve(options: argparse.Namespace) -> int:
     # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
     sys.setswitchinterval(0.0005)
     bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
-                  lambda record: _print({"fault": record}))  # fmt: skip
+                  lambda record: _print({"fault": record}), options.meter)  # fmt: skip
     _print(bench.start() | {"pid": os.getpid()})
     while not end.wait(_CHECK_S):
         if bench.failed is not None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import socketserver
 import threading
+from typing import Protocol
 
-from hil.standins.virtual.meter.instrument import SourceMeter
+POLL_S = 0.02  # how soon it sees that it is to end
+
+
+class Instrument(Protocol):
+    """What carries out a line; text or bytes, without the end of line, or None where there is nothing to say."""
+
+    def execute(self, line: str) -> str | bytes | None: ...
 
 
 class MeterServer:
@@ -13,7 +20,7 @@ class MeterServer:
         meter: the instrument; sessions share it, one command line at a time.
     """
 
-    def __init__(self, meter: SourceMeter) -> None:
+    def __init__(self, meter: Instrument) -> None:
         lock = threading.Lock()
 
         class Session(socketserver.StreamRequestHandler):
@@ -22,11 +29,11 @@ class MeterServer:
                     with lock:
                         answer = meter.execute(line.decode("ascii", "replace").strip())
                     if answer is not None:
-                        self.wfile.write(answer.encode("ascii") + b"\n")
+                        self.wfile.write((answer if isinstance(answer, bytes) else answer.encode("ascii")) + b"\n")
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="meter", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name="meter", daemon=True)
 
     @property
     def resource(self) -> str:
