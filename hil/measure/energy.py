@@ -61,6 +61,7 @@ class EnergyResult:
         provenance: `measured`, or `modelled` on a stand-in.
         aliased: readings left a part of the step unseen.
         asked: what was asked for (`--energy-u`), and whether it was reached.
+        phases: how long the phases of a step are, and why their energies are not told.
         assumptions, flags: what the reader must know.
     """
 
@@ -74,6 +75,7 @@ class EnergyResult:
     provenance: str
     aliased: bool
     asked: dict[str, Any] = field(default_factory=dict)
+    phases: dict[str, Any] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
 
@@ -114,6 +116,7 @@ class EnergyResult:
             "subtracts_idle": not self.task.rules,
             "aliased": self.aliased,
             "asked": self.asked or None,
+            "phases": self.phases or None,
             "steps_per_window": steps,
             "windows": [{name: _finite(value) for name, value in vars(window).items()} for window in self.windows],
             "budget": [

@@ -16,7 +16,7 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
     path, number = named.serial, None
     if path is not None and not is_path(path):
         path, number = port_of(path, named.name), path
-    return Endpoints(named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader)
+    return Endpoints(named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.meter_model, named.measuring_point)
 
 
 def is_path(serial_port: str) -> bool:

@@ -35,7 +35,7 @@ class Probe:
     def __init__(
         self, board: Board, unique_id: str, pack: str | None = None, process: ProbeProcess | None = None
     ) -> None:
-        self._id, self._board = unique_id, board
+        self._id, self._board, self._pack = unique_id, board, pack
         self._process, self._own = process or ProbeProcess(), process is None
         try:
             self._connect(pack)
@@ -128,6 +128,15 @@ class Probe:
             "read", f"read {size} bytes at 0x{address:08X}", "read", address, size, deadline_s=deadline_s
         )
         return data
+
+    def detach(self) -> None:
+        """Let go of the chip for a while; the board keeps running, and its debug logic rests."""
+        self._ask("close", "let go", "close")
+
+    def attach(self) -> None:
+        """Take the chip again as it runs."""
+        board = self._board
+        self._ask("connect", "connect again", "connect", self._id, board.pyocd_target, self._pack, board.chip, True)
 
     def close(self) -> None:
         """Let go of the probe; the board keeps running."""

@@ -30,7 +30,7 @@ class PyocdSession:
         nrf52840.register()
         self._session: Session | None = None
 
-    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "") -> str:
+    def connect(self, unique_id: str, target: str, pack_file: str | None = None, chip: str = "", running: bool = False) -> str:
         """Connect a probe, named by its full id, to a chip; return who made the probe.
 
         Args:
@@ -38,14 +38,15 @@ class PyocdSession:
             target: pyOCD's name of the chip; another is taken from the pack, where there is one.
             pack_file: CMSIS pack that describes the chip.
             chip: its order code, to find it in the pack.
+            running: neither halt nor reset it.
 
         Raises:
             Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
         """
-        if pack_file is None:
-            self._open(unique_id, target, connect.options(target))
-        else:
-            self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
+        options = connect.options(target) if pack_file is None else connect.with_pack(pack_file)
+        if running:
+            options |= {"connect_mode": "attach"}
+        self._open(unique_id, target if pack_file is None else pack.target_in(pack_file, chip), options)
         assert self._session is not None
         return str(self._session.probe.vendor_name)
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.session import Refused, Session, fresh_nonce
+from hil.meters.meter import Meter
+from hil.meters.open import open_meter
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
-from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, refused
 from hil.trial.energy import measure_windows
 from hil.trial.lockstep import LockStep
@@ -107,7 +108,7 @@ def _train(
         trial.train()
         trial.evaluate()  # before the energy windows, whose steps train the same few batches again and again
         if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
-            measure_windows(trial, meter, prepared.spec.energy)
+            measure_windows(trial, meter, prepared.spec.energy, taken.endpoints.measuring_point)
         trial.finish()
     except Refused as refusal:
         raise refused(refusal) from refusal
@@ -120,7 +121,7 @@ def _meter(prepared: Prepared, taken: Taken) -> Iterator[Meter | None]:
     if prepared.spec.energy is None or address is None:
         yield None
         return
-    with open_meter(address, prepared.board.supply_v) as meter:
+    with open_meter(address, prepared.board.supply_v, taken.endpoints.meter_model) as meter:
         yield meter
 
 

@@ -1,0 +1,1 @@
+"""`hil bench energy`: what the intervals of the energy cover, by the whole path from a virtual instrument to the budget."""
