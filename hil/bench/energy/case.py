@@ -1,0 +1,95 @@
+"""What a trial of the benchmark is drawn from: board, rate, windows, and the errors of one instrument, from its data sheet and a seed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hil.bench.energy.scene import Load
+from hil.measure.data_sheet import CurrentRange, DataSheet
+from hil.standins.virtual.meter.errors import Errors, Limits
+
+RATES_HZ = (10.0, 100_000.0)
+STEPS_S = (0.2e-3, 3.0)
+READINGS = (60, 1500)  # of a window, log-uniform; more where a step is longer
+MOST_READINGS = 4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
+SPREADS = (1e-4, 1e-2)  # of the board's own energy from window to window
+LARGEST_A = (0.005, 0.5)
+IDLE_READINGS = 16
+MOST_LOST = 5e-4  # share of the readings; half of what makes a driver throw the window away
+VOLT = 3.3
+
+
+@dataclass(frozen=True)
+class Case:
+    """One trial.
+
+    Attributes:
+        load: of the board.
+        used: range of the meter.
+        interval_s, idle_s: how it is set.
+        steps, windows: steps in a window, and windows.
+        errors: of the instrument.
+        lost_share: of its readings, where it loses any.
+        burden_ohm: of the instrument, between supply and board.
+    """
+
+    load: Load
+    used: CurrentRange
+    interval_s: float
+    idle_s: float
+    steps: int
+    windows: int
+    errors: Errors
+    lost_share: float
+    burden_ohm: float
+
+
+def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Case:
+    """Draw a trial; errors uniform within the limits of the data sheet times `beyond`."""
+    used = _range(sheet, rng)
+    step_s, interval_s = _log(rng, *STEPS_S), 1 / _log(rng, *_rates(sheet))
+    interval_s = max(interval_s, step_s / MOST_READINGS)
+    steps = max(1, round(_log(rng, *READINGS) * interval_s / step_s))
+    largest = used.amperes * float(rng.uniform(0.3, 0.9))
+    load = Load.draw(rng, step_s, largest, _log(rng, *SPREADS), VOLT)
+    errors = Errors.draw(limits(sheet, used), rng, beyond)
+    lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss != "none" and rng.random() < 0.5 else 0.0
+    burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
+    return Case(load, used, interval_s, IDLE_READINGS * interval_s, steps, int(rng.choice([6, 6, 8, 12])), errors, lost, burden)
+
+
+def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
+    """Draw a trial of an instrument without errors, at 1 kS/s (or what it can) over 10 s: what is left is the evaluation's own error."""
+    case = draw(sheet, rng)
+    interval_s = max(1e-3, 1 / sheet.fastest_hz)
+    load = replace(case.load, spread=0.0)
+    return replace(
+        case, load=load, interval_s=interval_s, idle_s=max(0.1, IDLE_READINGS * interval_s), steps=max(1, math.ceil(10 / load.step_s)), windows=6,
+        errors=Errors(*[0.0] * len(vars(case.errors))), lost_share=0.0, burden_ohm=case.used.burden_v / case.used.amperes / 2,
+    )  # fmt: skip
+
+
+def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
+    """Return the limits of error that a data sheet gives for one range."""
+    return Limits(
+        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
+    )
+
+
+def _range(sheet: DataSheet, rng: np.random.Generator) -> CurrentRange:
+    """Draw one of the ranges that a board's currents call for."""
+    fitting = [one for one in sheet.ranges if LARGEST_A[0] <= one.amperes * 0.9 and one.amperes * 0.3 <= LARGEST_A[1]]
+    return fitting[int(rng.integers(len(fitting)))] if fitting else sheet.ranges[-1]
+
+
+def _rates(sheet: DataSheet) -> tuple[float, float]:
+    slowest = max(RATES_HZ[0], 1 / sheet.apertures_s[1] if sheet.apertures_s[1] else 0.0)
+    fastest = min(RATES_HZ[1], sheet.fastest_hz)
+    return min(slowest, fastest), fastest
+
+
+def _log(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(rng.uniform(math.log(low), math.log(high))))

@@ -1,0 +1,106 @@
+"""The rows of `hil bench energy`: for every meter with a virtual twin, what both intervals cover."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from hil.bench.energy.case import Case, algorithm, draw
+from hil.bench.energy.trial import Judged, run
+from hil.errors import RigError, close_matches
+from hil.measure.data_sheet import DataSheet, load_data_sheet
+from hil.meters.open import DRIVERS
+from hil.standins.virtual.meter.twins import TWINS
+
+TRIALS = 100
+BEYOND = 4.0  # times the limits of the data sheet
+WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
+FEW = 10  # trials of the algorithm's own error: nothing is left to chance but the load
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of the benchmark.
+
+    Attributes:
+        meter, case: of which instrument, drawn from what.
+        trials: how many.
+        coverage_mc, coverage_gum: share of the trials whose 95 % interval holds the truth: Monte Carlo, GUM.
+        width_ratio: GUM's width over Monte Carlo's, the largest of all trials.
+        max_error: relative error of the largest.
+        aliased: share of the trials that were flagged so.
+    """
+
+    meter: str
+    case: str
+    trials: int
+    coverage_mc: float
+    coverage_gum: float
+    width_ratio: float
+    max_error: float
+    aliased: float
+
+
+def meters() -> list[str]:
+    """Return the keys of all meters that have a driver and a virtual twin."""
+    return sorted(set(DRIVERS) & set(TWINS))
+
+
+def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
+    """Run the trials of one row, each with a seed of its own."""
+    sheet, make = load_data_sheet(key), _CASES[case]
+    judged = [_one(sheet, make, [seed, number]) for number in range(trials)]
+    return Row(
+        key, case, trials, _share(judged, "in_mc"), _share(judged, "in_gum"), max(one.width_ratio for one in judged),
+        max(one.error for one in judged), _share(judged, "aliased"),
+    )  # fmt: skip
+
+
+_CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
+    WITHIN: draw,
+    OUTSIDE: lambda sheet, rng: draw(sheet, rng, BEYOND),
+    ALGORITHM: algorithm,
+}
+
+
+def _one(sheet: DataSheet, make: Callable[[DataSheet, np.random.Generator], Case], seed: list[int]) -> Judged:
+    rng = np.random.default_rng(seed)
+    return run(sheet, make(sheet, rng), rng)
+
+
+def _share(judged: Sequence[Judged], name: str) -> float:
+    return sum(getattr(one, name) for one in judged) / len(judged)
+
+
+def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
+    """Run all rows of some meters.
+
+    Raises:
+        RigError: a key that no twin has.
+    """
+    for key in keys or meters():
+        if key not in meters():
+            raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, meters())}")
+        yield row(key, WITHIN, trials)
+        yield row(key, OUTSIDE, trials)
+        if load_data_sheet(key).kind == "integrating":
+            yield row(key, ALGORITHM, min(FEW, trials))
+
+
+def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
+    """Print the rows."""
+    found = []
+    for one in rows(keys, trials):
+        found.append(asdict(one))
+        if not as_json:
+            print(
+                f"{one.meter:22} {one.case:26} {one.trials:6} trials  Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  "
+                f"width {one.width_ratio:.2f}  largest error {one.max_error:.3%}  aliased {one.aliased:.1%}",
+                flush=True,
+            )
+    if as_json:
+        print(json.dumps(found, indent=1))
+    return 0
