@@ -131,7 +131,7 @@ class Probe:
 
     def detach(self) -> None:
         """Let go of the chip for a while; the board keeps running, and its debug logic rests."""
-        self._ask("close", "let go", "close")
+        self._ask("close", "let go", "rest")
 
     def attach(self) -> None:
         """Take the chip again as it runs."""

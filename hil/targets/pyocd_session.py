@@ -9,6 +9,7 @@ from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
 from pyocd.core.session import Session
+from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
@@ -111,6 +112,20 @@ class PyocdSession:
         words = self._target.read_memory_block32(start, (end - start) // 4)
         flat = b"".join(word.to_bytes(4, "little") for word in words)
         return flat[address - start : address - start + size]
+
+    def rest(self) -> None:
+        """Let go of the probe with the debug logic off, the cycle counter excepted: the firmware counts by it.
+
+        pyOCD's own disconnection clears DEMCR, and with it the enable of the DWT that the firmware has set (Armv7-M, C1.6.5).
+        """
+        target = self._target
+        if hasattr(target, "rest_hook"):
+            target.rest_hook()
+        target.write32(CortexM.DEMCR, target.read32(CortexM.DEMCR) & CortexM.DEMCR_TRCENA)
+        target.write32(CortexM.DHCSR, CortexM.DBGKEY)
+        assert self._session is not None
+        self._session.options.set("resume_on_disconnect", False)  # what pyOCD would do beside that is done
+        self.close()
 
     def close(self) -> None:
         """Let go of the probe; the chip keeps running."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,8 +47,8 @@ class Load:
         return float(self.step_s * (self.volt * rise - burden_ohm * square))
 
 
-class Stage:
-    """A `Truth` that goes on: each window is written into its future.
+class Stage(ScriptedTrace):
+    """A trace that goes on: each window is written into its future.
 
     Args:
         time: the clock of instruments, board and host.
@@ -57,8 +56,8 @@ class Stage:
     """
 
     def __init__(self, time: VirtualTime, load: Load) -> None:
+        super().__init__(time, np.array([time.ps]), np.array([load.idle_a]), [], load.volt)
         self.time, self._load = time, load
-        self._write(np.array([time.ps]), np.array([load.idle_a]), [])
 
     def window(self, begin_ps: int, steps: int, scale: float = 1.0) -> int:
         """Write a window; return when its last edge is. The past before now is forgotten, up to the sleep.
@@ -75,26 +74,8 @@ class Stage:
         begins = begin_ps + np.rint(np.arange(steps)[:, None] * step_ps + parts).astype(np.int64).ravel()
         end_ps = begin_ps + round(steps * step_ps)
         levels = np.tile(load.idle_a + scale * (np.array(load.levels_a) - load.idle_a), steps)
-        self._write(
-            np.concatenate([[self.time.ps], begins, [end_ps, end_ps + LONG_PS]]), np.concatenate([[load.idle_a], levels, [load.idle_a] * 2]),
-            [(begin_ps, 1), (end_ps, 0)],
+        super().__init__(
+            self.time, np.concatenate([[self.time.ps], begins, [end_ps, end_ps + LONG_PS]]), np.concatenate([[load.idle_a], levels, [load.idle_a] * 2]),
+            [(begin_ps, 1), (end_ps, 0)], load.volt,
         )  # fmt: skip
         return end_ps
-
-    def _write(self, times_ps: np.ndarray, levels_a: np.ndarray, edges: list[tuple[int, int]]) -> None:
-        self._trace = ScriptedTrace(self.time, times_ps, levels_a, edges, self._load.volt)
-
-    def now(self) -> int:
-        return self._trace.now()
-
-    def charge(self, times: np.ndarray) -> np.ndarray:
-        return self._trace.charge(times)
-
-    def current(self, times: np.ndarray) -> np.ndarray:
-        return self._trace.current(times)
-
-    def volt(self) -> float:
-        return self._trace.volt()
-
-    def edges(self) -> Sequence[tuple[int, int]]:
-        return self._trace.edges()
