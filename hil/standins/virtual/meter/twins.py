@@ -14,6 +14,8 @@ from hil.standins.virtual.meter.keithley_2450 import LIMITS as LIMITS_2450
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.keithley_dmm import LIMITS as LIMITS_DMM
 from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
+from hil.standins.virtual.meter.keysight_34465a import LIMITS as LIMITS_34465A
+from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
 from hil.standins.virtual.meter.server import Instrument
 from hil.standins.virtual.meter.truth import Truth
 
@@ -30,6 +32,7 @@ TWINS = {
     "keithley-2450": Twin(VirtualKeithley2450, LIMITS_2450),
     "keithley-dmm6500": Twin(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
     "keithley-dmm7510": Twin(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
+    "keysight-34465a": Twin(VirtualKeysight34465A, LIMITS_34465A),
 }
 
 
