@@ -19,6 +19,7 @@ from hil.meters.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
 SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it
+LONGER = 30.0  # times the expected window: what is expected of the first one is a guess
 POLL_S = 0.02
 IDLE_KEPT = 0.95  # of the sleep: the last reading is over before the board goes on
 
@@ -43,11 +44,12 @@ class PartedBuffers:
         """Make the buffers for windows of a setting; with `*RST` those of before have gone.
 
         Raises:
-            Blocked: they would hold more than `most` readings in all.
+            Blocked: `most` readings in all are too few.
         """
-        expected = (setting.idle_s, setting.window_s, setting.idle_s)
-        self._sizes = tuple(int(SPARE * seconds / interval_s) + LEAST for seconds in expected)
-        if sum(self._sizes) > most:
+        idle = int(SPARE * setting.idle_s / interval_s) + LEAST
+        steps = min(int(LONGER * setting.window_s / interval_s) + LEAST, most - 2 * idle)
+        self._sizes = (idle, steps, idle)
+        if steps < SPARE * setting.window_s / interval_s + LEAST:
             name, seconds = self._session.name, setting.window_s
             raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
         self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in zip(BUFFERS, self._sizes, strict=True)))

@@ -111,7 +111,7 @@ def test_a_range_that_changes_within_a_window_is_spoiled():
 def test_a_window_longer_than_expected_or_than_its_memory():
     board = board_at(10_000, busy_s=3.0)
     with metered(board) as (meter, _), pytest.raises(Spoiled, match="'steps' of the Keithley DMM6500 is full"):
-        meter.configure(replace(board.setting, window_s=0.5))
+        meter.configure(replace(board.setting, window_s=0.05))
         meter.arm()
         meter.capture(WITHIN_S)
     with metered(board) as (meter, _), pytest.raises(Blocked, match="overflows the Keithley DMM6500"):

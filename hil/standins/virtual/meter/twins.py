@@ -16,6 +16,8 @@ from hil.standins.virtual.meter.keithley_dmm import LIMITS as LIMITS_DMM
 from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
 from hil.standins.virtual.meter.keysight_34465a import LIMITS as LIMITS_34465A
 from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
+from hil.standins.virtual.meter.keysight_n6705c import LIMITS as LIMITS_N6705C
+from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
 from hil.standins.virtual.meter.server import Instrument
 from hil.standins.virtual.meter.truth import Truth
 
@@ -33,6 +35,7 @@ TWINS = {
     "keithley-dmm6500": Twin(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
     "keithley-dmm7510": Twin(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
     "keysight-34465a": Twin(VirtualKeysight34465A, LIMITS_34465A),
+    "keysight-n6705c": Twin(VirtualKeysightN6705C, LIMITS_N6705C),
 }
 
 
