@@ -84,6 +84,22 @@ class VisaSession:
             )
             return np.asarray(values, np.float64)
 
+    def ask_text_block(self, query: str) -> np.ndarray:
+        """Return the comma-separated numbers of a definite-length block of text, float64[n].
+
+        Raises:
+            Blocked: the answer is no block, or not as long as it says.
+        """
+        answer = self.ask(query)
+        with self._blocked(query):
+            if answer[:1] != "#" or not answer[1:2].isdigit():
+                raise ValueError(f"{answer[:20]!r} is no block")
+            start = 2 + int(answer[1])
+            text = answer[start:]
+            if len(text) != int(answer[2:start]):
+                raise ValueError(f"{len(text)} of {answer[2:start]} characters came")
+            return np.array(text.split(","), np.float64) if text else np.empty(0)
+
     def check(self, query: str = ":SYST:ERR?") -> None:
         """Ask for an error: an instrument goes on after a refused command and measures something else.
 

@@ -130,7 +130,7 @@ def test_few_lost_readings_are_counted_and_many_spoil():
 def test_a_window_longer_than_expected_is_spoiled():
     board = Board(busy_s=12.0)
     with metered(board) as (meter, _), pytest.raises(Spoiled, match="'steps' of the Keithley 2450 is full"):
-        meter.configure(replace(board.setting, window_s=1.0))
+        meter.configure(replace(board.setting, window_s=0.1))
         meter.arm()
         meter.capture(WITHIN_S)
 

@@ -19,7 +19,6 @@ from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 OVERFLOW = 9.9e37  # a reading beyond its range
-OVER_RANGE = 1.05  # a range reads to 105 % of its name
 EPOCH_S = 1_600_000_000  # time stamps are seconds of UTC
 DEFAULT_BUFFER, MOST_READINGS = 100_000, 6_875_000  # of the style STANdard (2461-901-01 A, 6-165)
 
@@ -38,6 +37,7 @@ class KeithleyInstrument(ScpiInstrument):
     """
 
     ranges: tuple[float, ...]
+    over_range = 1.05  # a range reads to so many times its name
     mainframe_hz = 50.0
 
     def __init__(
@@ -51,9 +51,12 @@ class KeithleyInstrument(ScpiInstrument):
         self.model = TriggerModel(self.readings)
         shared: dict[str, Callable[[str], Answer]] = {
             ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._set_format, ":FORMat[:DATA]?": lambda _: self._format,
-            ":DIGital:LINE1:MODE": self._set_line, ":TRIGger:DIGital1:IN:EDGE": self._set_edge, ":TRACe:MAKE": self._make_buffer,
+            ":FORMat:BORDer": self._set_order,
+            ":DIGital:LINE1:MODE": self._set_line, ":TRIGger:DIGital1:IN:EDGE": lambda a: self._set_edge("DIG1", a),
+            ":TRIGger:EXTernal:IN:EDGE": lambda a: self._set_edge("EXT", a), ":TRACe:MAKE": self._make_buffer,
             ":TRACe:DELete": self._delete_buffer, ":TRACe:CLEar": lambda a: self._buffer(a).clear(), ":TRACe:FILL:MODE": self._fill,
             ":TRACe:ACTual?": lambda a: str(len(self._buffer(a))), ":TRACe:DATA?": self._data, ":TRIGger:LOAD": lambda _: self.model.load(),
+            ":TRIGger:BLOCk:MDIGitize": self._reading_block,
             ":TRIGger:BLOCk:WAIT": self._wait_block, ":TRIGger:BLOCk:DELay:CONStant": self._delay_block, ":INITiate[:IMMediate]": self._initiate,
             ":ABORt": lambda _: self.model.abort(), ":TRIGger:STATe?": self._state,
         }  # fmt: skip
@@ -63,8 +66,9 @@ class KeithleyInstrument(ScpiInstrument):
     def preset(self) -> None:
         """Return every setting to its value after *RST; user-defined buffers go."""
         self.range, self.auto = self.ranges[-1], True
-        self._format = "ASC"
-        self._line_is_trigger = self._both_edges = False
+        self._format, self._order = "ASC", "<"
+        self._line_is_trigger = False
+        self._both_edges: set[str] = set()
         self.model.load()
         self.model.buffers = {"defbuffer1": Buffer(DEFAULT_BUFFER, once=False)}
 
@@ -96,12 +100,12 @@ class KeithleyInstrument(ScpiInstrument):
         """Return what is shown: overflow beyond the range."""
         if self.auto:
             return read
-        return np.where(np.abs(true) > self.range * OVER_RANGE, OVERFLOW, read)
+        return np.where(np.abs(true) > self.range * self.over_range, OVERFLOW, read)
 
     def set_range(self, argument: str) -> None:
         """The smallest range that holds the wanted current, fixed."""
-        wanted = number(argument, 0, self.ranges[-1] * OVER_RANGE)
-        self.range = next(r for r in self.ranges if wanted <= r * OVER_RANGE)
+        wanted = number(argument, 0, self.ranges[-1] * self.over_range)
+        self.range = next(r for r in self.ranges if wanted <= r * self.over_range)
         self.auto = False
 
     # buffers
@@ -115,6 +119,11 @@ class KeithleyInstrument(ScpiInstrument):
         if argument.upper()[:3] not in ("ASC", "REA"):
             raise ScpiError(-224)
         self._format = argument.upper()[:4] if argument.upper().startswith("REA") else "ASC"
+
+    def _set_order(self, argument: str) -> None:
+        if argument.upper()[:4] not in ("NORM", "SWAP"):
+            raise ScpiError(-224)
+        self._order = ">" if argument.upper().startswith("NORM") else "<"
 
     def _make_buffer(self, argument: str) -> None:
         name, size = two(argument)
@@ -147,37 +156,36 @@ class KeithleyInstrument(ScpiInstrument):
         readings = self._buffer(name).all()
         low, high = int(number(first, 1, len(readings.begin))), int(number(last, 1, len(readings.begin)))
         names = [element.upper()[:4] for element in elements] or ["READ"]
-        if low > high or any(one not in _ELEMENTS for one in names) or (self._format != "ASC" and {"SEC", "FRAC"} & set(names)):
+        if low > high or any(one not in _ELEMENTS for one in names) or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names)):
             raise ScpiError(-224)
         chosen, origin = readings.take(slice(low - 1, high)), int(readings.begin[0])
         columns = [_ELEMENTS[one][0](chosen, origin) for one in names]
         if self._format != "ASC":
-            return b"#0" + np.column_stack(columns).astype("<f8").tobytes()  # 6-30: no length; 8 bytes a number, in the order SWAPped
+            return b"#0" + np.column_stack(columns).astype(f"{self._order}f8").tobytes()  # 6-30: no length
         form = ",".join(_ELEMENTS[one][1] for one in names)
         return ",".join(form % row for row in zip(*(column.tolist() for column in columns), strict=True))
 
     # trigger model
 
-    def add_block(self, place: str, block: Block) -> None:
-        """Put a block into the model."""
+    def _add_block(self, place: str, block: Block) -> None:
         self.model.blocks[int(number(place, 1, 63))] = block
 
-    def reading_block(self, argument: str) -> None:
-        """A measure or digitize block."""
+    def _reading_block(self, argument: str) -> None:
         place, name, count = (*words(argument), "1")[:3]
         self._buffer(name)
         n = INFINITE if count.upper() == "INF" else int(number(count, 0, 1e6))
-        self.add_block(place, Block("measure", buffer=name, count=n))
+        self._add_block(place, Block("measure", buffer=name, count=n))
 
     def _wait_block(self, argument: str) -> None:
         place, event = two(argument)
-        if event.upper() not in ("DIG1", "DIGIO1") or not self._line_is_trigger or not self._both_edges:
-            raise ScpiError(-224)  # this subset waits for both edges of line 1
-        self.add_block(place, Block("wait"))
+        line = {"DIGIO1": "DIG1", "EXTERNAL": "EXT"}.get(event.upper(), event.upper())
+        if line not in self._both_edges or (line == "DIG1" and not self._line_is_trigger):
+            raise ScpiError(-224)  # this subset waits for both edges
+        self._add_block(place, Block("wait"))
 
     def _delay_block(self, argument: str) -> None:
         place, seconds = two(argument)
-        self.add_block(place, Block("delay", delay=int(number(seconds, 167e-9, 10_000) * PS_PER_S)))
+        self._add_block(place, Block("delay", delay=int(number(seconds, 167e-9, 10_000) * PS_PER_S)))
 
     def _initiate(self, _argument: str) -> None:
         self.model.initiate(self.clock.own(self.truth.now()), *self.timing())
@@ -194,10 +202,10 @@ class KeithleyInstrument(ScpiInstrument):
             raise ScpiError(-224)
         self._line_is_trigger = True
 
-    def _set_edge(self, argument: str) -> None:
+    def _set_edge(self, line: str, argument: str) -> None:
         if argument.upper() not in ("EITH", "EITHER"):
             raise ScpiError(-224)
-        self._both_edges = True
+        self._both_edges.add(line)
 
 
 _ELEMENTS: dict[str, tuple[Callable[[Readings, int], np.ndarray], str]] = {

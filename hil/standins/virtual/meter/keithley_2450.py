@@ -13,7 +13,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors, Limits
-from hil.standins.virtual.meter.keithley import OVER_RANGE, KeithleyInstrument
+from hil.standins.virtual.meter.keithley import KeithleyInstrument
 from hil.standins.virtual.meter.scpi import ScpiError, number
 from hil.standins.virtual.meter.scpi_instrument import Answer, switch
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
@@ -40,7 +40,7 @@ class VirtualKeithley2450(KeithleyInstrument):
             ":SOURce:FUNCtion[:MODE]": self._set_source, ":SOURce:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
             ":SOURce:VOLTage:ILIMit[:LEVel]": lambda a: ignore(number(a, 1e-9, 1.05)), ":SOURce:VOLTage:READ:BACK": lambda a: ignore(switch(a)),
             ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)),
-            ":TRIGger:BLOCk:MEASure": self.reading_block,
+            ":TRIGger:BLOCk:MEASure": self._reading_block,
         }  # fmt: skip
         super().__init__(f"trainrig,virtual MODEL 2450,{rng.integers(10**8):08d},1", truth, errors, rng, time, commands)
 
@@ -98,7 +98,7 @@ class VirtualKeithley2450(KeithleyInstrument):
         # A board that is stopped lets no time pass.
         true = mean_current(self.truth, at, end - begin) if end > begin else self.truth.current(at)
         if self.auto:
-            self.range = next((r for r in self.ranges if true[0] <= r * OVER_RANGE), self.ranges[-1])
+            self.range = next((r for r in self.ranges if true[0] <= r * self.over_range), self.ranges[-1])
         return f"{self.as_read(true, self.errors.current(true, aperture_s, np.zeros(1), self.rng))[0]:.6E}"
 
     def _measure_voltage(self, _argument: str) -> str:

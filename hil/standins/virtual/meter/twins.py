@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,12 @@ from hil.errors import RigError, close_matches
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.keithley_2450 import LIMITS as LIMITS_2450
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
+from hil.standins.virtual.meter.keithley_dmm import LIMITS as LIMITS_DMM
+from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
+from hil.standins.virtual.meter.keysight_34465a import LIMITS as LIMITS_34465A
+from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
+from hil.standins.virtual.meter.keysight_n6705c import LIMITS as LIMITS_N6705C
+from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
 from hil.standins.virtual.meter.server import Instrument
 from hil.standins.virtual.meter.truth import Truth
 
@@ -23,7 +30,13 @@ class Twin:
     limits: Limits
 
 
-TWINS = {"keithley-2450": Twin(VirtualKeithley2450, LIMITS_2450)}
+TWINS = {
+    "keithley-2450": Twin(VirtualKeithley2450, LIMITS_2450),
+    "keithley-dmm6500": Twin(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
+    "keithley-dmm7510": Twin(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
+    "keysight-34465a": Twin(VirtualKeysight34465A, LIMITS_34465A),
+    "keysight-n6705c": Twin(VirtualKeysightN6705C, LIMITS_N6705C),
+}
 
 
 def find_twin(key: str) -> Twin:
