@@ -87,7 +87,8 @@ class Joulescope:
         with self._blocked("list the devices"):
             paths = [path for path in driver.device_paths() if path.endswith(name)]
         if len(paths) != 1:
-            raise Blocked("meter", f"{len(paths)} Joulescopes {name} are attached ({', '.join(paths) or 'none'}): plug one in, and name its serial number in rig.toml.")
+            listed = ", ".join(paths) or "none"
+            raise Blocked("meter", f"{len(paths)} Joulescopes {name} are attached ({listed}): plug one in, and name its serial number in rig.toml.")
         self.identity = paths[0]
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")

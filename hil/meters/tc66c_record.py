@@ -53,7 +53,7 @@ def name_of(record: bytes) -> str:
 def decrypt(data: bytes, key: bytes = KEY) -> np.ndarray:
     """Return the plain bytes of AES-256 in ECB mode, uint8[16 n] (FIPS 197, section 5.3: the inverse cipher, all blocks at once)."""
     keys = _round_keys(key)
-    state = np.frombuffer(data, np.uint8).reshape(-1, 16) ^ keys[ROUNDS]
+    state: np.ndarray = np.frombuffer(data, np.uint8).reshape(-1, 16) ^ keys[ROUNDS]
     for number in range(ROUNDS - 1, -1, -1):
         state = _INVERSE_SBOX[state[:, _INVERSE_ROWS]] ^ keys[number]
         if number:
@@ -110,7 +110,7 @@ def _sbox() -> np.ndarray:
 
 def _crc16(rows: np.ndarray) -> np.ndarray:
     """Return the CRC-16 of Modbus along the last axis, uint32[...]."""
-    crc = np.full(rows.shape[:-1], 0xFFFF, np.uint32)
+    crc: np.ndarray = np.full(rows.shape[:-1], 0xFFFF, np.uint32)
     for place in range(rows.shape[-1]):
         crc ^= rows[..., place]
         for _ in range(8):

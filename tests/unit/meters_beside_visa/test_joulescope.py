@@ -196,8 +196,8 @@ def test_the_real_library_has_these_calls() -> None:
     for name, call in inspect.getmembers(JoulescopeDriver, inspect.isfunction):
         if not name.startswith("_"):
             real = inspect.signature(getattr(module.Driver, name))
-            wanted = [one for one in inspect.signature(call).parameters]
-            assert [one for one in real.parameters][: len(wanted)] == wanted, name
+            wanted = list(inspect.signature(call).parameters)
+            assert list(real.parameters)[: len(wanted)] == wanted, name
 
 
 def test_without_the_library_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ class Aes:
                 doubled, turned = self._double[state], np.roll(state, -1, axis=2)
                 state = doubled ^ self._double[turned] ^ turned ^ np.roll(state, -2, axis=2) ^ np.roll(state, -3, axis=2)
             state = state ^ self._keys[number]
-        return state.astype(np.uint8).tobytes()
+        return bytes(state.astype(np.uint8).tobytes())
 
     def _expand(self, key: list[int]) -> np.ndarray:
         """Return the round keys, uint8[15, 4, 4] (section 5.2)."""
