@@ -29,6 +29,7 @@ class Capture:
         edges: those of the marker, in order.
         range_a: the current range in amperes, the same for all readings.
         lost: how many readings are known to be missing; None where the meter cannot tell.
+        synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
     """
 
     t_s: np.ndarray
@@ -40,3 +41,4 @@ class Capture:
     edges: tuple[Edge, ...]
     range_a: float
     lost: int | None
+    synchronisation: str = "marker"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
@@ -59,6 +59,7 @@ class DataSheet:
         ranges: smallest first.
         unverified: facts whose source could not be read; each result says so.
         sources: where the others are from.
+        dialect: how a meter without a driver of its own is asked (hil/meters/polled_scpi.py); empty for all others.
     """
 
     key: str
@@ -79,6 +80,7 @@ class DataSheet:
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
+    dialect: dict[str, Any] = field(default_factory=dict)
 
     def range_for(self, amperes: float) -> CurrentRange:
         """Return the smallest range that holds a current.
