@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
@@ -73,6 +74,15 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Let go of the instrument; a board that it feeds stays fed."""
+        ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """What a meter without a marker input takes beside: the host's word for when a window began and ended. From any thread."""
+
+    def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
+        """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""
         ...
 
 

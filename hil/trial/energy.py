@@ -15,7 +15,8 @@ from hil.measure.capture import Capture
 from hil.measure.energy import MLPERF_TINY, EnergyResult, Task, energy_of_windows
 from hil.measure.more import plan_more, reached
 from hil.measure.window import edges_of, table
-from hil.meters.meter import Meter, Setting, Spoiled
+from hil.meters.edges import with_both_edges
+from hil.meters.meter import Meter, Setting, Spoiled, Told
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, differing_tensors
 from hil.trial.outcome import PHASES
@@ -29,7 +30,7 @@ MOST_ROUNDS = 4  # of more or longer windows for an uncertainty
 MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
 READINGS = 10_000  # of a window at most: more tell nothing new of its energy, and make a trace that no page shows
 FEWEST_READINGS = 20  # of a window
-IDLE_READINGS = 16  # of each sleep
+IDLE_READINGS = 40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
 MLPERF_WINDOWS, MLPERF_S = 5, 10.0
 MLPERF_SPARE = 1.02  # the board's clock may be fast
 READ_DEADLINE_S = 20.0
@@ -208,10 +209,15 @@ class _Windows:
             trial.device.samples(images, labels)
             self._meter.arm()
             seen = worker.submit(self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000))
+            told = self._meter if isinstance(self._meter, Told) else None
+            if told is not None:
+                told.mark(True)
             reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
+            if told is not None:
+                told.mark(False)
             outcome = pending.result()[-1]
             _compare(trial, reply, outcome.digests, steps)
-            return seen.result()
+            return with_both_edges(seen.result(), self._idle_ms() / 1000)
 
     def _configure(self) -> None:
         self._meter.configure(Setting(self._trial.p.board.supply_v, self._used.amperes, self._interval_s(), self._idle_ms() / 1000, self._window_s()))

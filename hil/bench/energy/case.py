@@ -13,11 +13,12 @@ from hil.standins.virtual.meter.errors import Errors, Limits
 
 RATES_HZ = (10.0, 100_000.0)
 STEPS_S = (0.2e-3, 3.0)
-READINGS = (60, 1500)  # of a window, log-uniform; more where a step is longer
+READINGS = (60, 500)  # of a window, log-uniform; more where a step is longer
 MOST_READINGS = 4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
 SPREADS = (1e-4, 1e-2)  # of the board's own energy from window to window
 LARGEST_A = (0.005, 0.5)
-IDLE_READINGS = 16
+LARGEST_SHARE = 0.95  # of a range: a window spreads beyond it else
+IDLE_READINGS = 40  # as in a trial (hil/trial/energy.py)
 MOST_LOST = 5e-4  # share of the readings; half of what makes a driver throw the window away
 VOLT = 3.3
 
@@ -49,12 +50,12 @@ class Case:
 
 def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Case:
     """Draw a trial; errors uniform within the limits of the data sheet times `beyond`."""
-    used = _range(sheet, rng)
+    largest_a = min(_log(rng, *LARGEST_A), LARGEST_SHARE * sheet.ranges[-1].amperes)
+    used = sheet.range_for(largest_a / LARGEST_SHARE)
     step_s, interval_s = _log(rng, *STEPS_S), 1 / _log(rng, *_rates(sheet))
     interval_s = max(interval_s, step_s / MOST_READINGS)
     steps = max(1, round(_log(rng, *READINGS) * interval_s / step_s))
-    largest = used.amperes * float(rng.uniform(0.3, 0.9))
-    load = Load.draw(rng, step_s, largest, _log(rng, *SPREADS), VOLT)
+    load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
     errors = Errors.draw(limits(sheet, used), rng, beyond)
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss != "none" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
@@ -77,12 +78,6 @@ def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
     return Limits(
         used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
     )
-
-
-def _range(sheet: DataSheet, rng: np.random.Generator) -> CurrentRange:
-    """Draw one of the ranges that a board's currents call for."""
-    fitting = [one for one in sheet.ranges if LARGEST_A[0] <= one.amperes * 0.9 and one.amperes * 0.3 <= LARGEST_A[1]]
-    return fitting[int(rng.integers(len(fitting)))] if fitting else sheet.ranges[-1]
 
 
 def _rates(sheet: DataSheet) -> tuple[float, float]:

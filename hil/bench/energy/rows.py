@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hil.bench.energy.case import Case, algorithm, draw
+from hil.bench.energy.served import KEYS
 from hil.bench.energy.trial import Judged, run
 from hil.errors import RigError, close_matches
 from hil.measure.data_sheet import DataSheet, load_data_sheet
-from hil.meters.open import DRIVERS
-from hil.standins.virtual.meter.twins import TWINS
 
 TRIALS = 100
 BEYOND = 4.0  # times the limits of the data sheet
@@ -42,11 +41,6 @@ class Row:
     width_ratio: float
     max_error: float
     aliased: float
-
-
-def meters() -> list[str]:
-    """Return the keys of all meters that have a driver and a virtual twin."""
-    return sorted(set(DRIVERS) & set(TWINS))
 
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
@@ -81,9 +75,9 @@ def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
     Raises:
         RigError: a key that no twin has.
     """
-    for key in keys or meters():
-        if key not in meters():
-            raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, meters())}")
+    for key in keys or KEYS:
+        if key not in KEYS:
+            raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, KEYS)}")
         yield row(key, WITHIN, trials)
         yield row(key, OUTSIDE, trials)
         if load_data_sheet(key).kind == "integrating":

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from hil.bench.energy.case import Case
 from hil.bench.energy.scene import Stage
+from hil.bench.energy.served import metered
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.measure.energy import EnergyResult, Task, energy_of_windows
-from hil.meters.meter import Host, Meter, Setting, Spoiled
-from hil.meters.open import open_meter
+from hil.meters.edges import with_both_edges
+from hil.meters.meter import Host, Meter, Setting, Spoiled, Told
 from hil.standins.virtual.chip.clock import PS_PER_S
-from hil.standins.virtual.meter.server import MeterServer
 from hil.standins.virtual.meter.truth import VirtualTime
-from hil.standins.virtual.meter.twins import find_twin
 
 DRAWS = 20_000  # of the Monte Carlo interval: its ends then scatter by half a per cent of its width
 MOST_SPOILED = 20
 DEADLINE_S = 3600.0  # of virtual time
 ASKED = 8  # times a window
+ANSWER_S = 0.002  # from the end of the sleep to the board's answer
 
 
 @dataclass(frozen=True)
@@ -53,48 +52,66 @@ def judge(result: EnergyResult, true: float) -> Judged:
     return Judged(low <= true <= high, off <= result.expanded, 2 * result.expanded / (high - low), off / true, result.aliased)
 
 
-def measure(sheet: DataSheet, case: Case, rng: np.random.Generator) -> EnergyResult:
-    """Measure the windows of a case on the virtual twin of a meter."""
+def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> EnergyResult:
+    """Measure the windows of a case on the virtual twin of a meter; `driver` are more arguments of its driver."""
     time = VirtualTime()
     stage = Stage(time, case.load)
-    with _metered(sheet, case, stage, time, rng) as meter:
+    host = _Host(sheet, case, time)
+    with metered(sheet.key, stage, case.errors, rng, time, host.clock, case.lost_share, **driver) as meter:
         window_s = case.steps * case.load.step_s
         meter.configure(Setting(case.load.volt, case.used.amperes, case.interval_s, case.idle_s, window_s))
-        captures = [_window(meter, stage, case, rng) for _ in range(case.windows)]
+        captures = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]
     task = Task(case.steps, case.idle_s, case.load.volt)
     return energy_of_windows(captures, task, sheet, case.used, {}, "modelled", DRAWS)
 
 
-@contextlib.contextmanager
-def _metered(sheet: DataSheet, case: Case, stage: Stage, time: VirtualTime, rng: np.random.Generator) -> Iterator[Meter]:
-    twin = find_twin(sheet.key).make(stage, case.errors, rng, time)
-    if case.lost_share:
-        twin.lost_share = case.lost_share
-    server = MeterServer(twin)
-    server.start()
-    try:
-        with open_meter(server.resource, case.load.volt, sheet.key, _host(sheet, case, time)) as meter:
-            yield meter
-    finally:
-        server.close()
+class _Host:
+    """The host's side of a window: how it waits, and its word to a meter without a marker input when it asks and is answered.
+
+    An instrument that dates the edges by itself is asked a few times a window only, for in virtual time nobody waits for it.
+    """
+
+    def __init__(self, sheet: DataSheet, case: Case, time: VirtualTime) -> None:
+        self._time = time
+        self._least = 0.0 if sheet.timestamps == "host" else (case.steps * case.load.step_s + 2 * case.idle_s) / ASKED
+        self._meter: Meter | None = None
+        self._answered_ps = 0
+
+    @property
+    def clock(self) -> Host:
+        """What the driver has of it."""
+        return Host(self._now, self._sleep)
+
+    def _now(self) -> float:
+        self._tell()
+        return self._time.seconds()
+
+    def _sleep(self, seconds: float) -> None:
+        self._time.sleep(max(seconds, self._least))
+        self._tell()
+
+    def _tell(self) -> None:
+        meter = self._meter
+        if isinstance(meter, Told) and self._time.ps >= self._answered_ps:
+            self._meter = None
+            meter.mark(False)
+
+    def ask(self, meter: Meter, answered_ps: int) -> None:
+        """Ask the board to train, and be answered later."""
+        if isinstance(meter, Told):
+            meter.mark(True)
+        self._meter, self._answered_ps = meter, answered_ps
 
 
-def _host(sheet: DataSheet, case: Case, time: VirtualTime) -> Host:
-    """Return the host's clock; it asks an instrument that finds the edges by itself a few times a window only, for in virtual time nobody waits."""
-    if sheet.marker == "none":
-        return Host(time.seconds, time.sleep)
-    least = (case.steps * case.load.step_s + 2 * case.idle_s) / ASKED
-    return Host(time.seconds, lambda seconds: time.sleep(max(seconds, least)))
-
-
-def _window(meter: Meter, stage: Stage, case: Case, rng: np.random.Generator) -> Capture:
+def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> Capture:
     """Let the board live through one window while the meter reads; once more where the driver throws it away."""
     for attempt in range(MOST_SPOILED):
         meter.arm()
         begin_s = case.idle_s + float(rng.uniform(0, 2)) * case.interval_s
-        stage.window(stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal()))
+        end_ps = stage.window(stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal()))
+        host.ask(meter, end_ps + round((case.idle_s + ANSWER_S) * PS_PER_S))
         try:
-            return meter.capture(DEADLINE_S)
+            return with_both_edges(meter.capture(DEADLINE_S), case.idle_s)
         except Spoiled:
             if attempt == MOST_SPOILED - 1:
                 raise
