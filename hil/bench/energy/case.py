@@ -13,6 +13,7 @@ from hil.standins.virtual.meter.errors import Errors, Limits
 
 RATES_HZ = (10.0, 100_000.0)
 STEPS_S = (0.2e-3, 3.0)
+LONGEST_S = 10.0  # of a window, unless a step or the fewest readings take longer
 READINGS = (60, 500)  # of a window, log-uniform; more where a step is longer
 MOST_READINGS = 4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
 SPREADS = (1e-4, 1e-2)  # of the board's own energy from window to window
@@ -54,7 +55,7 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Cas
     used = sheet.range_for(largest_a / LARGEST_SHARE)
     step_s, interval_s = _log(rng, *STEPS_S), 1 / _log(rng, *_rates(sheet))
     interval_s = max(interval_s, step_s / MOST_READINGS)
-    steps = max(1, round(_log(rng, *READINGS) * interval_s / step_s))
+    steps = max(1, round(min(_log(rng, *READINGS) * interval_s, max(LONGEST_S, READINGS[0] * interval_s)) / step_s))
     load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
     errors = Errors.draw(limits(sheet, used), rng, beyond)
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss != "none" and rng.random() < 0.5 else 0.0

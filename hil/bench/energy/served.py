@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from hil.measure.data_sheet import load_data_sheet
+from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Meter
 from hil.meters.open import open_meter
+from hil.meters.tc66c import Tc66c
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
@@ -20,7 +23,7 @@ from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
 from hil.standins.virtual.meter.rs_ngu import VirtualRsNGU
-from hil.standins.virtual.meter.serial_meter import SerialServer
+from hil.standins.virtual.meter.serial_meter import Wire
 from hil.standins.virtual.meter.server import MeterServer
 from hil.standins.virtual.meter.siglent_sdm3065x import VirtualSiglentSDM3065X
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
@@ -40,8 +43,10 @@ BY_SOCKET: dict[str, Make] = {
     "siglent-sdm3065x": VirtualSiglentSDM3065X,
     "yokogawa-wt310": VirtualYokogawaWT310,
 }
-BY_SERIAL_PORT: dict[str, Make] = {"lpm01a": VirtualLpm01a, "tc66c": VirtualTc66c}
-KEYS = sorted([*BY_SOCKET, *BY_SERIAL_PORT])
+# The instrument's own end of a serial line: through a pseudo-terminal, as the unit tests of their drivers go, each answer takes time of the wall clock.
+BY_WIRE: dict[str, Make] = {"lpm01a": VirtualLpm01a, "tc66c": VirtualTc66c}
+DRIVERS: dict[str, Callable[..., Meter]] = {"lpm01a": Lpm01a, "tc66c": Tc66c}
+KEYS = sorted([*BY_SOCKET, *BY_WIRE])
 
 
 @contextlib.contextmanager
@@ -57,21 +62,16 @@ def metered(
         lost_share: of the readings, for a twin that can lose them.
         driver: more arguments of the driver.
     """
-    twin = (BY_SOCKET | BY_SERIAL_PORT)[key](truth, errors, rng, time)
+    twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)
     if hasattr(twin, "lost_share"):
         twin.lost_share = lost_share
-    if key in BY_SOCKET:
-        server, address, wait = (served := MeterServer(twin)), served.resource, host.sleep
-    else:
-        server, address = (port := SerialServer(twin)), port.path
-
-        def wait(seconds: float) -> None:
-            host.sleep(seconds)
-            port.pump()
-
+    if key in BY_WIRE:
+        yield DRIVERS[key](Wire(twin), load_data_sheet(key), host)
+        return
+    server = MeterServer(twin)
     server.start()
     try:
-        with open_meter(address, truth.volt(), key, Host(host.now, wait), **driver) as meter:
+        with open_meter(server.resource, truth.volt(), key, host, **driver) as meter:
             yield meter
     finally:
         server.close()

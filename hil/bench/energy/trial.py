@@ -73,8 +73,9 @@ class _Host:
 
     def __init__(self, sheet: DataSheet, case: Case, time: VirtualTime) -> None:
         self._time = time
-        self._least = 0.0 if sheet.timestamps == "host" else (case.steps * case.load.step_s + 2 * case.idle_s) / ASKED
-        self._meter: Meter | None = None
+        by_itself = sheet.marker != "none" and sheet.timestamps == "meter"
+        self._least = (case.steps * case.load.step_s + 2 * case.idle_s) / ASKED if by_itself else 0.0
+        self._told: Told | None = None
         self._answered_ps = 0
 
     @property
@@ -91,16 +92,16 @@ class _Host:
         self._tell()
 
     def _tell(self) -> None:
-        meter = self._meter
-        if isinstance(meter, Told) and self._time.ps >= self._answered_ps:
-            self._meter = None
-            meter.mark(False)
+        told = self._told
+        if told is not None and self._time.ps >= self._answered_ps:
+            self._told = None
+            told.mark(False)
 
     def ask(self, meter: Meter, answered_ps: int) -> None:
         """Ask the board to train, and be answered later."""
-        if isinstance(meter, Told):
-            meter.mark(True)
-        self._meter, self._answered_ps = meter, answered_ps
+        self._told, self._answered_ps = meter if isinstance(meter, Told) else None, answered_ps
+        if self._told is not None:
+            self._told.mark(True)
 
 
 def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> Capture:
