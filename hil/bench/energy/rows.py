@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from hil.bench.energy.case import Case, algorithm, draw
+from hil.bench.energy.case import Case, algorithm, commensurate, draw
 from hil.bench.energy.served import KEYS
 from hil.bench.energy.trial import Judged, run
 from hil.errors import RigError, close_matches
@@ -17,6 +18,8 @@ from hil.measure.data_sheet import DataSheet, load_data_sheet
 TRIALS = 100
 BEYOND = 4.0  # times the limits of the data sheet
 WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
+COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
+POLLED = ("polled-scpi", "rigol-dp832a")  # whose driver chooses when
 FEW = 10  # trials of the algorithm's own error: nothing is left to chance but the load
 
 
@@ -45,8 +48,8 @@ class Row:
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
     """Run the trials of one row, each with a seed of its own."""
-    sheet, make = load_data_sheet(key), _CASES[case]
-    judged = [_one(sheet, make, [seed, number]) for number in range(trials)]
+    sheet = load_data_sheet(key)
+    judged = [_one(sheet, case, [seed, number]) for number in range(trials)]
     return Row(
         key, case, trials, _share(judged, "in_mc"), _share(judged, "in_gum"), max(one.width_ratio for one in judged),
         max(one.error for one in judged), _share(judged, "aliased"),
@@ -57,12 +60,15 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
     WITHIN: draw,
     OUTSIDE: lambda sheet, rng: draw(sheet, rng, BEYOND),
     ALGORITHM: algorithm,
+    COMMENSURATE: commensurate,
+    JITTERED: commensurate,
 }
 
 
-def _one(sheet: DataSheet, make: Callable[[DataSheet, np.random.Generator], Case], seed: list[int]) -> Judged:
+def _one(sheet: DataSheet, case: str, seed: list[int]) -> Judged:
     rng = np.random.default_rng(seed)
-    return run(sheet, make(sheet, rng), rng)
+    fixed: dict[str, Any] = {"jitter": 0.0} if case == COMMENSURATE else {}
+    return run(sheet, _CASES[case](sheet, rng), rng, **fixed)
 
 
 def _share(judged: Sequence[Judged], name: str) -> float:
@@ -82,6 +88,9 @@ def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
         yield row(key, OUTSIDE, trials)
         if load_data_sheet(key).kind == "integrating":
             yield row(key, ALGORITHM, min(FEW, trials))
+        if key in POLLED:
+            yield row(key, COMMENSURATE, trials)
+            yield row(key, JITTERED, trials)
 
 
 def main(keys: Sequence[str], trials: int, as_json: bool) -> int:

@@ -36,13 +36,13 @@ class Judged:
     aliased: bool
 
 
-def run(sheet: DataSheet, case: Case, rng: np.random.Generator) -> Judged:
-    """Measure a case, and compare with what is true.
+def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> Judged:
+    """Measure a case, and compare with what is true; `driver` are more arguments of its driver.
 
     Raises:
         Blocked: the meter did not give the windows.
     """
-    return judge(measure(sheet, case, rng), case.load.net(case.burden_ohm))
+    return judge(measure(sheet, case, rng, **driver), case.load.net(case.burden_ohm))
 
 
 def judge(result: EnergyResult, true: float) -> Judged:

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from hil.measure import monte_carlo
-from hil.measure.uncertainty import Contribution, combined, coverage_factor, effective_dof, rectangular, student_coverage
+from hil.measure.uncertainty import (
+    Contribution,
+    combined,
+    coverage_factor,
+    effective_dof,
+    rectangular,
+    student_coverage,
+)
 
 
 def test_contributions_are_combined_as_the_guide_says():

@@ -28,10 +28,8 @@ class Bench:
         self.time.ps = down + round((idle_s + 3 * self.interval_s) * PS_PER_S)
         t = self._times(begin / PS_PER_S, self.time.ps / PS_PER_S - self.interval_s)
         begins = np.rint(t * PS_PER_S).astype(np.int64)
-        if self.aperture_s:
-            true = mean_current(self.stage, begins, round(self.aperture_s * PS_PER_S))
-        else:
-            true = self.stage.current(begins)
+        aperture_ps = round(self.aperture_s * PS_PER_S)
+        true = mean_current(self.stage, begins, aperture_ps) if aperture_ps else self.stage.current(begins)
         current = self.errors.current(true, self.aperture_s or 1.0, t - t[0], self.rng)
         volt = self.errors.voltage(self.load.volt, len(t), self.aperture_s or 1.0, self.rng)
         skew = 1 + self.errors.timebase
