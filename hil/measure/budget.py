@@ -45,7 +45,7 @@ def budget(
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * size),
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
         *_of_the_current(windows, steps, figure, sheet, used, volt),
-        _resolution(windows, steps, figure, used, volt, aperture_s),
+        *_resolution(windows, steps, figure, used, volt, aperture_s),
         Contribution("burden voltage, half of it taken off", "B", rectangular(_burden(windows, figure) / 2 / steps)),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
     ]
@@ -70,13 +70,13 @@ def _of_the_current(
 
 def _resolution(
     windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float, aperture_s: float
-) -> Contribution:
-    """Rounding of a steady level is the same in all readings, and there are two levels in the net energy; noise of half a step blurs it."""
-    levels = 2 if figure == NET else 1
-    standard = used.resolution_a * math.sqrt(levels / 12) * volt * _mean(windows, lambda w: w.duration) / steps
+) -> list[Contribution]:
+    """Rounding of a steady level is the same in all readings, and the net energy has two levels; noise of half a step blurs it."""
+    levels = {NET: ("awake", "asleep"), GROSS: ("awake",), IDLE: ("asleep",)}[figure]
+    standard = used.resolution_a / math.sqrt(12) * volt * _mean(windows, lambda w: w.duration) / steps
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
     blurred = noise >= DITHER * used.resolution_a
-    return Contribution("resolution" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred)
+    return [Contribution(f"resolution, {level}" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred) for level in levels]
 
 
 def _burden(windows: Sequence[Window], figure: str) -> float:

@@ -19,7 +19,7 @@ from hil.measure.integrate import cells, integral
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together
 IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
-REGULAR = 0.05  # of the interval: readings whose spacing scatters less lie on a grid
+REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,10 @@ def _ends(capture: Capture, rise_w: float) -> float:
     While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge.
     """
     spacing = np.diff(capture.t_s)
-    if np.std(spacing) > REGULAR * capture.interval_s and not capture.lost:
+    middle = float(np.median(spacing))
+    if np.median(np.abs(spacing - middle)) > REGULAR * middle:  # the median: a lost reading leaves a grid a grid
         return 0.0
-    pause = max(float(np.median(spacing)) - capture.aperture_s, 0.0)
+    pause = max(middle - capture.aperture_s, 0.0)
     return abs(rise_w) * pause * math.sqrt(2 / 12)
 
 
