@@ -41,9 +41,10 @@ class Keithley2450:
     def configure(self, setting: Setting) -> None:
         """Prepare to read; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
         self._setting = setting
+        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
         tell = self._session.tell
         tell(":ABOR", "*CLS")
-        if self._fed_volt != setting.volt:
+        if fed != setting.volt:
             tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}", f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()
