@@ -16,7 +16,7 @@ from hil.meters.visa import VisaSession
 NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
 BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
 LIMIT_A = 1.0
-MOST_READINGS = 6_000_000  # in all buffers; the manual of the 2461 says 6,875,000
+MOST_READINGS = 4_000_000  # in all buffers; the manuals of the family say 5,000,000 and more
 BLOCK = 500  # readings a query: a long answer would outlast the time-out
 
 
