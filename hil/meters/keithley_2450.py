@@ -16,7 +16,7 @@ from hil.meters.visa import VisaSession
 NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
 BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
 LIMIT_A = 1.0
-MOST_READINGS = 6_000_000  # in all buffers; the manual of the 2461 says 6,875,000
+MOST_READINGS = 4_000_000  # in all buffers; the manuals of the family say 5,000,000 and more
 BLOCK = 500  # readings a query: a long answer would outlast the time-out
 
 
@@ -41,9 +41,10 @@ class Keithley2450:
     def configure(self, setting: Setting) -> None:
         """Prepare to read; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
         self._setting = setting
+        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
         tell = self._session.tell
         tell(":ABOR", "*CLS")
-        if self._fed_volt != setting.volt:
+        if fed != setting.volt:
             tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}", f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()

@@ -62,9 +62,10 @@ class KeysightN6705C:
     def configure(self, setting: Setting) -> None:
         """Prepare to log; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
         self._setting = setting
+        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
         tell = self._session.tell
         tell(f"ABOR:ELOG {CHANNEL}", "*CLS")
-        if self._fed_volt != setting.volt:
+        if fed != setting.volt:
             tell("*RST", f"VOLT {setting.volt:g},{CHANNEL}", f"CURR:LIM {LIMIT_A:g},{CHANNEL}")
         for quantity in ("CURR", "VOLT"):
             tell(f"SENS:ELOG:FUNC:{quantity} ON,{CHANNEL}", f"SENS:ELOG:FUNC:{quantity}:MINM OFF,{CHANNEL}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyvisa
@@ -33,7 +33,7 @@ class VisaSession:
 
     def __init__(self, address: str, name: str, timeout_ms: int = TIMEOUT_MS, **options: Any) -> None:
         self.address, self.name = address, name
-        self._options = {"read_termination": "\n", "write_termination": "\n", "timeout": timeout_ms} | options
+        self._options: dict[str, Any] = {"read_termination": "\n", "write_termination": "\n", "timeout": timeout_ms} | options
         self._manager = pyvisa.ResourceManager("@py")
         self._opened: MessageBasedResource | None = None
         with self._blocked("open"):
@@ -66,7 +66,7 @@ class VisaSession:
         with self._blocked(query):
             return np.array(answer.split(","), np.float64) if answer else np.empty(0)
 
-    def ask_block(self, query: str, datatype: str = "f", *, big_endian: bool = True, count: int = 0) -> np.ndarray:
+    def ask_block(self, query: str, datatype: Literal["f", "d"] = "f", *, big_endian: bool = True, count: int = 0) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
 
         Args:
@@ -79,9 +79,8 @@ class VisaSession:
             Blocked: no block comes, or a part of one.
         """
         with self._blocked(query):
-            values = self._resource().query_binary_values(
-                query, datatype=datatype, is_big_endian=big_endian, container=np.array, data_points=count
-            )
+            array: Any = np.array  # PyVISA then reads the bytes as they are
+            values = self._resource().query_binary_values(query, datatype, big_endian, array, data_points=count)
             return np.asarray(values, np.float64)
 
     def ask_text_block(self, query: str) -> np.ndarray:

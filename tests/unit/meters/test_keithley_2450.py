@@ -58,6 +58,13 @@ def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     assert energy_between_edges(capture) == pytest.approx(board.energy(), rel=0.01)
 
 
+def test_a_board_that_takes_its_time_to_begin_is_waited_for():
+    board = Board(rise_s=6.0123)
+    capture = captured(board)
+    assert capture.edges[0].half_s < 0.0012 and len(capture.t_s) < 2500, "the oldest readings have gone, the latest are there"
+    assert energy_between_edges(capture) == pytest.approx(board.energy(), rel=0.01)
+
+
 def test_a_fast_clock_shows_in_the_time_stamps():
     board = Board(busy_s=0.5)
     errors = Errors(0, 0, 0, 0, 0.1, 0, 0, 0)

@@ -116,6 +116,8 @@ def test_a_window_longer_than_expected_or_than_its_memory():
         meter.capture(WITHIN_S)
     with metered(board) as (meter, _), pytest.raises(Blocked, match="overflows the Keithley DMM6500"):
         meter.configure(replace(board.setting, window_s=1000))
+    with metered(board) as (meter, _):
+        meter.configure(replace(board.setting, interval_s=1e-5, window_s=10.0))  # what is spare has to fit as well
 
 
 def test_edges_that_never_come_and_another_instrument_block():

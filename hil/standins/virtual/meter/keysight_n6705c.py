@@ -6,6 +6,7 @@ Sources: Keysight N6700C Operating and Service Guide, External Data Logging; N69
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         }  # fmt: skip
         for name in ("CURRent", "VOLTage"):
             for what in ("", ":MINMax"):
-                commands[f":SENSe:ELOG:FUNCtion:{name}{what}"] = lambda argument, key=(name[:4] + what): self._log_too(key, argument)
+                commands[f":SENSe:ELOG:FUNCtion:{name}{what}"] = partial(self._log_too, name[:4] + what)
         super().__init__(f"trainrig,virtual N6705C,{rng.integers(10**8):08d},1", commands)
         self.preset()
 
