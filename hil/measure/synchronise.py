@@ -183,7 +183,7 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
     last, then = sleeps[0][1], sleeps[-1][0]  # the last block of the first sleep, and the first of the last
     if math.isfinite(told.asked_s) and blocks.end[last] - start > LONGEST_IDLE * told.idle_s + 2 * blocks.length:
         return None  # the window itself lies within that sleep, and what is seen came later
-    part = max(np.count_nonzero(asleep) // PARTS, 2)
+    part = max(int(np.count_nonzero(asleep)) // PARTS, 2)
     if not all(_quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):  # but for those that reach over an end
         return None  # work lies within the noise of a sleep: something stronger was seen
     # The block that looks asleep may hold the edge, and steps may begin or end with a pause that looks like sleep.

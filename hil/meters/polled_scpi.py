@@ -54,7 +54,8 @@ class Dialect:
         for key in raw:
             if key not in known:
                 raise RigError(f"a meter's dialect knows no {key!r}: {close_matches(key, known)}")
-        dialect = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()})
+        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+        dialect = cls(**{"readings": {}} | given)
         told = "".join(dialect.readings.values())
         if not set(told) <= set(COLUMNS) or not set(told) & {"I", "P"}:
             raise RigError(f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed.")

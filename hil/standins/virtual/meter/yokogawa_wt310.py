@@ -7,6 +7,7 @@ hours are told is assumed: a hundred thousand counts of the rated power over an 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -53,7 +54,8 @@ class VirtualYokogawaWT310(ScpiInstrument):
             ":STATus:EESR?": lambda _: self._extended(), ":STATus:ERRor?": self._next_error, ":COMMunicate:WAIT": lambda _: self._wait_update(),
             ":COMMunicate:REMote": lambda a: self._ignore(switch(a)), ":COMMunicate:HEADer": lambda a: self._ignore(switch(a)),
             ":COMMunicate:VERBose": lambda a: self._ignore(switch(a)),
-        } | {f":NUMeric[:NORMal]:ITEM{place}": lambda a, p=place: self._set_item(p, a) for place in range(1, 11)}  # fmt: skip
+        }  # fmt: skip
+        commands.update({f":NUMeric[:NORMal]:ITEM{place}": partial(self._set_item, place) for place in range(1, 11)})
         super().__init__("YOKOGAWA,WT310,VIRTUAL,F1.03", commands)
         self._zero = truth.now()  # updates go on since it was switched on
         self.preset()
