@@ -218,7 +218,7 @@ def test_lost_readings_spoil_the_window(case, query, after, change, reason):
 @pytest.mark.parametrize(
     ("case", "left"),
     [
-        (POLLED, ["AVER ON", "CURR:RANG 1"]), (DP800, [":TIM ON", ":OUTP CH1,ON", ":NONSENSE"]),
+        (POLLED, ["AVER ON", "CURR:RANG 1"]), (DP800, [":TIM ON", ":OUTP CH1,OFF", ":APPL CH1,3.3,0.01", ":NONSENSE"]),
         (SDM, ["CURR:DC:NULL ON", "CURR:DC:NULL:VAL 0.05", "CURR:DC:NPLC 100", "SAMP:COUN 3", "INIT"]),
         (NGU, ["FLOG:TRIG 1", "FLOG:TARG SCPI", "FLOG:SRAT S100", "SENS:CURR:RANG 10", "FLOG 1"]),
         (WT310, [":MEAS:AVER:STAT ON", ":INP:SCAL:STAT ON", ":NUM:NORM:ITEM1 P,1", ":NUM:NORM:NUM 3", ":INTEG:START"]),
@@ -226,13 +226,23 @@ def test_lost_readings_spoil_the_window(case, query, after, change, reason):
     ids=[case.key for case in (POLLED, DP800, SDM, NGU, WT310)],
 )  # fmt: skip
 def test_what_somebody_left_set_does_not_matter(case, left):
+    """Before it was opened, and again after that."""
     bench = case.bench(9)
     for command in left:
         bench.line.instrument.execute(command)
     with bench.open(case.driver) as meter:
+        bench.line.instrument.execute("*CLS")
+        for command in left:
+            if command != ":NONSENSE":
+                bench.line.instrument.execute(command)
         capture = bench.run(meter, case.interval_s)
     assert bench.holds(capture)
     assert net_energy(capture, case.idle_s) == pytest.approx(bench.net(), rel=0.04)
+    first, second = capture.edges
+    inside = (capture.t_s > first.t_s + first.half_s) & (capture.t_s < second.t_s - second.half_s - capture.aperture_s)
+    mean = bench.net() / (bench.down_s - bench.up_s) + 0.012 * VOLT
+    offset = VOLT * bench.sheet.range_for(case.range_a).offset_a
+    assert np.mean(capture.power_w[inside]) == pytest.approx(mean, abs=0.04 * mean + offset)
     assert capture.interval_s == pytest.approx(case.interval_s, rel=0.1)
 
 
