@@ -218,7 +218,7 @@ def test_lost_readings_spoil_the_window(case, query, after, change, reason):
 @pytest.mark.parametrize(
     ("case", "left"),
     [
-        (POLLED, ["AVER ON", "CURR:RANG 1"]), (DP800, [":TIM ON", ":OUTP CH1,OFF", ":APPL CH1,3.3,0.01", ":NONSENSE"]),
+        (POLLED, ["AVER ON", "CURR:RANG 1"]), (DP800, [":TIME ON", ":OUTP CH1,OFF", ":APPL CH1,3.3,0.01", ":NONSENSE"]),
         (SDM, ["CURR:DC:NULL ON", "CURR:DC:NULL:VAL 0.05", "CURR:DC:NPLC 100", "SAMP:COUN 3", "INIT"]),
         (NGU, ["FLOG:TRIG 1", "FLOG:TARG SCPI", "FLOG:SRAT S100", "SENS:CURR:RANG 10", "FLOG 1"]),
         (WT310, [":MEAS:AVER:STAT ON", ":INP:SCAL:STAT ON", ":NUM:NORM:ITEM1 P,1", ":NUM:NORM:NUM 3", ":INTEG:START"]),
