@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time as wall
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import load_data_sheet
-from hil.meters.meter import Spoiled
+from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polled_scpi import Dialect, PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
@@ -316,3 +318,39 @@ def test_power_is_what_the_meter_tells_where_it_tells_it():
         capture = bench.run(meter, 0.008)
     assert np.isnan(capture.current_a).all() and np.isnan(capture.voltage_v).all()
     assert net_energy(capture, 0.5) == pytest.approx(bench.net(), rel=0.04)
+
+
+class WallTime:
+    """The host's own clock, in picoseconds since it was made."""
+
+    def __init__(self) -> None:
+        self.began = wall.monotonic()
+
+    @property
+    def ps(self) -> int:
+        return round((wall.monotonic() - self.began) * PS)
+
+
+def test_in_real_time_a_meter_reads_in_one_thread_while_the_host_asks_the_board_in_another():
+    """0.7 s of the host's clock: sleep, work, sleep; the meter is polled beside, and told by `mark` only."""
+    bench, time = POLLED.bench(14, idle_s=0.2, window_s=0.3), WallTime()
+    up, down = 0.5, 0.8
+    trace = ScriptedTrace(time, np.round(np.array([0.0, up, down]) * PS).astype(np.int64), np.array([0.01, 0.06, 0.01]), [], VOLT)
+    bench.line.instrument = VirtualPolledScpi(trace, bench.errors, np.random.default_rng(0), None)
+    host = Host(lambda: time.ps / PS, wall.sleep)
+    bench.line.start()
+    session = bench.session()
+    meter = PolledScpi(session, bench.sheet, host)
+    meter.configure(Setting(VOLT, 0.1, 0.005, 0.2, 0.3))
+    meter.arm()
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        pending = beside.submit(meter.capture, 5.0)
+        wall.sleep(max(0.0, up - 0.2 - host.now()))
+        meter.mark(True)
+        wall.sleep(max(0.0, down + 0.2 - host.now()))
+        meter.mark(False)
+        capture = pending.result()
+    meter.close()
+    bench.line.stop()
+    assert capture.synchronisation == "power"
+    assert all(abs(edge.t_s - true) <= edge.half_s for edge, true in zip(capture.edges, (up, down), strict=True))
