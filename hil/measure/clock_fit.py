@@ -1,6 +1,6 @@
 """The clock of a board on the host's time, from round trips: offset by Cristian's method, skew by regression.
 
-Cristian, "Probabilistic clock synchronization", Distributed Computing 3 (1989), section 3: what was stamped between sending and receiving
+Cristian, "Probabilistic clock synchronization", Distributed Computing 3 (1989), cited from memory: what was stamped between sending and receiving
 happened then, so each exchange bounds the offset by half its round trip, however the delay is shared between the two ways. A line through
 the exchanges is a weighted sum of them, and so is its bound.
 """

@@ -108,6 +108,9 @@ def edges_by_power(readings: Stamped, told: Told) -> tuple[Edge, Edge]:
     """
     inside = (readings.t_s >= told.asked_s) & (readings.t_s + readings.aperture_s <= told.answered_s)
     t, power, half = readings.t_s[inside], readings.power_w[inside], readings.half_s[inside]
+    start = max(told.asked_s, float(t[0])) if len(t) else 0.0
+    if np.count_nonzero((t > start + ARRIVAL * told.idle_s) & (t < start + (1 - IDLE_SHARE) * told.idle_s)) < FEWEST:
+        raise NoEdges(f"there are fewer than {FEWEST} readings while the board slept: sleep for twenty of them")
     size = 1
     while len(t) >= 2 * FEWEST * size:
         found = _edges_of(_blocks(t, power, half, readings.aperture_s, size), told, point=readings.aperture_s == 0 and size == 1)
@@ -180,8 +183,8 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
     last, then = sleeps[0][1], sleeps[-1][0]  # the last block of the first sleep, and the first of the last
     if math.isfinite(told.asked_s) and blocks.end[last] - start > LONGEST_IDLE * told.idle_s + 2 * blocks.length:
         return None  # the window itself lies within that sleep, and what is seen came later
-    part = max(np.count_nonzero(asleep) // PARTS, 2)
-    if not all(_quiet(blocks.power[a : b + 1] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):
+    part = max(int(np.count_nonzero(asleep)) // PARTS, 2)
+    if not all(_quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):  # but for those that reach over an end
         return None  # work lies within the noise of a sleep: something stronger was seen
     # The block that looks asleep may hold the edge, and steps may begin or end with a pause that looks like sleep.
     hidden = (0.0 if point else blocks.length) + _longest_pause(blocks, above > threshold, last, then)

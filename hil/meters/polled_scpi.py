@@ -31,7 +31,7 @@ class Dialect:
 
     Attributes:
         readings: queries, in the order in which they are asked, to what each answers, comma-separated: `I`, `V`, `P`, `-` for what is not used.
-        reset: commands when it is opened.
+        reset: commands when it is opened, and before a series if it does not feed the board.
         prepare: commands before a series; `{volt:g}` and `{range_a:g}` are put in.
         range_query: what tells the present current range; empty where there is one only.
         error_query: what tells the oldest error; empty where there is none.
@@ -54,7 +54,8 @@ class Dialect:
         for key in raw:
             if key not in known:
                 raise RigError(f"a meter's dialect knows no {key!r}: {close_matches(key, known)}")
-        dialect = cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()})
+        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+        dialect = cls(**{"readings": {}} | given)
         told = "".join(dialect.readings.values())
         if not set(told) <= set(COLUMNS) or not set(told) & {"I", "P"}:
             raise RigError(f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed.")
@@ -87,6 +88,8 @@ class PolledScpi:
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
         self._window.setting = setting
+        if not self.sheet.feeds:
+            self._tell(*self._dialect.reset)  # it would switch the board off that it feeds
         self._tell(*(command.format(volt=setting.volt, range_a=setting.range_a) for command in self._dialect.prepare))
         self._check_range(within=False)
 

@@ -1,7 +1,7 @@
 """Asking a meter for one reading after the other, at times drawn at random so that a step of commensurate length is not aliased.
 
-Additive random sampling has no alias (Shapiro and Silverman, "Alias-free sampling of random noise", J. SIAM 8 (1960), section 3): a fixed
-interval is for showing what it does wrong.
+A drawn interval turns the alias of a periodic step into scatter that shrinks with the number of readings (additive random sampling; Shapiro
+and Silverman, "Alias-free sampling of random noise", J. SIAM 8 (1960), cited from memory). A fixed interval is for showing what it does.
 """
 
 from __future__ import annotations

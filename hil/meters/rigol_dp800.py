@@ -16,7 +16,7 @@ CHANNEL = "CH1"
 LIMIT_A = 1.0  # a board in trouble gets no more
 DIALECT = Dialect(
     readings={f":MEAS:ALL? {CHANNEL}": "VI-"},  # its power is rounded to fewer digits than the product
-    prepare=(f":APPL {CHANNEL},{{volt:g}},{LIMIT_A:g}", f":OUTP {CHANNEL},ON"),
+    prepare=(":TIME OFF", ":DELAY OFF", ":MONI OFF", f":APPL {CHANNEL},{{volt:g}},{LIMIT_A:g}", f":OUTP {CHANNEL},ON"),
 )
 
 
@@ -27,8 +27,8 @@ class RigolDP800(PolledScpi):
         host: clock.
         jitter, seed: of the interval between two queries.
 
-    Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs, monitors and limits
-    that somebody left are gone with the reset.
+    Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs and monitors, which
+    step or cut the output by themselves, are switched off before every series too.
     """
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host, *, jitter: float = JITTER, seed: int = 0) -> None:

@@ -1,8 +1,8 @@
 """Yokogawa WT310: mean power of every update, and an integrator of its own that no update escapes.
 
 Commands: IM WT310-17EN (communication interface), groups INPut, INTEGrate, NUMeric, RATE, STATus, COMMunicate:WAIT. Each reading is the
-active power over one update, without a synchronisation source the mean over all of it. The integrator's watt hours over the whole capture
-must be the sum of the readings: if they are not, an update was missed and the window is spoiled.
+active power over one update, without a synchronisation source the mean over all of it. A missed update shows in the host's time between two
+answers; and the integrator's watt hours over the whole capture must be the sum of the readings, as finely as it tells them.
 """
 
 from __future__ import annotations
@@ -121,5 +121,7 @@ class YokogawaWT310:
         return float(np.min(lead)) + pace * index, float(np.ptp(lead))
 
     def _check_range(self, *, within: bool) -> None:
-        """See that it is on the range that was set: too much current on a small one, and it goes to 1 A and changes by itself from then on."""
+        """See that it is on the range that was set: with too much current on a small one it takes 1 A, and changes by itself from then on."""
+        if self._session.ask(":INP:CURR:AUTO?").strip() not in ("0", "OFF"):
+            raise Spoiled(f"the {self.sheet.name} left its range of {self._window.setting.range_a:g} A: the current was too much.", beyond_range=True)
         check_range(self.sheet.name, float(self._session.ask(":INP:CURR:RANG?")), self._window.setting.range_a, within=within)

@@ -9,7 +9,18 @@ import pytest
 
 from hil.measure.capture import Edge
 from hil.measure.clock_fit import fit_clock
-from hil.measure.synchronise import HOST, POWER, SERIAL, NoEdges, Stamped, Told, edges_by_host, edges_by_power, narrow, synchronise
+from hil.measure.synchronise import (
+    HOST,
+    POWER,
+    SERIAL,
+    NoEdges,
+    Stamped,
+    Told,
+    edges_by_host,
+    edges_by_power,
+    narrow,
+    synchronise,
+)
 
 IDLE_S = 0.4
 

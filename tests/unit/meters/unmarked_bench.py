@@ -18,7 +18,7 @@ from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
 PS = 10**12
 VOLT = 3.3
-IDLE_S, WINDOW_S, DIGEST_S = 0.5, 1.2, 0.03
+DIGEST_S = 0.03
 IDLE_A, STEP_S, PHASES = 0.012, 0.04, ((0.0, 0.062), (0.3, 0.081), (0.8, 0.045))
 
 
@@ -84,43 +84,51 @@ class Bench:
         seed: of its errors and of the window.
         scale: of all currents.
         talks: whether the host tells the meter when it asked and was answered.
+        flat: the current never changes.
     """
 
-    def __init__(self, make, sheet: DataSheet, seed: int = 0, *, range_a: float, scale: float = 1.0, talks: bool = True, beyond: float = 1.0) -> None:
+    def __init__(self, make, sheet: DataSheet, seed: int = 0, *, range_a: float, idle_s: float = 0.5, window_s: float = 1.2, scale: float = 1.0, talks: bool = True, flat: bool = False) -> None:
         self.time, self.sheet, self.range_a, self.talks = VirtualTime(), sheet, range_a, talks
+        self.idle_s = idle_s
         rng = np.random.default_rng(seed)
         self.asked_s = 1.0 + float(rng.uniform(0, 0.1))
-        self.up_s = self.asked_s + 0.004 + IDLE_S
-        steps = round(WINDOW_S / STEP_S)
+        self.up_s = self.asked_s + 0.004 + idle_s
+        steps = round(window_s / STEP_S)
         self.down_s = self.up_s + steps * STEP_S
-        self.answered_s = self.down_s + IDLE_S + DIGEST_S
+        self.answered_s = self.down_s + idle_s + DIGEST_S
         starts = [self.up_s + STEP_S * (step + at) for step in range(steps) for at, _ in PHASES]
-        times = [0.0, *starts, self.down_s, self.down_s + IDLE_S, self.answered_s]
+        times = [0.0, *starts, self.down_s, self.down_s + idle_s, self.answered_s]
         levels = [IDLE_A, *[level for _ in range(steps) for _, level in PHASES], IDLE_A, 0.06, IDLE_A]
+        levels = [IDLE_A] * len(levels) if flat else levels
         edges = [(round(self.up_s * PS), 1), (round(self.down_s * PS), 0)]
         self.trace = ScriptedTrace(self.time, np.round(np.array(times) * PS).astype(np.int64), scale * np.array(levels), edges, VOLT)
-        self.errors = Errors.draw(limits(sheet, range_a), rng, beyond)
+        self.errors = Errors.draw(limits(sheet, range_a), rng)
         self.line = Line(make(self.trace, self.errors, rng, self.time))
         self.meter = None
+        self.slowest_s = 0.0  # a host that cannot wait for less
         self._said: set[bool] = set()
 
+    def now(self) -> float:
+        self.tell()
+        return self.time.seconds()
+
     def sleep(self, seconds: float) -> None:
-        self.time.sleep(seconds)
+        self.time.sleep(max(seconds, self.slowest_s))
         self.tell()
 
     def tell(self) -> None:
-        """Let the trial's thread speak: in virtual time it does so whenever the meter waits."""
+        """Let the trial's thread speak: in virtual time it does so whenever the meter looks at the clock."""
         for begins, at in ((True, self.asked_s), (False, self.answered_s)):
             if self.talks and self.meter is not None and begins not in self._said and self.time.seconds() >= at:
                 self._said.add(begins)
-                self.meter.mark(begins)
+                self.meter.mark(begins)  # which looks at the clock again
 
     @property
     def host(self) -> Host:
-        return Host(self.time.seconds, self.sleep)
+        return Host(self.now, self.sleep)
 
     def setting(self, interval_s: float, window_s: float | None = None) -> Setting:
-        return Setting(VOLT, self.range_a, interval_s, IDLE_S, self.down_s - self.up_s if window_s is None else window_s)
+        return Setting(VOLT, self.range_a, interval_s, self.idle_s, self.down_s - self.up_s if window_s is None else window_s)
 
     def session(self, timeout_ms: int = 2000) -> VisaSession:
         return VisaSession(self.line.address, self.sheet.name, timeout_ms)
@@ -150,16 +158,16 @@ class Bench:
         return gross - float(self.trace.current(begin - PS // 10)[0]) * VOLT * (self.down_s - self.up_s)
 
     def holds(self, capture) -> bool:
-        """Whether the true edges lie in the captured ones."""
-        return all(abs(edge.t_s - true) <= edge.half_s for edge, true in zip(capture.edges, (self.up_s, self.down_s), strict=True))
+        """Whether the true edges lie in the captured ones, but for how wrong the meter's clock may be."""
+        return all(abs(edge.t_s - true) <= edge.half_s + self.sheet.timebase * true for edge, true in zip(capture.edges, (self.up_s, self.down_s), strict=True))
 
 
-def net_energy(capture) -> float:
+def net_energy(capture, idle_s: float) -> float:
     """The energy above idle between two quiet ends of a capture, in joules: rectangles for means, the trapezoid for points."""
     (first, second), idle = capture.edges, capture.t_s
-    asleep = (idle < first.t_s - first.half_s - capture.aperture_s - 0.01) & (idle > first.t_s - 0.7 * IDLE_S)
-    asleep |= (idle > second.t_s + second.half_s + 0.01) & (idle < second.t_s + 0.7 * IDLE_S)
-    inside = (idle > first.t_s - 0.5 * IDLE_S) & (idle < second.t_s + 0.5 * IDLE_S)
+    asleep = (idle < first.t_s - first.half_s - capture.aperture_s - 0.01) & (idle > first.t_s - 0.7 * idle_s)
+    asleep |= (idle > second.t_s + second.half_s + 0.01) & (idle < second.t_s + 0.7 * idle_s)
+    inside = (idle > first.t_s - 0.5 * idle_s) & (idle < second.t_s + 0.5 * idle_s)
     t, above = idle[inside], capture.power_w[inside] - np.mean(capture.power_w[asleep])
     if capture.aperture_s:
         return float(np.sum(above[:-1] * np.diff(t)))

@@ -33,6 +33,7 @@ class VirtualRigolDP800(PolledInstrument):
             ":MEASure:ALL[:DC]?": lambda a: self._read(a, "VIP"), ":MEASure:CURRent[:DC]?": lambda a: self._read(a, "I"),
             ":MEASure[:VOLTage][:DC]?": lambda a: self._read(a, "V"), ":MEASure:POWEr[:DC]?": lambda a: self._read(a, "P"),
             ":TIMEr[:STATe]": self._set_timer, ":TIMEr[:STATe]?": lambda _: "ON" if self.timer else "OFF",
+            ":DELAY[:STATe]": self._refuse_on, ":MONItor[:STATe]": self._refuse_on,
         }  # fmt: skip
         super().__init__("RIGOL TECHNOLOGIES,DP832A,VIRTUAL,00.01.14", commands, truth, errors, rng, time)
 
@@ -55,6 +56,10 @@ class VirtualRigolDP800(PolledInstrument):
 
     def _set_timer(self, argument: str) -> None:
         self.timer = switch(argument)
+
+    def _refuse_on(self, argument: str) -> None:
+        if switch(argument):
+            raise ScpiError(-224)  # this subset neither delays nor monitors
 
     def _mode(self) -> str:
         return "UR" if not self.output else "CC" if self._limited else "CV"

@@ -47,13 +47,7 @@ class VirtualRsNGU(ScpiInstrument):
         }  # fmt: skip
         for register in _REGISTERS:
             for place, level in enumerate(_LEVELS):
-                head = f":STATus:{register}{level}"
-                commands |= {
-                    f"{head}[:EVENt]?": lambda _, r=register, p=place: self._event(r, p),
-                    f"{head}:ENABle": lambda a, r=register, p=place: self._enable(r, p, a),
-                    f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)),
-                    f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
-                }
+                commands |= self._status_commands(register, place, f":STATus:{register}{level}")
         super().__init__("Rohde&Schwarz,NGU401,3639.3763k03/VIRTUAL,03.068", commands)
         self._enabled = {register: [0, 0, 0] for register in _REGISTERS}
         self._events = {register: [0, 0, 0] for register in _REGISTERS}
@@ -64,6 +58,7 @@ class VirtualRsNGU(ScpiInstrument):
         self.output, self._auto, self._range = False, True, RANGES_A[-1]
         self._rate, self.to_scpi, self.triggered = RATES["S500K"], False, False
         self._start: int | None = None
+        self._waiting: int | None = None
         self._next = 0
 
     def execute(self, line: str) -> bytes | None:
@@ -72,6 +67,12 @@ class VirtualRsNGU(ScpiInstrument):
             self._time.sleep(float(self._rng.uniform(*LATENCY_S)))
         self._advance()
         return super().execute(line)
+
+    def _status_commands(self, register: str, place: int, head: str) -> dict[str, Callable[[str], Answer]]:
+        return {
+            f"{head}[:EVENt]?": lambda _: self._event(register, place), f"{head}:ENABle": lambda a: self._enable(register, place, a),
+            f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)), f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
+        }  # fmt: skip
 
     # settings
 

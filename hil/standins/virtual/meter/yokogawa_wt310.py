@@ -7,6 +7,7 @@ hours are told is assumed: a hundred thousand counts of the rated power over an 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -44,7 +45,8 @@ class VirtualYokogawaWT310(ScpiInstrument):
             ":NUMeric:FORMat": lambda a: self._one_of(a, "ASC"), ":NUMeric[:NORMal]:NUMber": self._set_count,
             ":NUMeric[:NORMal]:VALue?": lambda _: self._values(), ":RATE": self._set_rate, ":RATE?": lambda _: f"{self._update_s:g}",
             ":INPut:VOLTage:RANGe": self._set_volts, ":INPut:CURRent:RANGe": self._set_amperes, ":INPut:CURRent:RANGe?": lambda _: self._shown(),
-            ":INPut:VOLTage:AUTO": lambda a: self._ignore(switch(a)), ":INPut:CURRent:AUTO": self._set_auto, ":INPut:MODE": self._set_mode,
+            ":INPut:VOLTage:AUTO": lambda a: self._ignore(switch(a)), ":INPut:CURRent:AUTO": self._set_auto,
+            ":INPut:CURRent:AUTO?": lambda _: str(int(self._auto)), ":INPut:MODE": self._set_mode,
             ":INPut:SYNChronize": lambda a: self._one_of(a, "OFF", "VOLT", "CURR"), ":INPut:FILTer:LINE": lambda a: self._ignore(switch(a)),
             ":INPut:FILTer:FREQuency": lambda a: self._ignore(switch(a)), ":INPut:SCALing:STATe": self._set_scaling,
             ":INPut:CFACtor": lambda a: self._ignore(number(a, 3, 6)), ":MEASure:AVERaging:STATe": self._set_average,
@@ -52,7 +54,8 @@ class VirtualYokogawaWT310(ScpiInstrument):
             ":STATus:EESR?": lambda _: self._extended(), ":STATus:ERRor?": self._next_error, ":COMMunicate:WAIT": lambda _: self._wait_update(),
             ":COMMunicate:REMote": lambda a: self._ignore(switch(a)), ":COMMunicate:HEADer": lambda a: self._ignore(switch(a)),
             ":COMMunicate:VERBose": lambda a: self._ignore(switch(a)),
-        } | {f":NUMeric[:NORMal]:ITEM{place}": lambda a, p=place: self._set_item(p, a) for place in range(1, 11)}  # fmt: skip
+        }  # fmt: skip
+        commands.update({f":NUMeric[:NORMal]:ITEM{place}": partial(self._set_item, place) for place in range(1, 11)})
         super().__init__("YOKOGAWA,WT310,VIRTUAL,F1.03", commands)
         self._zero = truth.now()  # updates go on since it was switched on
         self.preset()
