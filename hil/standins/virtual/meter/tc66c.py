@@ -21,6 +21,15 @@ _KEY = (
 )  # fmt: skip
 
 
+def _shifted_out(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0xA001 if byte & 1 else 0)
+    return byte
+
+
+_CRC = [_shifted_out(byte) for byte in range(256)]
+
+
 class VirtualTc66c:
     """One instrument.
 
@@ -93,7 +102,5 @@ def _sealed(packet: bytes) -> bytes:
     packet = packet.ljust(60, b"\0")
     crc = 0xFFFF
     for byte in packet:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0xA001 if crc & 1 else 0)
+        crc = _CRC[(crc ^ byte) & 0xFF] ^ crc >> 8
     return packet + struct.pack("<I", crc)
