@@ -43,7 +43,7 @@ class Lpm01a:
 
     def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        line.write(b"\n")  # ends what another program left half typed
+        line.write(b"\nstop\n")  # ends what another program left half typed, or running
         self._silence()
         self._take_control()
         self.identity = " ".join(self._ask("powershield").split())
@@ -183,9 +183,16 @@ class Lpm01a:
         raise Blocked("meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again.")
 
     def _silence(self) -> None:
-        """Throw away what it said unasked."""
+        """Throw away what it said unasked.
+
+        Raises:
+            Blocked: it does not stop talking.
+        """
+        until = self._host.now() + ANSWER_S
         while self._line.read():
-            pass
+            self._host.sleep(0.001)
+            if self._host.now() > until:
+                raise Blocked("meter", f"the {self.sheet.name} does not stop sending: plug it in again.")
 
     def _stop(self) -> None:
         """Stop, and let what is under way arrive: the next command's answer must not be among it."""

@@ -124,6 +124,17 @@ def test_a_reading_beyond_the_range_asks_for_a_larger_one(time: VirtualTime) -> 
     assert spoiled.value.beyond_range
 
 
+def test_one_that_another_program_left_running_is_stopped(time: VirtualTime) -> None:
+    instrument = twin(time, begin=4.0)
+    for command in ("htc", "output current", "freq 5k", "eventsrc d7 ris", "start"):
+        instrument.take(f"{command}\n".encode())
+    time.sleep(1.0)
+    meter = meter_of(instrument, time)
+    meter.arm()
+    capture = meter.capture(20.0)
+    assert capture.interval_s == 0.001 and energy(capture) == pytest.approx(true_energy(instrument._truth), rel=3e-3)  # type: ignore[arg-type]
+
+
 def test_another_device_is_refused(time: VirtualTime) -> None:
     with pytest.raises(Blocked, match="not a ST X-NUCLEO-LPM01A"):
         Lpm01a(Wire(twin(time, present="Something else")), SHEET, host(time))
