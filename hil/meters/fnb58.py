@@ -141,6 +141,15 @@ class Fnb58:
         stamped = Stamped(number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0)
         return self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        if self._host.now() - self._asked >= GO_ON_S:
+            self._write(report.GO_ON)
+            self._asked = self._host.now()
+        arrived = list(iter(self._read, b""))
+        volts, amps = report.samples(b"".join(one for one in arrived if report.is_data(one) and report.is_whole(one)))
+        return volts * amps
+
     def close(self) -> None:
         """Let go of it: it ends its stream by itself."""
         self._device.close()

@@ -150,9 +150,21 @@ class Lpm01a:
         times, volts = np.arange(len(power)) / f, np.full(len(power), self.volt)
         return Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; it must be armed.
+
+        Raises:
+            Spoiled: it ended the acquisition.
+        """
+        self._stream.feed(self._line.read())
+        self._look_for_trouble()
+        power = np.array(self._stream.readings) * self.frequency
+        self._stream.readings.clear()
+        return power
+
     def close(self) -> None:
         """Give the board's buttons back; what it feeds stays fed (`pwrend on`)."""
-        self._line.write(b"hrc\n")
+        self._line.write(b"stop\nhrc\n")
         self._line.close()
 
     # the dialogue: the prompt, then `ack` or `error` with the command, then what it has to say

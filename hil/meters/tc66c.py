@@ -79,6 +79,11 @@ class Tc66c:
             raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
         return sent, received, [float(read.current_a[0]), float(read.voltage_v[0])]
 
+    def watch(self) -> np.ndarray:
+        """Return the power of a reading made now, float64[1] in watts."""
+        _, _, (amps, volts) = self._ask()
+        return np.array([amps * volts])
+
     def close(self) -> None:
         """Let go of the meter."""
         self._line.close()

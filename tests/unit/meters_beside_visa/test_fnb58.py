@@ -144,3 +144,13 @@ def test_another_device_is_refused(hid: ScriptedHid) -> None:
     hid.product = "Joystick"
     with pytest.raises(Blocked, match="not a FNIRSI FNB58"):
         armed(hid)
+
+
+def test_it_can_be_watched_for_longer_than_it_streams_by_itself(hid: ScriptedHid) -> None:
+    meter = armed(hid)
+    seen = []
+    while hid.time.seconds() < 3.0:
+        hid.time.sleep(0.04)
+        seen.append(meter.watch())
+    power = np.concatenate(seen)
+    assert 270 < len(power) < 310 and power.min() == pytest.approx(0.033, rel=1e-3) and power.max() == pytest.approx(0.099, rel=1e-3)

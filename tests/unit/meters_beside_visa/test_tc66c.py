@@ -145,3 +145,11 @@ def test_current_beyond_the_range() -> None:
     with pytest.raises(Spoiled) as spoiled:
         meter.capture(20.0)
     assert spoiled.value.beyond_range
+
+
+def test_it_can_be_watched() -> None:
+    time = VirtualTime()
+    meter = meter_of(twin(time), time)
+    assert meter.watch() == pytest.approx([ASLEEP * 3.3], rel=1e-3)
+    time.sleep(0.505)
+    assert meter.watch() == pytest.approx([AWAKE * 3.3], rel=1e-3)
