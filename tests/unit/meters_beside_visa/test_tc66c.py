@@ -151,5 +151,5 @@ def test_it_can_be_watched() -> None:
     time = VirtualTime()
     meter = meter_of(twin(time), time)
     assert meter.watch() == pytest.approx([ASLEEP * 3.3], rel=1e-3)
-    time.sleep(0.505)
+    time.sleep(0.495)
     assert meter.watch() == pytest.approx([AWAKE * 3.3], rel=1e-3)
