@@ -20,6 +20,7 @@ from hil.meters.unmarked import Unmarked
 BAUD = 115_200
 POLL = b"getva"
 ANSWER_S = 1.0
+STEP_S = 0.002  # between two looks for an answer
 MISSED = 3  # polls in a row without an answer before the meter counts as gone
 
 
@@ -91,8 +92,9 @@ class Tc66c:
     def _poll(self) -> tuple[float, float, bytes]:
         """Return when a poll was sent, when it was answered, and the record.
 
-        The port is opened anew after a poll without answer: the late one would pass for the next.
+        A late answer would pass for the next: the port is opened anew after a poll without one, and what has come by the next is thrown away.
         """
+        self._line.discard()
         sent = self._host.now()
         self._line.write(POLL)
         record = b""
@@ -103,7 +105,7 @@ class Tc66c:
                 if self._host.now() - sent > ANSWER_S:
                     self._line.reopen()
                     raise Blocked("meter", f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.")
-                self._host.sleep(0.001)
+                self._host.sleep(STEP_S)
         if len(record) > RECORD:
             self._line.reopen()
             raise Blocked("meter", f"the {self.sheet.name} answered twice: end the other program that polls it.")

