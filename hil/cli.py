@@ -9,7 +9,7 @@ from pathlib import Path
 from hil import __version__, boards
 from hil.errors import RigError
 
-OWN_OPTIONS = ("bench-server", "data", "experiment")  # commands that read the rest of the line themselves
+OWN_OPTIONS = ("bench-server", "data", "experiment", "measure", "power")  # commands that read the rest of the line themselves
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,6 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         help="train the table of a paper, and certify it on the board: hil experiment NAME",
         add_help=False,
     )
+    commands.add_parser("measure", help="measure the energy between two edges of a pin of any firmware", add_help=False)
+    commands.add_parser("power", help="watch the power of a board in the terminal: hil power --watch", add_help=False)
     devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders")
     init = commands.add_parser("init", help="write a first rig.toml from what is attached")
     doctor = commands.add_parser("doctor", help="check every device that rig.toml names, and print the cure of what is wrong")
@@ -79,6 +81,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.experiment import main as experiment
 
         return experiment(rest)
+    if options.command in ("measure", "power"):
+        from hil.tools import measure, watch
+
+        return measure.main(rest) if options.command == "measure" else watch.main(rest)
     if options.command in ("devices", "init", "doctor"):
         from hil.rig import command
 

@@ -80,7 +80,7 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
     """Return a data sheet of what was declared; everything in it is `unverified`."""
     used = CurrentRange(capture.range_a, accuracy.share, accuracy.offset_a, resolution_a)
     return DataSheet(
-        key="by-hand", name=f"meter read by hand ({identity})", identity=identity, kind="integrating" if capture.aperture_s else "point",
+        key="by-hand", name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
         apertures_s=(capture.aperture_s, capture.aperture_s), fastest_hz=1 / capture.interval_s, timestamps="host", marker="none", loss="none", feeds=False,
         timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, voltage_noise_v=0.0, drift_a_per_s=0.0, ranges=(used,),
         unverified=("accuracy, as its user declares it",), sources=(),

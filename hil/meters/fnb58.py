@@ -1,7 +1,7 @@
 """FNIRSI FNB58 through its HID port: 100 point samples a second on its own clock, in reports of four.
 
-It has no input for the marker, and its reports have no number: how many are missing is told by the host's clock. It streams only as long
-as it is asked to go on once a second.
+It has no input for the marker, and its reports have no number: the host dates the stream, tells how many samples are missing and when the
+window was. It streams only as long as it is asked to go on once a second.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import numpy as np
 from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
 from hil.meters import fnb58_report as report
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.optional import library
+from hil.meters.unmarked import Unmarked
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
 RATE_HZ = 100
@@ -24,7 +26,6 @@ GO_ON_S = 1.0
 SILENCE_S = 1.0
 WAIT_MS = 20
 TOLERATED = 12  # samples that host and meter may differ by: three reports under way
-BEHIND = 1.25  # of the expected window: how long to go on, as nothing tells when it ends
 
 
 class HidDevice(Protocol):
@@ -72,6 +73,8 @@ class Fnb58:
 
     def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:
         self._device, self.sheet, self._host = device, sheet, host
+        self._window = Unmarked(host, sheet.name)
+        self.mark = self._window.mark
         self.identity = self._product()
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
@@ -84,7 +87,7 @@ class Fnb58:
 
     def configure(self, setting: Setting) -> None:
         """Take the lengths; its rate and its range are its own."""
-        self._setting = setting
+        self._window.setting = setting
         self._range = self.sheet.range_for(setting.range_a)
 
     def arm(self) -> None:
@@ -94,20 +97,20 @@ class Fnb58:
         for kind in (report.HELLO, report.BEGIN, report.BEGIN):
             self._write(kind)
             self._host.sleep(PAUSE_S)
-        self._begin = self._asked = self._host.now()
+        self._asked = self._host.now()
+        self._window.arm()
 
     def capture(self, deadline_s: float) -> Capture:
-        """Read until the window and its sleep must be over; `edges` is empty.
+        """Read until the host has its answer (`mark`), or the window should be over.
 
         Raises:
-            Spoiled: samples are missing, a checksum is wrong, or a sample beyond the range.
-            Blocked: it fell silent.
+            Spoiled: samples are missing, a checksum is wrong, a sample beyond the range, or nothing tells where the edges are.
+            Blocked: it fell silent, or the deadline passed.
         """
-        setting = self._setting
-        until = self._begin + min(2 * setting.idle_s + BEHIND * setting.window_s, deadline_s)
+        began = last = self._host.now()
         reports: list[bytes] = []
-        first = last = self._begin
-        while self._host.now() < until:
+        arrivals: list[float] = []
+        while not self._window.over(began, deadline_s):
             if self._host.now() - self._asked >= GO_ON_S:
                 self._write(report.GO_ON)
                 self._asked = self._host.now()
@@ -115,26 +118,37 @@ class Fnb58:
             now = self._host.now()
             if report.is_data(data):
                 reports.append(data)
-                first, last = (first if len(reports) > 1 else now), now
+                arrivals.append(now)
+                last = now
             elif now - last > SILENCE_S:
                 raise Blocked("meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again.")
-            elif not data:
-                self._host.sleep(0.005)
-        return self._capture(reports, first, last)
+        if not reports:
+            raise Spoiled("the window was over before the first sample.")
+        return self._capture(reports, np.array(arrivals))
 
-    def _capture(self, reports: list[bytes], first: float, last: float) -> Capture:
+    def _capture(self, reports: list[bytes], arrivals: np.ndarray) -> Capture:
         broken = sum(not report.is_whole(one) for one in reports)
         if broken:
             raise Spoiled(f"{broken} of {len(reports)} reports of the {self.sheet.name} have a wrong checksum.")
         volts, amps = report.samples(b"".join(reports))
-        # The first report came at `first` with four samples in it, so the others are what the time since then holds.
-        lost = round((last - first) * RATE_HZ) - (len(amps) - report.SAMPLES)
+        lost = round((arrivals[-1] - arrivals[0]) * RATE_HZ) - report.SAMPLES * (len(reports) - 1)
         if lost > TOLERATED:
             raise Spoiled(f"about {lost} samples of the {self.sheet.name} are missing.")
-        if np.max(amps, initial=0.0) > self._range.amperes:
+        if np.max(amps) > self._range.amperes:
             raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
-        times = first + (np.arange(len(amps)) - (report.SAMPLES - 1)) / RATE_HZ
-        return Capture(times, volts * amps, amps, volts, 0.0, 1 / RATE_HZ, (), self._range.amperes, 0)
+        number = np.arange(len(amps))
+        late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ  # no report arrives before its last sample
+        stamped = Stamped(number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0)
+        return self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        if self._host.now() - self._asked >= GO_ON_S:
+            self._write(report.GO_ON)
+            self._asked = self._host.now()
+        arrived = list(iter(self._read, b""))
+        volts, amps = report.samples(b"".join(one for one in arrived if report.is_data(one) and report.is_whole(one)))
+        return volts * amps
 
     def close(self) -> None:
         """Let go of it: it ends its stream by itself."""

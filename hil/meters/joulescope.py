@@ -166,6 +166,11 @@ class Joulescope:
         edges = tuple(Edge(*edge) for edge in marker.edges)
         return Capture(times, cut["p"], cut["i"], cut["v"], 1 / self.rate, 1 / self.rate, edges, self._range.amperes, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        streams = [stream for name, stream in self._streams.items() if name in ("i", "v", "p")]
+        return [stream.drain() for stream in streams if isinstance(stream, Samples)][-1]
+
     def close(self) -> None:
         """Let go of it: the board stays fed through it."""
         with contextlib.suppress(Blocked):

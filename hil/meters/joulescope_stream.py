@@ -30,6 +30,11 @@ class Samples:
         last = self._pieces[-1]
         return float(last["sample_id"] + len(last["data"]) * last["decimate_factor"]) / float(last["sample_rate"])
 
+    def drain(self) -> np.ndarray:
+        """Return the samples so far, float64[n], and forget them."""
+        pieces, self._pieces = self._pieces, []
+        return np.concatenate([np.asarray(piece["data"], np.float64) for piece in pieces]) if pieces else np.empty(0)
+
     def take(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Return times float64[n] in seconds, values float64[n], and how many samples are missing between pieces."""
         if not self._pieces:

@@ -43,7 +43,7 @@ class Lpm01a:
 
     def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        line.write(b"\n")  # ends what another program left half typed
+        line.write(b"\nstop\n")  # ends what another program left half typed, or running
         self._silence()
         self._take_control()
         self.identity = " ".join(self._ask("powershield").split())
@@ -150,9 +150,21 @@ class Lpm01a:
         times, volts = np.arange(len(power)) / f, np.full(len(power), self.volt)
         return Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; it must be armed.
+
+        Raises:
+            Spoiled: it ended the acquisition.
+        """
+        self._stream.feed(self._line.read())
+        self._look_for_trouble()
+        power = np.array(self._stream.readings) * self.frequency
+        self._stream.readings.clear()
+        return power
+
     def close(self) -> None:
         """Give the board's buttons back; what it feeds stays fed (`pwrend on`)."""
-        self._line.write(b"hrc\n")
+        self._line.write(b"stop\nhrc\n")
         self._line.close()
 
     # the dialogue: the prompt, then `ack` or `error` with the command, then what it has to say
@@ -183,9 +195,16 @@ class Lpm01a:
         raise Blocked("meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again.")
 
     def _silence(self) -> None:
-        """Throw away what it said unasked."""
+        """Throw away what it said unasked.
+
+        Raises:
+            Blocked: it does not stop talking.
+        """
+        until = self._host.now() + ANSWER_S
         while self._line.read():
-            pass
+            self._host.sleep(0.001)
+            if self._host.now() > until:
+                raise Blocked("meter", f"the {self.sheet.name} does not stop sending: plug it in again.")
 
     def _stop(self) -> None:
         """Stop, and let what is under way arrive: the next command's answer must not be among it."""

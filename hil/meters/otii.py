@@ -167,6 +167,7 @@ class Otii:
             if self._recording is not None:
                 self._recording.delete()
             self._project.start_recording()
+            self._watched = 0
             self._recording = self._project.get_last_recording()
         if self._recording is None:
             raise Blocked("meter", f"the {self.sheet.name} does not record: look at the Otii program.")
@@ -237,6 +238,18 @@ class Otii:
         values = np.array(data["values"], np.float64)
         interval = float(data["interval"])
         return float(data["timestamp"]) + interval * np.arange(len(values)), values, interval
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        recording = self._recording
+        assert recording is not None
+        with self._blocked("hand over what it records"):
+            count = recording.get_channel_data_count(self._arc.id, CURRENT)
+            begin, self._watched = self._watched, count
+            if count == begin:
+                return np.empty(0)
+            amps = recording.get_channel_data(self._arc.id, CURRENT, begin, count - begin)["values"]
+        return np.array(amps, np.float64) * self._setting.volt
 
     def close(self) -> None:
         """Part; the board stays fed."""

@@ -10,8 +10,7 @@ import serial
 
 from hil.errors import Blocked
 
-WAIT_S = 0.01  # for more bytes, in one read
-CHUNK = 1 << 16
+WAIT_S = 0.01  # for the first byte of a read
 GONE = (serial.SerialException, OSError, termios.error)
 
 
@@ -24,6 +23,10 @@ class Line(Protocol):
 
     def read(self) -> bytes:
         """Return what has arrived, after a short wait; nothing if nothing has."""
+        ...
+
+    def discard(self) -> None:
+        """Throw away what has arrived."""
         ...
 
     def reopen(self) -> None:
@@ -69,8 +72,16 @@ class SerialLine:
     def read(self) -> bytes:
         """Return what has arrived, after a short wait; nothing if nothing has."""
         try:
-            return bytes(self._port.read(CHUNK))
+            first = self._port.read(1)
+            return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
         except (*GONE, TypeError) as error:  # pyserial, port closed under it: TypeError
+            raise self._gone(error) from error
+
+    def discard(self) -> None:
+        """Throw away what has arrived."""
+        try:
+            self._port.reset_input_buffer()
+        except GONE as error:
             raise self._gone(error) from error
 
     def reopen(self) -> None:

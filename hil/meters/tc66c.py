@@ -1,6 +1,6 @@
 """RuiDeng TC66C through its USB serial port: `getva` is answered by one record of what it shows now (sigrok.org/wiki/RDTech_TC66C).
 
-A polled meter of point samples, without an input for the marker: its capture has no edges, and the host dates the readings.
+A polled meter of point samples, without an input for the marker: the host dates the readings and tells when the window was.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import numpy as np
 from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.polling import Poller
 from hil.meters.serial_line import Line
 from hil.meters.tc66c_record import RECORD, name_of, parse
+from hil.meters.unmarked import Unmarked
 
 BAUD = 115_200
 POLL = b"getva"
 ANSWER_S = 1.0
-MISSED = 3  # answers in a row that may be missing or broken before the meter counts as gone
-SPREAD = (0.5, 1.5)  # of the interval: polls that are commensurate with a step read the same part of it for ever
-BEHIND = 1.25  # of the expected window: how long to go on, as nothing tells when it ends
+STEP_S = 0.002  # between two looks for an answer
+MISSED = 3  # polls in a row without an answer before the meter counts as gone
 
 
 class Tc66c:
@@ -34,57 +36,54 @@ class Tc66c:
 
     def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        self._rng = np.random.default_rng()
+        self._poller, self._window = Poller(host), Unmarked(host, sheet.name)
+        self.mark = self._window.mark
         line.reopen()
-        _, _, record = self._poll()
-        self.identity = name_of(record)
+        self.identity = name_of(self._poll()[2])
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
 
     def configure(self, setting: Setting) -> None:
         """Take the interval; range and averaging are the meter's own and cannot be set."""
-        self._setting = setting
+        self._window.setting = setting
         self._range = self.sheet.range_for(setting.range_a)
 
     def arm(self) -> None:
-        """Begin to read."""
-        self._begin = self._host.now()
+        """Begin a window."""
+        self._window.arm()
 
     def capture(self, deadline_s: float) -> Capture:
-        """Poll until the window and its sleep must be over, at intervals that are drawn; `edges` is empty.
+        """Poll until the host has its answer (`mark`), or the window should be over.
 
         Raises:
-            Spoiled: a record is broken, or a reading beyond the range.
-            Blocked: it no longer answers.
+            Spoiled: a record is broken, a reading beyond the range, or nothing tells where the edges are.
+            Blocked: it no longer answers, or the deadline passed.
         """
-        setting = self._setting
-        length = 2 * setting.idle_s + BEHIND * setting.window_s
-        until = self._begin + min(length, deadline_s)
-        times, records, missed, in_a_row = [], [], 0, 0
-        while self._host.now() < until:
-            due = self._host.now() + setting.interval_s * self._rng.uniform(*SPREAD)
+        began, interval_s = self._host.now(), self._window.setting.interval_s
+        polls = self._poller.run(self._ask, interval_s, lambda: self._window.over(began, deadline_s))
+        amps, volts = polls.values.T
+        if np.max(amps) > self._range.amperes:
+            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+        stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
+        return self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
+
+    def _ask(self) -> tuple[float, float, list[float]]:
+        for attempt in range(MISSED):
             try:
                 sent, received, record = self._poll()
+                break
             except Blocked:
-                missed, in_a_row = missed + 1, in_a_row + 1
-                if in_a_row == MISSED:
+                if attempt == MISSED - 1:
                     raise
-                continue
-            in_a_row = 0
-            times.append((sent + received) / 2)
-            records.append(record)
-            self._host.sleep(max(0.0, due - self._host.now()))
-        return self._capture(np.array(times), b"".join(records), missed)
+        read = parse(record)
+        if read.broken[0]:
+            raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
+        return sent, received, [float(read.current_a[0]), float(read.voltage_v[0])]
 
-    def _capture(self, times: np.ndarray, records: bytes, missed: int) -> Capture:
-        read = parse(records)
-        if read.broken.any():
-            raise Spoiled(f"{int(read.broken.sum())} of {len(times)} records of the {self.sheet.name} have a wrong checksum: measure the window again.")
-        if np.max(read.current_a, initial=0.0) > self._range.amperes:
-            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
-        return Capture(
-            times, read.voltage_v * read.current_a, read.current_a, read.voltage_v, 0.0, self._setting.interval_s, (), self._range.amperes, missed
-        )  # fmt: skip
+    def watch(self) -> np.ndarray:
+        """Return the power of a reading made now, float64[1] in watts."""
+        _, _, (amps, volts) = self._ask()
+        return np.array([amps * volts])
 
     def close(self) -> None:
         """Let go of the meter."""
@@ -93,8 +92,9 @@ class Tc66c:
     def _poll(self) -> tuple[float, float, bytes]:
         """Return when a poll was sent, when it was answered, and the record.
 
-        The port is opened anew after a poll without answer: the late one would pass for the next.
+        A late answer would pass for the next: the port is opened anew after a poll without one, and what has come by the next is thrown away.
         """
+        self._line.discard()
         sent = self._host.now()
         self._line.write(POLL)
         record = b""
@@ -105,7 +105,7 @@ class Tc66c:
                 if self._host.now() - sent > ANSWER_S:
                     self._line.reopen()
                     raise Blocked("meter", f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.")
-                self._host.sleep(0.001)
+                self._host.sleep(STEP_S)
         if len(record) > RECORD:
             self._line.reopen()
             raise Blocked("meter", f"the {self.sheet.name} answered twice: end the other program that polls it.")

@@ -109,15 +109,20 @@ def _sbox() -> np.ndarray:
 
 
 def _crc16(rows: np.ndarray) -> np.ndarray:
-    """Return the CRC-16 of Modbus along the last axis, uint32[...]."""
-    crc: np.ndarray = np.full(rows.shape[:-1], 0xFFFF, np.uint32)
+    """Return the CRC-16 of Modbus along the last axis, int64[...]."""
+    crc: np.ndarray = np.full(rows.shape[:-1], 0xFFFF)
     for place in range(rows.shape[-1]):
-        crc ^= rows[..., place]
-        for _ in range(8):
-            crc = np.where(crc & 1, crc >> 1 ^ 0xA001, crc >> 1).astype(np.uint32)
+        crc = _CRC[(crc ^ rows[..., place]) & 0xFF] ^ crc >> 8
     return crc
 
 
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0xA001 if byte & 1 else 0)
+    return byte
+
+
+_CRC = np.array([_crc_of_byte(byte) for byte in range(256)])
 _SBOX = _sbox()
 _INVERSE_SBOX = np.argsort(_SBOX).astype(np.uint8)
 _INVERSE_ROWS = np.array([4 * ((column - row) % 4) + row for column in range(4) for row in range(4)])

@@ -15,13 +15,16 @@ SETTING = Setting(volt=3.3, range_a=0.04, interval_s=0.001, idle_s=0.2, window_s
 ASLEEP, AWAKE = 0.010, 0.030
 
 
-def board(time: VirtualTime, *, begin: float = 1.5, steps: int = 40, step_s: float = 0.025, pulses: bool = False, peak: float = AWAKE) -> ScriptedTrace:
+def board(
+    time: VirtualTime, *, begin: float = 1.5, steps: int = 40, step_s: float = 0.025, pulses: bool = False, peak: float = AWAKE,
+    rest: float = ASLEEP + 0.001,
+) -> ScriptedTrace:  # fmt: skip
     """Return a board that sleeps, trains (each step awake for two thirds of it), and sleeps; the marker is high meanwhile, or pulses down."""
     times, levels = [0], [ASLEEP]
     for step in range(steps):
         at = begin + step * step_s
         times += [round(at * PS), round((at + step_s * 2 / 3) * PS)]
-        levels += [peak, ASLEEP + 0.001]
+        levels += [peak, rest]
     end = begin + steps * step_s
     times, levels = [*times, round(end * PS)], [*levels, ASLEEP]
     down = [(round(at * PS) + late, level) for at in (begin, end) for late, level in ((0, 0), (PS // 10**6, 1))]

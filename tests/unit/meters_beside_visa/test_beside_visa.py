@@ -8,13 +8,13 @@ from bench import EXACT, board, host
 
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import load_data_sheet
-from hil.meters.beside_visa import MODELS, open_beside_visa
+from hil.meters.beside_visa import DRIVERS, open_beside_visa
 from hil.standins.virtual.meter.serial_meter import SerialServer
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", sorted(DRIVERS))
 def test_data_sheets(model: str) -> None:
     sheet = load_data_sheet(model)
     assert sheet.kind in ("integrating", "point") and sheet.timestamps in ("meter", "host") and sheet.marker in ("digital", "trigger", "none")
@@ -26,10 +26,10 @@ def test_data_sheets(model: str) -> None:
 
 def test_a_port_by_its_path() -> None:
     time = VirtualTime()
-    server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1), time))
+    server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1)))
     server.start()
     try:
-        meter = open_beside_visa(server.path, "tc66c", host(time))
+        meter = open_beside_visa(server.path, "tc66c", host(time, server.pump))
         assert meter.identity.startswith("TC66")
         meter.close()
     finally:
@@ -38,7 +38,7 @@ def test_a_port_by_its_path() -> None:
 
 @pytest.mark.parametrize(("address", "model", "why"), [
     ("0000-no-such-serial", "lpm01a", "0 serial ports have the USB serial number"), ("/dev/no-such-port", "tc66c", "cannot be opened"),
-    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "not opened in this way"), ("x", "tc66", "no data sheet"),
+    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "not opened in this way"), ("x", "tc66", "did you mean tc66c"),
 ])  # fmt: skip
 def test_what_cannot_be_opened(address: str, model: str, why: str) -> None:
     with pytest.raises((RigError, Blocked), match=why) as error:

@@ -79,7 +79,7 @@ def armed(hid: ScriptedHid) -> Fnb58:
 @pytest.fixture
 def hid() -> ScriptedHid:
     time = VirtualTime()
-    return ScriptedHid(time, board(time, begin=0.7))
+    return ScriptedHid(time, board(time, begin=0.7, rest=0.02))
 
 
 @pytest.mark.parametrize(("kind", "checksum"), [(report.HELLO, 0x8E), (report.BEGIN, 0x96), (report.GO_ON, 0x9E)])
@@ -105,8 +105,9 @@ def test_a_window(hid: ScriptedHid) -> None:
     capture = armed(hid).capture(20.0)
     assert [one[1] for one in hid.heard][:3] == [report.HELLO, report.BEGIN, report.BEGIN]
     assert [one[1] for one in hid.heard][3:] == [report.GO_ON] * 2
-    assert capture.edges == () and capture.lost == 0 and np.diff(capture.t_s) == pytest.approx(0.01)
-    assert 2.1 < len(capture.t_s) / 100 < 2.4
+    assert capture.lost == 0 and np.diff(capture.t_s) == pytest.approx(0.01) and 2.0 < len(capture.t_s) / 100 < 2.4
+    for edge, at in zip(capture.edges, (0.7, 1.7), strict=True):
+        assert abs(edge.t_s - at) <= edge.half_s
     true = hid.truth.current(np.rint(capture.t_s * PS).astype(np.int64))
     assert np.mean(np.abs(true - capture.current_a) < 1e-4) > 0.7  # dated by the host: up to a poll late
     assert np.mean(capture.current_a) == pytest.approx(np.mean(true), rel=0.03)
@@ -114,6 +115,7 @@ def test_a_window(hid: ScriptedHid) -> None:
 
 def test_it_stops_without_being_asked_to_go_on(hid: ScriptedHid) -> None:
     meter = armed(hid)
+    meter.configure(Setting(5.0, 0.04, 0.01, 0.5, 5.0))
     meter._asked = 1e9  # the driver believes that it has asked
     with pytest.raises(Blocked, match="no samples for 1 s"):
         meter.capture(20.0)
@@ -142,3 +144,13 @@ def test_another_device_is_refused(hid: ScriptedHid) -> None:
     hid.product = "Joystick"
     with pytest.raises(Blocked, match="not a FNIRSI FNB58"):
         armed(hid)
+
+
+def test_it_can_be_watched_for_longer_than_it_streams_by_itself(hid: ScriptedHid) -> None:
+    meter = armed(hid)
+    seen = []
+    while hid.time.seconds() < 3.0:
+        hid.time.sleep(0.04)
+        seen.append(meter.watch())
+    power = np.concatenate(seen)
+    assert 270 < len(power) < 310 and power.min() == pytest.approx(0.033, rel=1e-3) and power.max() == pytest.approx(0.099, rel=1e-3)

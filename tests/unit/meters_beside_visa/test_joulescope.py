@@ -204,3 +204,12 @@ def test_without_the_library_one_sentence_names_the_extra(monkeypatch: pytest.Mo
     monkeypatch.setitem(__import__("sys").modules, "pyjoulescope_driver", None)
     with pytest.raises(RigError, match=r'pip install "trainrig\[joulescope\]"'):
         open_driver()
+
+
+def test_it_can_be_watched(driver: ScriptedDriver) -> None:
+    meter = armed(driver)
+    assert len(meter.watch()) == 0
+    for _ in range(3):
+        driver.time.sleep(0.1)
+        driver.pump()
+        assert len(meter.watch()) == 100

@@ -121,3 +121,11 @@ def test_a_server_that_fails_blocks(otii: ScriptedOtii) -> None:
     otii.refuse = "main"
     with pytest.raises(Blocked, match="did not take its settings"):
         armed(otii)
+
+
+def test_it_can_be_watched(otii: ScriptedOtii) -> None:
+    meter = armed(otii)
+    assert len(meter.watch()) == 0
+    for _ in range(3):
+        otii.time.sleep(0.1)
+        assert meter.watch() == pytest.approx(np.full(400, 0.033), rel=1e-6)

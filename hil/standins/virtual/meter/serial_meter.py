@@ -83,6 +83,9 @@ class Wire:
         data, self._waiting = self._waiting + self._meter.due(), b""
         return data
 
+    def discard(self) -> None:
+        self.read()
+
     def reopen(self) -> None:
         self.read()
 
