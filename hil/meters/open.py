@@ -8,7 +8,8 @@ from typing import Any
 
 from hil.errors import RigError, close_matches
 from hil.measure.data_sheet import load_data_sheet
-from hil.meters.beside_visa import MODELS, open_beside_visa
+from hil.meters.beside_visa import DRIVERS as BESIDE_VISA
+from hil.meters.beside_visa import open_beside_visa
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A
@@ -54,8 +55,8 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
         Blocked: it does not answer, or is another instrument.
     """
     key, host = model or USUAL, host or Host()
-    if key not in BY_VISA and key not in MODELS:
-        raise RigError(f"there is no meter {key!r}: {close_matches(key, [*BY_VISA, *MODELS])}")
+    if key not in BY_VISA and key not in BESIDE_VISA:
+        raise RigError(f"there is no meter {key!r}: {close_matches(key, [*BY_VISA, *BESIDE_VISA])}")
     sheet = load_data_sheet(key)
     by_visa = BY_VISA.get(key)
     meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)

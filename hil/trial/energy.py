@@ -257,7 +257,8 @@ def _phases_refused(trial: LockStep, capture: Capture) -> dict[str, Any]:
     clock_hz = trial.outcome.clock_hz
     if not clock_hz or not trial.outcome.steps:
         return {"seconds": {}, "refused": "the board has no count of its phases."}
-    means = {phase: float(np.mean([row.cycles[phase] for row in trial.outcome.steps])) / clock_hz for phase in PHASES if phase not in ("total", "digest")}  # digests are taken behind the window
+    inside = [phase for phase in PHASES if phase not in ("total", "digest")]  # digests are taken behind the window
+    means = {phase: float(np.mean([row.cycles[phase] for row in trial.outcome.steps])) / clock_hz for phase in inside}
     seconds = {phase: mean for phase, mean in means.items() if mean > 0}
     shortest = min(seconds, key=lambda phase: seconds[phase])
     if seconds[shortest] < PHASE_READINGS * capture.interval_s:
