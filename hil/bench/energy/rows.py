@@ -67,8 +67,10 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
 
 def _one(sheet: DataSheet, case: str, seed: list[int]) -> Judged:
     rng = np.random.default_rng(seed)
-    fixed: dict[str, Any] = {"jitter": 0.0} if case == COMMENSURATE else {}
-    return run(sheet, _CASES[case](sheet, rng), rng, **fixed)
+    driver: dict[str, Any] = {"seed": seed[-1]} if sheet.key in POLLED else {}  # polls that jitter alike in all trials would err alike
+    if case == COMMENSURATE:
+        driver["jitter"] = 0.0
+    return run(sheet, _CASES[case](sheet, rng), rng, **driver)
 
 
 def _share(judged: Sequence[Judged], name: str) -> float:
