@@ -9,7 +9,7 @@ from pathlib import Path
 from hil import __version__, boards
 from hil.errors import RigError
 
-OWN_OPTIONS = ("bench-server", "data", "experiment", "mlperf-tiny")  # commands that read the rest of the line themselves
+OWN_OPTIONS = ("bench-server", "data", "experiment", "measure", "mlperf-tiny", "power")  # commands that read the rest of the line themselves
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -21,8 +21,11 @@ def main(argv: list[str] | None = None) -> int:
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
-        "what", nargs="?", choices=("rig", "kernels"), default="rig", help="the rig's own rates (default), or the instructions of every kernel"
+        "what", nargs="?", choices=("rig", "kernels", "energy"), default="rig",
+        help="the rig's own rates (default), the instructions of every kernel, or what the intervals of the energy cover",
     )  # fmt: skip
+    bench.add_argument("--trials", type=int, default=100, metavar="N", help="energy: trials a row (default: 100)")
+    bench.add_argument("--meter", action="append", default=[], metavar="KEY", help="energy: only this meter (repeatable)")
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
     commands.add_parser("data", help="bring full data sets to this computer: hil data fetch NAME", add_help=False)
@@ -31,6 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         help="train the table of a paper, and certify it on the board: hil experiment NAME",
         add_help=False,
     )
+    commands.add_parser("measure", help="measure the energy between two edges of a pin of any firmware", add_help=False)
+    commands.add_parser("power", help="watch the power of a board in the terminal: hil power --watch", add_help=False)
     commands.add_parser("mlperf-tiny", help="make a board ready for MLPerf Tiny's own runner", add_help=False)
     devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders, and the flash cycles of rig.toml's boards")
     init = commands.add_parser("init", help="write a first rig.toml from what is attached")
@@ -77,6 +82,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.experiment import main as experiment
 
         return experiment(rest)
+    if options.command in ("measure", "power"):
+        from hil.tools import measure, watch
+
+        return measure.main(rest) if options.command == "measure" else watch.main(rest)
     if options.command == "mlperf-tiny":
         from hil.bench import mlperf_tiny
 
@@ -88,9 +97,11 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
             return command.devices(options.rig, options.json)
         return command.init(options.rig) if options.command == "init" else command.doctor(options.rig, options.json)
     if options.command == "bench":
-        from hil.bench import kernels
+        from hil.bench import energy, kernels
         from hil.bench import main as benchmarks
 
+        if options.what == "energy":
+            return energy.main(options.meter, options.trials, options.json)
         return kernels.main(options.json) if options.what == "kernels" else benchmarks(options.board, options.json)
     from hil.report import render
 

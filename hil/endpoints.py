@@ -57,6 +57,8 @@ class Endpoints:
         pack: CMSIS pack that describes the chip to pyOCD, where its own target does not do.
         loader: serial number of the board in its boot loader.
         power: what feeds the board, where it may be switched.
+        meter_model: key of the meter's data sheet; None: the usual one.
+        measuring_point: where in the board's supply the meter is; None: nobody said.
     """
 
     board: str
@@ -68,3 +70,5 @@ class Endpoints:
     pack: str | None = None
     loader: str | None = None
     power: Power | None = None
+    meter_model: str | None = None
+    measuring_point: str | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from rich.console import Console
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.measure.energy import MLPERF_TINY
 from hil.record import RunWriter
 from hil.report import render
 from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
@@ -77,12 +80,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--reflash", action="store_true", help="program each board once, even when its flash holds the image already"
     )
     group.addoption(
+        "--energy-u",
+        type=_share,
+        default=None,
+        metavar="SHARE",
+        help="take energy windows until the 95 %% interval of a step's energy is within +- this share of it, such as 1%%, or say that it was not reached",
+    )
+    group.addoption(
+        "--energy-rules",
+        choices=(MLPERF_TINY,),
+        default=None,
+        help="measure energy by the windows of MLPerf Tiny: five of ten seconds or more, their median, no idle subtracted",
+    )
+    group.addoption(
         "--report-dir",
         type=Path,
         default=Path("reports"),
         metavar="DIR",
         help="where runs are recorded (default: reports)",
     )
+
+
+def _share(text: str) -> float:
+    """Read `1%` or `0.01`."""
+    number = text.strip()
+    try:
+        share = float(number[:-1]) / 100 if number.endswith("%") else float(number)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 1% or 0.01") from error
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 100 %")
+    return share
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest's own JUnit writer looks for its path
@@ -224,6 +252,7 @@ def hil_trial(
     """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
 
     def run(spec: TrialSpec) -> Outcome:
+        spec = _with_energy(spec, request.config)
         folder = run_record.trial_folder(spec.name)
         elf = request.config.getoption("elf")
         with _progress_line(request.config, spec) as progress:
@@ -245,6 +274,15 @@ def hil_trial(
         return outcome
 
     return run
+
+
+def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
+    """Return the trial with its energy measured as the options say, where it is measured at all."""
+    if spec.energy is None:
+        return spec
+    rules = config.getoption("energy_rules")
+    uncertainty = None if rules else config.getoption("energy_u") or spec.energy.uncertainty
+    return replace(spec, energy=replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules))
 
 
 def _progress_line(config: pytest.Config, spec: TrialSpec) -> ProgressLine:

@@ -1,9 +1,9 @@
-"""What the maker of a meter promises: limits of error by range (hil/measure/meters)."""
+"""What the maker of a meter promises: how it reads, and its limits of error by range (hil/measure/meters)."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
@@ -19,25 +19,85 @@ FOLDER = "meters"
 
 @dataclass(frozen=True)
 class CurrentRange:
-    """Limits of error of one current range: `gain` as a share of the reading, `offset_a` and `resolution_a` in amperes."""
+    """Limits of error of one current range.
+
+    Attributes:
+        amperes: full scale.
+        gain: a share of the reading.
+        offset_a, resolution_a: amperes.
+        noise_a: standard deviation of a reading with an aperture of one second; white, so that it grows as 1 / sqrt(aperture).
+        burden_v: voltage lost in the meter at full scale.
+    """
 
     amperes: float
     gain: float
     offset_a: float
     resolution_a: float
+    noise_a: float = 0.0
+    burden_v: float = 0.0
 
 
 @dataclass(frozen=True)
 class DataSheet:
-    """One meter: what its identity contains, its limits of error, and its current ranges, smallest first."""
+    """One meter.
+
+    Attributes:
+        key: name of its file, and what rig.toml calls the model.
+        name: as people say it.
+        identity: what its answer to *IDN? (or its like) contains.
+        kind: `integrating` (a reading is the mean over its aperture) or `point` (an instant).
+        apertures_s: shortest and longest aperture; (0, 0) for point samples.
+        fastest_hz: readings a second at most, kept without loss.
+        timestamps: `meter` or `host`: whose clock dates the readings.
+        marker: `digital` (it records levels or edges of a line), `trigger` (one edge begins) or `none`.
+        loss: how missing readings show: `timestamps`, `counter`, `status`, or `none`.
+        feeds: whether it is the board's supply too.
+        timebase: limit of the relative error of its clock.
+        voltage_gain, voltage_offset_v: limits of error of its voltage readings; both 0 where it reads none.
+        voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
+        drift_a_per_s: limit of the drift of the current's offset within a window.
+        ranges: smallest first.
+        unverified: facts whose source could not be read; each result says so.
+        sources: where the others are from.
+        dialect: how a meter without a driver of its own is asked (hil/meters/polled_scpi.py); empty for all others.
+    """
 
     key: str
     name: str
     identity: str
+    kind: str
+    apertures_s: tuple[float, float]
+    fastest_hz: float
+    timestamps: str
+    marker: str
+    loss: str
+    feeds: bool
     timebase: float
     voltage_gain: float
     voltage_offset_v: float
+    voltage_noise_v: float
+    drift_a_per_s: float
     ranges: tuple[CurrentRange, ...]
+    unverified: tuple[str, ...]
+    sources: tuple[str, ...]
+    dialect: dict[str, Any] = field(default_factory=dict)
+
+    def range_for(self, amperes: float) -> CurrentRange:
+        """Return the smallest range that holds a current.
+
+        Raises:
+            RigError: none does.
+        """
+        for one in self.ranges:
+            if amperes <= one.amperes:
+                return one
+        raise RigError(f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: measure with another meter.")
+
+
+def known_meters() -> list[str]:
+    """Return the keys of all data sheets."""
+    folder = resources.files(__package__) / FOLDER
+    return sorted(file.name[: -len(".toml")] for file in folder.iterdir() if file.name.endswith(".toml"))
 
 
 def load_data_sheet(key: str) -> DataSheet:
@@ -46,11 +106,11 @@ def load_data_sheet(key: str) -> DataSheet:
     Raises:
         RigError: there is none of that name.
     """
-    folder = resources.files(__package__) / FOLDER
-    known = sorted(file.name[: -len(".toml")] for file in folder.iterdir() if file.name.endswith(".toml"))
+    known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
-    raw: dict[str, Any] = tomllib.loads((folder / f"{key}.toml").read_text(encoding="utf-8"))
-    ranges = tuple(CurrentRange(**fields) for fields in raw["range"])
-    voltage = raw["voltage"]
-    return DataSheet(key, raw["name"], raw["identity"], raw["timebase"], voltage["gain"], voltage["offset_v"], ranges)
+    text = (resources.files(__package__) / FOLDER / f"{key}.toml").read_text(encoding="utf-8")
+    raw: dict[str, Any] = tomllib.loads(text)
+    ranges = tuple(CurrentRange(**fields) for fields in raw.pop("range"))
+    lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources")}
+    return DataSheet(key=key, ranges=ranges, **raw, **lists)

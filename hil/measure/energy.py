@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hil.errors import Blocked
+from hil.measure.aliasing import COVERED, FEWEST_READINGS, is_aliased
+from hil.measure.budget import GROSS, IDLE, NET, budget, energies
+from hil.measure.capture import Capture
 from hil.measure.data_sheet import CurrentRange, DataSheet
-from hil.measure.uncertainty import Contribution, combined, coverage_factor, effective_dof, rectangular
-from hil.measure.window import WindowTrace
+from hil.measure.monte_carlo import DRAWS, MEAN, MEDIAN, interval
+from hil.measure.uncertainty import Contribution, combined, coverage_factor, effective_dof
+from hil.measure.window import Window, window_of
 
-FEWEST_READINGS = 10  # a step: fewer, and a step's shape is lost between them
 FEWEST_WINDOWS = 6  # the range of five covers the median with 93.75 % only
 IDLE_DRIFT = 0.02  # of the idle power between before and after, above which it is flagged
+MLPERF_TINY = "mlperf-tiny"
 
 
 @dataclass(frozen=True)
-class Window:
-    """One window: energies in joules, powers in watts, its duration in seconds."""
+class Task:
+    """What the windows were of.
 
-    gross: float
-    idle: float
-    net: float
-    idle_power: float
-    active_power: float
-    duration: float
-    readings: int
+    Attributes:
+        steps: autonomous steps in each.
+        idle_s: sleep before and behind each.
+        volt: supply of the board, what it was set to.
+        batch: samples a step.
+        epoch: samples of an epoch.
+        rules: `mlperf-tiny` for the median of gross energies, else empty.
+        laps_s: time of each step of a window by the board's clock; empty where it is not known.
+    """
+
+    steps: int
+    idle_s: float
+    volt: float
+    batch: int = 1
+    epoch: int = 1
+    rules: str = ""
+    laps_s: tuple[float, ...] = ()
 
 
 @dataclass
@@ -37,28 +52,84 @@ class EnergyResult:
 
     Attributes:
         windows: every window.
-        steps: autonomous steps in each.
-        budget: what the standard uncertainty of the net energy of a step is made of, in joules.
-        gross_uncertainty, idle_uncertainty: standard uncertainty of the means over the windows, in joules.
+        task: what they were of.
+        per_step: the statistic over the windows, in joules: net, or gross by MLPerf Tiny's rules.
+        contributions: of it.
+        limits: its 95 % Monte Carlo interval.
+        others: standard uncertainty of a step's gross and idle energy, in joules.
         meter: name, identity, range and aperture of the instrument.
         provenance: `measured`, or `modelled` on a stand-in.
+        aliased: readings left a part of the step unseen.
+        asked: what was asked for (`--energy-u`), and whether it was reached.
+        phases: how long the phases of a step are, and why their energies are not told.
         assumptions, flags: what the reader must know.
     """
 
     windows: list[Window]
-    steps: int
-    budget: list[Contribution]
-    gross_uncertainty: float
-    idle_uncertainty: float
+    task: Task
+    per_step: float
+    contributions: list[Contribution]
+    limits: tuple[float, float]
+    others: dict[str, float]
     meter: dict[str, Any]
     provenance: str
+    aliased: bool
+    asked: dict[str, Any] = field(default_factory=dict)
+    phases: dict[str, Any] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
 
     @property
-    def per_step(self) -> float:
-        """Net energy of a step in joules: the mean over the windows."""
-        return self._mean("net") / self.steps
+    def uncertainty(self) -> float:
+        """Combined standard uncertainty of a step's energy, in joules."""
+        return combined(self.contributions)
+
+    @property
+    def expanded(self) -> float:
+        """Half of the GUM's 95 % interval, in joules."""
+        return coverage_factor(effective_dof(self.contributions)) * self.uncertainty
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as they stand in results.json."""
+        steps, u = self.task.steps, self.uncertainty
+        dof, total = effective_dof(self.contributions), u**2
+        headline = GROSS if self.task.rules else NET
+        u_of = self.others | {headline: u}
+        duration = self._mean("duration")
+        return {
+            "per_step": self._quantity(self.per_step, "J", u)
+            | {
+                "coverage_factor": round(coverage_factor(dof), 3),
+                "dof": round(dof, 1) if math.isfinite(dof) else None,
+                "interval_gum": [self.per_step - self.expanded, self.per_step + self.expanded],
+                "interval": list(self.limits),
+            },
+            "per_sample": self._quantity(self.per_step / self.task.batch, "J", u / self.task.batch),
+            "per_epoch": self._quantity(self.per_step * self.task.epoch / self.task.batch, "J", u * self.task.epoch / self.task.batch),
+            **{name: self._quantity(float(np.mean(energies(self.windows, name))), "J", steps * u_of[name]) for name in (GROSS, IDLE, NET)},
+            "idle_power": self._quantity(self._mean("idle_power"), "W", steps * u_of[IDLE] / duration),
+            "active_power": self._quantity(self._mean("active_power"), "W", steps * u_of[GROSS] / duration),
+            "duration": self._quantity(duration, "s", None),
+            **{name: self._quantity(self._mean(name), unit, None) for name, unit in (("charge", "C"), ("voltage", "V")) if math.isfinite(self._mean(name))},
+            "statistic": MEDIAN if self.task.rules else MEAN,
+            "rules": self.task.rules or None,
+            "subtracts_idle": not self.task.rules,
+            "aliased": self.aliased,
+            "asked": self.asked or None,
+            "phases": self.phases or None,
+            "steps_per_window": steps,
+            "windows": [{name: _finite(value) for name, value in vars(window).items()} for window in self.windows],
+            "budget": [
+                {
+                    "source": one.source, "kind": one.kind, "distribution": one.shape, "counted": one.counted, "standard_uncertainty": one.standard,
+                    "share": one.standard**2 / total if total and one.counted else 0.0,
+                }
+                for one in self.contributions
+            ],
+            "meter": self.meter,
+            "assumptions": self.assumptions,
+            "flags": self.flags,
+        }  # fmt: skip
 
     def _mean(self, name: str) -> float:
         return float(np.mean([getattr(window, name) for window in self.windows]))
@@ -66,139 +137,79 @@ class EnergyResult:
     def _quantity(self, value: float, unit: str, uncertainty: float | None) -> dict[str, Any]:
         return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": self.provenance}
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as they stand in results.json."""
-        uncertainty, dof = combined(self.budget), effective_dof(self.budget)
-        total = uncertainty**2
-        per_step = self._quantity(self.per_step, "J", uncertainty) | {
-            "coverage_factor": coverage_factor(dof),
-            "dof": round(dof, 1) if math.isfinite(dof) else None,
-        }
-        return {
-            "per_step": per_step,
-            "gross": self._quantity(self._mean("gross"), "J", self.gross_uncertainty),
-            "idle": self._quantity(self._mean("idle"), "J", self.idle_uncertainty),
-            "net": self._quantity(self._mean("net"), "J", self.steps * uncertainty),
-            "idle_power": self._quantity(self._mean("idle_power"), "W", None),
-            "active_power": self._quantity(self._mean("active_power"), "W", None),
-            "duration": self._quantity(self._mean("duration"), "s", None),
-            "steps_per_window": self.steps,
-            "windows": [dict(vars(window)) for window in self.windows],
-            "budget": [
-                {
-                    "source": one.source,
-                    "kind": one.kind,
-                    "standard_uncertainty": one.standard,
-                    "share": one.standard**2 / total if total else 0.0,
-                }
-                for one in self.budget
-            ],
-            "meter": self.meter,
-            "assumptions": self.assumptions,
-            "flags": self.flags,
-        }
 
-
-def energy_of_window(trace: WindowTrace, idle_s: float) -> Window:
-    """Integrate one window: power times interval for each reading, the last prorated to the second edge.
-
-    Raises:
-        Blocked: too few readings to tell steps from idle.
-    """
-    idle = trace.idle(idle_s)
-    if len(idle.t_s) < FEWEST_READINGS or len(trace.steps.t_s) < 2:
-        raise Blocked(
-            "energy",
-            f"the meter made {len(idle.t_s)} readings while the board slept and {len(trace.steps.t_s)} while it trained: "
-            "choose a shorter aperture, a longer sleep or more steps.",
-        )
-    lengths = np.diff(np.append(trace.steps.t_s, trace.after.t_s[0]))
-    gross = float(np.sum(trace.steps.power_w * lengths))
-    idle_power = float(np.mean(idle.power_w))
-    duration = trace.duration_s
-    return Window(
-        gross,
-        idle_power * duration,
-        gross - idle_power * duration,
-        idle_power,
-        gross / duration,
-        duration,
-        len(lengths),
-    )
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def energy_of_windows(
-    traces: list[WindowTrace], steps: int, idle_s: float, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any], provenance: str
+    captures: Sequence[Capture], task: Task, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any], provenance: str, draws: int = DRAWS
 ) -> EnergyResult:  # fmt: skip
-    """Return the energy of a step from all windows, with its uncertainty budget.
+    """Return the energy of a step from all windows, with both intervals.
 
     Args:
-        traces: one a window.
-        steps: autonomous steps in each.
-        idle_s: sleep before and behind each.
+        captures: one a window.
+        task: what they were of.
         sheet, used: data sheet of the meter and the range that it was on.
         meter: what the record says of the instrument.
         provenance: word for every figure.
+        draws: of the Monte Carlo interval.
+
+    Raises:
+        Blocked: fewer than two windows, or one that cannot be evaluated.
     """
-    windows = [energy_of_window(trace, idle_s) for trace in traces]
-    net = [window.net / steps for window in windows]
-    voltage = float(np.mean([np.mean(trace.steps.voltage_v) for trace in traces]))
-    interval = float(np.mean([trace.interval_s for trace in traces]))
-    budget = _budget(windows, net, steps, voltage, interval, sheet, used)
-    gross = float(np.mean([window.gross for window in windows]))
-    duration = float(np.mean([window.duration for window in windows]))
-    offset = rectangular(used.offset_a) * voltage * duration
+    if len(captures) < 2:
+        raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
+    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes) for capture in captures]
+    figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
+    volt = float(np.mean([w.voltage for w in windows]))
+    volt = volt if math.isfinite(volt) else task.volt
+    aperture = captures[0].aperture_s
+    parts = {one: budget(windows, task.steps, one, sheet, used, volt, aperture, statistic) for one in (NET, GROSS, IDLE)}
+    values = energies(windows, figure) / task.steps
+    value = float(np.median(values) if task.rules else np.mean(values))
+    limits = interval(value, parts[figure], len(windows), statistic, draws)
+    aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
-        windows, steps, budget,
-        math.hypot(rectangular(used.gain) * gross, offset), math.hypot(rectangular(used.gain) * (gross - steps * np.mean(net)), offset),
-        meter, provenance, flags=_flags(traces, windows, steps),
+        windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
+        assumptions=_assumptions(sheet), flags=_flags(captures, windows, task, sheet, aliased),
     )  # fmt: skip
 
 
-def _budget(
-    windows: list[Window], net: list[float], steps: int, volt: float, interval: float, sheet: DataSheet, used: CurrentRange
-) -> list[Contribution]:  # fmt: skip
-    """The offset of the current is the same while the board sleeps and while it trains, on one range: it leaves the net energy."""
-    n = len(windows)
-    mean = abs(float(np.mean(net)))
-    rise = float(np.mean([window.active_power - window.idle_power for window in windows]))
-    edges = abs(rise) * interval * math.sqrt(2 / 12) / steps
-    return [
-        Contribution("current gain", "B", rectangular(used.gain) * mean),
-        Contribution("current offset (cancels: one range)", "B", 0.0),
-        Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * mean),
-        Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * mean),
-        Contribution("time base", "B", rectangular(sheet.timebase) * mean),
-        Contribution("resolution", "B", used.resolution_a / math.sqrt(12) * volt * windows[0].duration / steps),
-        Contribution("both edges, found within one reading", "B", edges),
-        Contribution(
-            f"scatter of {n} windows", "A", float(np.std(net, ddof=1)) / math.sqrt(n) if n > 1 else math.inf, n - 1
-        ),
-    ]
+def _laps(task: Task, window: Window) -> list[float]:
+    """Return the steps' times by the meter's clock: all of them where the board told all, else equal ones."""
+    if len(task.laps_s) != task.steps:
+        return [window.duration / task.steps] * task.steps
+    return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]
 
 
-def _flags(traces: list[WindowTrace], windows: list[Window], steps: int) -> list[str]:
+def _assumptions(sheet: DataSheet) -> list[str]:
+    found = []
+    if not sheet.voltage_gain and not sheet.voltage_offset_v:
+        found.append(f"the {sheet.name} reads no voltage: the supply was taken to be what it was set to, and its error is in no interval.")
+    return found
+
+
+def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, aliased: bool) -> list[str]:
     flags = []
-    fewest = min(window.readings for window in windows) / steps
-    if fewest < FEWEST_READINGS:
-        flags.append(f"only {fewest:.0f} readings a step: phases within a step are not resolved.")
-    if len(windows) < FEWEST_WINDOWS:
+    first = captures[0]
+    fewest = min(window.readings for window in windows) / task.steps
+    if fewest < FEWEST_READINGS and first.aperture_s < COVERED * first.interval_s:
+        flags.append(f"only {fewest:.1f} readings a step, which do not cover the time: what lies between them is guessed from other steps.")
+    if aliased:
+        flags.append("aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter.")
+    if len(windows) < FEWEST_WINDOWS and not task.rules:
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")
-    lost = max(_lost(trace) for trace in traces)
-    if lost:
-        flags.append(
-            f"up to {lost} readings of a window are missing; their time was given to the readings before them."
-        )
-    for trace in traces:
-        before, after = np.mean(trace.before.power_w[-20:-2]), np.mean(trace.after.power_w[2:20])
-        if abs(after - before) > IDLE_DRIFT * before:
-            flags.append(
-                f"idle power drifts by {abs(after / before - 1):.0%} over a window: the board was not at rest."
-            )
-            break
+    lost = [window.lost for window in windows]
+    if None in lost:
+        flags.append(f"the {sheet.name} cannot tell whether readings were lost.")
+    elif any(lost):
+        flags.append(f"up to {max(one or 0 for one in lost)} readings of a window are missing; their time was shared by their neighbours.")
+    if sheet.timestamps == "host":
+        flags.append("the readings are dated by the host's clock.")
+    drifts = [abs(w.idle_after / w.idle_before - 1) for w in windows if w.idle_before > 0]
+    if any(drift > IDLE_DRIFT for drift in drifts):
+        flags.append(f"idle power drifts by {max(drifts):.0%} over a window: the board was not at rest.")
+    if sheet.unverified:
+        flags.append(f"of the {sheet.name}'s data sheet is unverified: {', '.join(sheet.unverified)}.")
     return flags
-
-
-def _lost(trace: WindowTrace) -> int:
-    """Count the readings that a gap in the time stamps swallowed."""
-    return int(np.sum(np.round(np.diff(trace.steps.t_s) / trace.interval_s) - 1))

@@ -1,25 +1,33 @@
-"""Combining uncertainties (GUM, JCGM 100:2008)."""
+"""Combining uncertainties (GUM, JCGM 100:2008): one list of contributions, from which this interval and that of monte_carlo.py come."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Student's t for 95.45 % by degrees of freedom (GUM, table G.2); between two entries the smaller number of degrees counts.
-T_95_45 = {
-    1: 13.97, 2: 4.53, 3: 3.31, 4: 2.87, 5: 2.65, 6: 2.52, 7: 2.43, 8: 2.37, 9: 2.32, 10: 2.28, 12: 2.23, 14: 2.20, 16: 2.17,
-    18: 2.15, 20: 2.13, 25: 2.11, 30: 2.09, 40: 2.06, 50: 2.05, 100: 2.025,
-}  # fmt: skip
+COVERAGE = 0.95
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """One source of uncertainty: its standard uncertainty in the unit of the result, kind A (statistics) or B (other knowledge)."""
+    """One source of uncertainty.
+
+    Attributes:
+        source: what it is.
+        kind: A (statistics) or B (other knowledge).
+        standard: standard uncertainty in the unit of the result.
+        dof: its degrees of freedom.
+        shape: `scatter` (the statistic of the windows: a scaled and shifted t for a mean), `rectangular` or `normal`.
+        counted: False where another contribution holds it already; it is listed, and not added.
+    """
 
     source: str
     kind: str
     standard: float
     dof: float = math.inf
+    shape: str = "rectangular"
+    counted: bool = True
 
 
 def rectangular(limit: float) -> float:
@@ -27,18 +35,46 @@ def rectangular(limit: float) -> float:
     return limit / math.sqrt(3)
 
 
-def combined(contributions: list[Contribution]) -> float:
+def combined(contributions: Sequence[Contribution]) -> float:
     """Return the combined standard uncertainty of independent contributions (GUM, equation (10))."""
-    return math.sqrt(sum(one.standard**2 for one in contributions))
+    return math.sqrt(sum(one.standard**2 for one in contributions if one.counted))
 
 
-def effective_dof(contributions: list[Contribution]) -> float:
+def effective_dof(contributions: Sequence[Contribution]) -> float:
     """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b))."""
-    below = sum(one.standard**4 / one.dof for one in contributions if one.standard and math.isfinite(one.dof))
+    counted = [one for one in contributions if one.counted and one.standard]
+    below = sum(one.standard**4 / one.dof for one in counted if math.isfinite(one.dof))
     return combined(contributions) ** 4 / below if below else math.inf
 
 
 def coverage_factor(dof: float) -> float:
-    """Return the factor for an expanded uncertainty that covers about 95 %."""
-    below = [t for degrees, t in T_95_45.items() if degrees <= dof]
-    return 2.0 if dof > max(T_95_45) else below[-1] if below else T_95_45[1]
+    """Return the factor for an expanded uncertainty that covers 95 %: the quantile of Student's t (GUM, G.3.2), for any real dof >= 1."""
+    if dof > 1e6:
+        return 1.959964
+    low, high = 1.0, 13.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_coverage(middle, dof) < COVERAGE else (low, middle)
+    return (low + high) / 2
+
+
+def student_coverage(t: float, dof: float) -> float:
+    """Return the probability that Student's t lies within +-t.
+
+    It is 1 - I_x(dof / 2, 1 / 2) with x = dof / (dof + t^2) (Abramowitz and Stegun, 26.7.1 and 26.5.27).
+    """
+    return 1 - _incomplete_beta(dof / 2, 0.5, dof / (dof + t * t))
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """Return I_x(a, b) by its continued fraction (Abramowitz and Stegun, 26.5.8), evaluated from behind."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    fraction = 0.0
+    for m in range(200, 0, -1):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        fraction = even / (1 + odd / (1 + fraction))
+    first = -(a + b) * x / (a + 1)
+    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(front) / a / (1 + first / (1 + fraction))

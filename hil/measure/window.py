@@ -1,61 +1,172 @@
-"""One energy window: what a meter saw before, during and after the steps between two edges of the marker."""
+"""One energy window: what a meter saw before, during and after the steps between two edges of the marker.
+
+The energy above idle needs no edge at all: power minus idle power, summed from one stretch of sleep to the other, is zero wherever the board sleeps,
+so that a reading which reaches over an edge is counted whole. The edges tell only how long the window was, which the idle power is multiplied by.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from hil.errors import Blocked
+from hil.measure.capture import Capture, Edge
+from hil.measure.integrate import cells, integral
+
 PHASES = ("idle before", "steps", "idle after")
+FEWEST_IDLE = 10  # readings of the sleep on both sides together
+IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
+REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Readings of a stretch: begin of each aperture in seconds, current in amperes, voltage in volts; arrays of one length."""
+class Window:
+    """One window. Energies in joules, powers in watts, charge in coulombs, times in seconds.
 
-    t_s: np.ndarray
-    current_a: np.ndarray
-    voltage_v: np.ndarray
+    Attributes:
+        gross, idle, net: energy between the edges; what sleep would have taken in that time; their difference.
+        active_power: gross over duration.
+        charge: between the edges; NaN where neither current nor voltage is known.
+        voltage: mean while training; NaN where the meter does not tell it.
+        readings: between the edges.
+        lost: how many readings are missing; None where the meter cannot tell.
+        idle_before, idle_after: power of each sleep; NaN where there are no readings of one.
+        duration_u: standard uncertainty of the duration, both edges together.
+        ends_u: standard deviation of the net energy by where the readings lay beside the edges; 0 where they were not on a grid.
+        lever: how far the middle of the window lies from the middle of the idle readings: what a drift of the offset is multiplied by.
+        missing: limit of the net energy's error by lost readings.
+        burden, idle_burden: what the meter itself takes at its full burden voltage, of the net energy and of the idle energy.
+    """
 
-    def between(self, begin: float, end: float) -> Readings:
-        """Return the readings that begin in a stretch of time."""
-        chosen = (self.t_s >= begin) & (self.t_s < end)
-        return Readings(self.t_s[chosen], self.current_a[chosen], self.voltage_v[chosen])
+    gross: float
+    idle: float
+    net: float
+    idle_power: float
+    active_power: float
+    duration: float
+    charge: float
+    voltage: float
+    readings: int
+    lost: int | None
+    idle_before: float
+    idle_after: float
+    duration_u: float
+    ends_u: float
+    lever: float
+    missing: float
+    burden: float
+    idle_burden: float
 
-    @property
-    def power_w(self) -> np.ndarray:
-        """Power of each reading: the product of its own voltage and current, never of means."""
-        return self.current_a * self.voltage_v
+
+def edges_of(capture: Capture) -> tuple[Edge, Edge]:
+    """Return the edges that begin and end the window.
+
+    Raises:
+        Blocked: there are not exactly one up and, behind it, one down.
+    """
+    levels = [edge.high for edge in capture.edges]
+    if levels != [True, False]:
+        raise Blocked("energy", f"the marker went {_spelled(levels)} within one window, not up and down: look for a loose wire at the marker pin.")
+    return capture.edges[0], capture.edges[1]
 
 
-@dataclass(frozen=True)
-class WindowTrace:
-    """The readings before, between and after the two edges, `interval_s` apart, each the mean over `aperture_s`."""
+def _spelled(levels: list[bool]) -> str:
+    return " and ".join("up" if level else "down" for level in levels) or "nowhere"
 
-    before: Readings
-    steps: Readings
-    after: Readings
-    interval_s: float
-    aperture_s: float
 
-    @property
-    def duration_s(self) -> float:
-        """Time between the edges: both are found up to one interval late, by the reading that begins next."""
-        return float(self.after.t_s[0] - self.steps.t_s[0])
+def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Window:
+    """Evaluate one window.
 
-    def idle(self, idle_s: float) -> Readings:
-        """Return the readings of the sleep before the first and behind the second edge, without those that reach over an edge."""
-        first, second = float(self.steps.t_s[0]), float(self.after.t_s[0])
-        before = self.before.between(first - 0.9 * idle_s, first - 1.5 * self.interval_s)
-        after = self.after.between(second, second + 0.9 * idle_s)
-        pairs = ((a, b) for a, b in zip(vars(before).values(), vars(after).values(), strict=True))
-        return Readings(*(np.concatenate(pair) for pair in pairs))
+    Args:
+        capture: of the window and the sleep on both sides.
+        idle_s: sleep before and behind it.
+        burden_ohm: largest resistance of the meter between supply and board.
 
-    def table(self, number: int) -> pd.DataFrame:
-        """Return the power trace: t_s from the first edge, power_w, window, phase."""
-        parts = zip(PHASES, (self.before, self.steps, self.after), strict=True)
-        frames = [pd.DataFrame({"t_s": r.t_s, "power_w": r.power_w, "window": number, "phase": p}) for p, r in parts]
-        table = pd.concat(frames, ignore_index=True)
-        table["t_s"] -= float(self.steps.t_s[0])
-        return table
+    Raises:
+        Blocked: the edges are not two, or too few readings to tell steps from idle.
+    """
+    up, down = edges_of(capture)
+    duration = down.t_s - up.t_s
+    bounds = cells(capture)
+    first, last, before, after = _parts(capture, bounds, idle_s)
+    inside = (capture.t_s >= up.t_s) & (capture.t_s < down.t_s)
+    if before.sum() + after.sum() < FEWEST_IDLE or inside.sum() < 2:
+        raise Blocked(
+            "energy",
+            f"the meter made {before.sum() + after.sum()} readings while the board slept and {inside.sum()} while it trained: "
+            "choose a shorter interval, a longer sleep or more steps.",
+        )
+    power, current = capture.power_w, _current(capture)
+    idles = _mean(power, before), _mean(power, after)
+    idle_power, idle_current = _both(*idles), _both(_mean(current, before), _mean(current, after))
+    net = integral(capture, power, bounds[first], bounds[last]) - idle_power * (bounds[last] - bounds[first])
+    charge = integral(capture, current, bounds[first], bounds[last]) - idle_current * (bounds[last] - bounds[first])
+    square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (bounds[last] - bounds[first])
+    lost_s = (capture.lost or 0) * capture.interval_s
+    return Window(
+        gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,
+        active_power=net / duration + idle_power, duration=duration, charge=charge + idle_current * duration,
+        voltage=float(np.mean(capture.voltage_v[inside])), readings=int(inside.sum()), lost=capture.lost,
+        idle_before=idles[0], idle_after=idles[1], duration_u=math.hypot(up.half_s, down.half_s) / math.sqrt(3),
+        ends_u=_ends(capture, net / duration), lever=_lever(bounds, first, last, before, after),
+        missing=lost_s * float(np.ptp(power[inside])) / 2,
+        burden=_or_zero(burden_ohm * square), idle_burden=_or_zero(burden_ohm * idle_current**2 * duration),
+    )  # fmt: skip
+
+
+def _parts(capture: Capture, bounds: np.ndarray, idle_s: float) -> tuple[int, int, np.ndarray, np.ndarray]:
+    """Return the bounds between which the steps lie for certain, one cell to spare, and which readings are idle: bool[n] each."""
+    up, down = edges_of(capture)
+    last_cell = len(bounds) - 1
+    first = max(int(np.searchsorted(bounds, up.t_s - up.half_s, side="right")) - 2, 0)
+    last = min(int(np.searchsorted(bounds, down.t_s + down.half_s)) + 1, last_cell)
+    number = np.arange(last_cell)
+    before = (number < first) & (bounds[:-1] >= up.t_s - IDLE_USED * idle_s)
+    after = (number >= last) & (bounds[1:] <= down.t_s + IDLE_USED * idle_s)
+    return first, last, before, after
+
+
+def _current(capture: Capture) -> np.ndarray:
+    """Return the currents, from power and voltage where the meter tells only those; NaN where neither."""
+    return np.where(np.isnan(capture.current_a), capture.power_w / capture.voltage_v, capture.current_a)
+
+
+def _mean(values: np.ndarray, chosen: np.ndarray) -> float:
+    return float(np.mean(values[chosen])) if chosen.any() else math.nan
+
+
+def _both(before: float, after: float) -> float:
+    """The mean of both sides, whatever their lengths: a linear drift leaves it."""
+    return float(np.nanmean([before, after])) if not (math.isnan(before) and math.isnan(after)) else math.nan
+
+
+def _or_zero(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
+
+
+def _lever(bounds: np.ndarray, first: int, last: int, before: np.ndarray, after: np.ndarray) -> float:
+    middle = (bounds[1:] + bounds[:-1]) / 2
+    return abs((bounds[first] + bounds[last]) / 2 - _both(_mean(middle, before), _mean(middle, after)))
+
+
+def _ends(capture: Capture, rise_w: float) -> float:
+    """Return how far the pauses between readings on a grid let the energy beside the two edges scatter.
+
+    While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge.
+    """
+    spacing = np.diff(capture.t_s)
+    middle = float(np.median(spacing))
+    if np.median(np.abs(spacing - middle)) > REGULAR * middle:  # the median: a lost reading leaves a grid a grid
+        return 0.0
+    pause = max(middle - capture.aperture_s, 0.0)
+    return abs(rise_w) * pause * math.sqrt(2 / 12)
+
+
+def table(capture: Capture, number: int) -> pd.DataFrame:
+    """Return the power trace of a window: t_s from the first edge, power_w, window, phase."""
+    up, down = edges_of(capture)
+    phase = np.select([capture.t_s < up.t_s, capture.t_s < down.t_s], PHASES[:2], PHASES[2])
+    return pd.DataFrame({"t_s": capture.t_s - up.t_s, "power_w": capture.power_w, "window": number, "phase": phase})

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
+from hil.measure.decimate import keep_peaks
 from hil.report.style import BOARD, GREY, LIMIT, THIRD, styled
 
 PHASES = ("idle before", "steps", "idle after")
-MOST_POINTS = 4000  # of a power trace; a longer one is thinned by the means of neighbours
+MOST_POINTS = 4000  # of a power trace; a longer one is thinned to the lowest and highest of neighbours
 MOST_LABELS = 6  # step markers that are named; more would cover each other on a phone
 EDGE = 0.15  # of a step: how much of it is shown on the inner side of an edge
 
@@ -90,7 +91,4 @@ def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
 
 
 def _thinned(part: pd.DataFrame) -> pd.DataFrame:
-    every = -(-len(part) // MOST_POINTS)
-    if every <= 1:
-        return part
-    return part[["t_s", "power_w"]].groupby(part.reset_index().index // every).mean()
+    return part.iloc[keep_peaks(part["power_w"].to_numpy(float), MOST_POINTS // 2)]

@@ -26,8 +26,9 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
                 raise
             path = None
     return Endpoints(
-        named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch
-    )
+        named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch,
+        named.meter_model, named.measuring_point,
+    )  # fmt: skip
 
 
 def cycles_of(named: BenchBoard) -> int:

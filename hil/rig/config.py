@@ -50,6 +50,8 @@ class BenchBoard(BaseModel):
     probe: str | None = None
     serial: str | None = None
     meter: str | None = None
+    meter_model: str | None = None
+    measuring_point: str | None = None
     pack: str | None = None
     loader: str | None = None
     power: PowerEntry | None = None

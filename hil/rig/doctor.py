@@ -10,11 +10,11 @@ from pathlib import Path
 from hil import boards
 from hil.errors import RigError
 from hil.link.session import Session, board_name, fresh_nonce
+from hil.meters.open import open_meter
 from hil.rig.attached import cycles_of, endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
 from hil.targets import open_target
-from hil.targets.meter import open_meter
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
@@ -153,5 +153,5 @@ def _power_switches(named: BenchBoard) -> str:
 
 
 def _meter_answers(named: BenchBoard) -> str:
-    with open_meter(named.meter or "", boards.load(named.name).supply_v) as meter:
+    with open_meter(named.meter or "", boards.load(named.name).supply_v, named.meter_model) as meter:
         return f"{meter.identity} answers."

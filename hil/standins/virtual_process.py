@@ -15,7 +15,7 @@ from hil.standins.process import StandIn
 NEEDS = ("unicorn", "numba")
 
 
-def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> StandIn:
+def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), meter: str | None = None) -> StandIn:
     """Start `hil bench-server` for a board and return it with its endpoints.
 
     Args:
@@ -23,6 +23,7 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
         image: only for the names of symbols in messages about faults; the bench flashes nothing by itself.
         log: file for the bench's log.
         inject: faults to inject, for the project's own fault tests (`--inject` of the bench server).
+        meter: its power meter, by the key of the data sheet (`--meter` of the bench server, which knows which is usual).
 
     Raises:
         Blocked: the extra `virtual` is not installed, or the process did not come up.
@@ -45,12 +46,14 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
     ]
     for fault in inject:
         command += ["--inject", fault]
+    if meter is not None:
+        command += ["--meter", meter]
     return StandIn(command, _announced, log)
 
 
 def _announced(line: str) -> Endpoints | None:
     said = json.loads(line)
-    return Endpoints(said["board"], said["reality"], said["probe"], said["serial"], said["meter"])
+    return Endpoints(said["board"], said["reality"], said["probe"], said["serial"], said["meter"], meter_model=said["meter_model"])
 
 
 def chip_fault(stand_in: StandIn) -> str | None:

@@ -47,7 +47,7 @@ class Probe:
     def __init__(
         self, board: Board, unique_id: str, pack: str | None = None, process: ProbeProcess | None = None
     ) -> None:
-        self._id, self._board = unique_id, board
+        self._id, self._board, self._pack = unique_id, board, pack
         self._process, self._own = process or ProbeProcess(), process is None
         try:
             self._connect(pack)
@@ -146,6 +146,15 @@ class Probe:
         """Halt the core for a moment, several times, and return where it was; the last look has a piece of the stack."""
         samples: list[Sample] = self._ask("sample", "halt the core", "sample", SAMPLES, SAMPLES_APART_S, STACK_BYTES)
         return samples
+
+    def detach(self) -> None:
+        """Let go of the chip for a while; the board keeps running, and its debug logic rests."""
+        self._ask("close", "let go", "rest")
+
+    def attach(self) -> None:
+        """Take the chip again as it runs."""
+        board = self._board
+        self._ask("connect", "connect again", "connect", self._id, board.pyocd_target, connect.options(board), self._pack, board.chip, True)
 
     def close(self) -> None:
         """Let go of the probe; the board keeps running."""

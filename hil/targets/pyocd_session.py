@@ -9,6 +9,7 @@ from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
 from pyocd.core.session import Session
+from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
@@ -30,8 +31,8 @@ class PyocdSession:
         self._session: Session | None = None
 
     def connect(
-        self, unique_id: str, target: str, options: dict[str, Any], pack_file: str | None = None, chip: str = ""
-    ) -> str:
+        self, unique_id: str, target: str, options: dict[str, Any], pack_file: str | None = None, chip: str = "", running: bool = False
+    ) -> str:  # fmt: skip
         """Connect a probe, named by its full id, to a chip; return who made the probe.
 
         Args:
@@ -40,15 +41,18 @@ class PyocdSession:
             options: of the session (connect.options); not with a pack.
             pack_file: CMSIS pack that describes the chip.
             chip: its order code, to find it in the pack.
+            running: neither halt nor reset it.
 
         Raises:
             Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
         """
         if pack_file is None:
             derived.register(target)
-            self._open(unique_id, target, options)
         else:
-            self._open(unique_id, pack.target_in(pack_file, chip), connect.with_pack(pack_file))
+            target, options = pack.target_in(pack_file, chip), connect.with_pack(pack_file)
+        if running:
+            options = options | {"connect_mode": "attach"}
+        self._open(unique_id, target, options)
         assert self._session is not None
         return str(self._session.probe.vendor_name)
 
@@ -145,6 +149,20 @@ class PyocdSession:
         region = self._target.memory_map.get_region_for_address(start)
         end = start if region is None else min(start + size, region.end + 1)
         return self.read(start, end - start) if end > start else b""
+
+    def rest(self) -> None:
+        """Let go of the probe with the debug logic off, the cycle counter excepted: the firmware counts by it.
+
+        pyOCD's own disconnection clears DEMCR, and with it the enable of the DWT that the firmware has set (Armv7-M, C1.6.5).
+        """
+        target = self._target
+        if hasattr(target, "rest_hook"):
+            target.rest_hook()
+        target.write32(CortexM.DEMCR, target.read32(CortexM.DEMCR) & CortexM.DEMCR_TRCENA)
+        target.write32(CortexM.DHCSR, CortexM.DBGKEY)
+        assert self._session is not None
+        self._session.options.set("resume_on_disconnect", False)  # what pyOCD would do beside that is done
+        self.close()
 
     def close(self) -> None:
         """Let go of the probe; the chip keeps running."""

@@ -12,9 +12,10 @@ from pathlib import Path
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Silent
 from hil.link.session import Refused, Session, fresh_nonce
+from hil.meters.meter import Meter
+from hil.meters.open import open_meter
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
-from hil.targets.meter import Meter, open_meter
 from hil.trial.device import Device, refused
 from hil.trial.energy import measure_windows
 from hil.trial.latency import measure_latency
@@ -168,7 +169,7 @@ class _Attempt:
                     measure_latency(trial, prepared.spec.latency)
             if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
                 with self.stages("energy"):
-                    measure_windows(trial, meter, prepared.spec.energy)
+                    measure_windows(trial, meter, prepared.spec.energy, self.taken.endpoints.measuring_point)
             with self.stages("finish"):
                 trial.finish()
                 LOG.info("%s", session.counters)
@@ -183,7 +184,7 @@ def _meter(prepared: Prepared, taken: Taken) -> Iterator[Meter | None]:
     if prepared.spec.energy is None or address is None:
         yield None
         return
-    with open_meter(address, prepared.board.supply_v) as meter:
+    with open_meter(address, prepared.board.supply_v, taken.endpoints.meter_model) as meter:
         yield meter
 
 

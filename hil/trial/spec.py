@@ -15,11 +15,21 @@ SHORT = {
 
 @dataclass(frozen=True)
 class EnergyWindows:
-    """How energy is measured: `windows` windows of `steps` autonomous steps each, `idle_ms` of sleep before and behind each."""
+    """How energy is measured (docs/energy.md).
+
+    Attributes:
+        windows: how many count.
+        steps: autonomous steps in each, at least.
+        idle_ms: sleep before and behind each, at least.
+        uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
+        rules: `mlperf-tiny`: five windows of ten seconds or more, their median, no idle subtracted; else empty.
+    """
 
     windows: int = 6
     steps: int = 2
     idle_ms: int = 100
+    uncertainty: float | None = None
+    rules: str = ""
 
 
 @dataclass(frozen=True)

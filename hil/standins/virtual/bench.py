@@ -16,10 +16,11 @@ from hil.standins.virtual import boards as models
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.inject import Injection, schedule
-from hil.standins.virtual.meter.instrument import SourceMeter
+from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.power_supply import PowerSupply
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Supply
+from hil.standins.virtual.meter.twins import find_twin
 from hil.standins.virtual.probe import VirtualProbe
 from hil.standins.virtual.runner import Runner
 from hil.standins.virtual.serial_line import SerialLine
@@ -36,11 +37,12 @@ class Bench:
         injections: faults for the project's own tests.
         log: receives one line about each noteworthy event; from any thread.
         report: receives the record of a fault of the chip, once per fault.
+        meter: which instrument feeds or reads it, by the key of its data sheet; raises RigError for one that has no twin.
     """
 
     def __init__(
         self, board: str, symbols: Symbols, seed: int, flash: Path | None, injections: list[Injection],
-        log: Callable[[str], None], report: Callable[[dict[str, object]], None],
+        log: Callable[[str], None], report: Callable[[dict[str, object]], None], meter: str,
     ) -> None:  # fmt: skip
         self._board, self._model = boards.load(board), models.load(board)
         self._symbols, self._report, self._log = symbols, report, log
@@ -55,8 +57,9 @@ class Bench:
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
-        self._source_meter = SourceMeter(self._supply, seed)
-        self._meter = InstrumentServer(self._source_meter)
+        twin, rng = find_twin(meter), np.random.default_rng(seed)
+        self._meter_model = meter
+        self._meter = InstrumentServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng))
         self._rng = np.random.default_rng([seed, 1])
         self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch))
         self._risen = 0
@@ -77,7 +80,7 @@ class Bench:
         return {
             "board": self._board.name, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
             "probe_uid": self._probe.unique_id, "target": self._board.pyocd_target, "serial": self._port.path,
-            "meter": self._meter.resource, "supply": self._power.resource,
+            "meter": self._meter.resource, "meter_model": self._meter_model, "supply": self._power.resource,
         }  # fmt: skip
 
     @property
@@ -116,8 +119,8 @@ class Bench:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:
-        """The marker pin is wired to the meter's first digital line; what is true between its edges is told to the log only."""
-        self._source_meter.edge(time_ps, 1)
+        """The marker pin is wired to the meter; what is true between its edges is told to the log only."""
+        self._supply.edge(time_ps, level)
         if level:
             self._risen = time_ps
         elif time_ps > self._risen:
@@ -136,7 +139,7 @@ class Bench:
             return self._seen(machine)
 
     def _seen(self, machine: Machine) -> Activity:
-        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped)
+        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped, machine.clock.asleep_ps)
 
     def _after_slice(self) -> None:
         self._line.flush()

@@ -25,6 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
     parser.add_argument("--leashed", action="store_true", help="end when standard input ends: whoever has started this is gone then")
+    parser.add_argument("--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)")
     parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
                         help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
     options = parser.parse_args(argv)
@@ -49,7 +50,7 @@ def _serve(options: argparse.Namespace) -> int:
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
     bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
-                  lambda record: _print({"fault": record}))  # fmt: skip
+                  lambda record: _print({"fault": record}), options.meter)  # fmt: skip
     _print(bench.start() | {"pid": os.getpid()})
     while not end.wait(_CHECK_S):
         if bench.failed is not None:

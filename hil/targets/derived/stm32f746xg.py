@@ -39,5 +39,9 @@ class STM32F746xG(STM32F767xx):  # type: ignore[misc]
         """Let the debugger reach memory while the core sleeps. The F767's hook also asks for its number of banks; here is one."""
         self.write32(DBGMCU.CR, DBGMCU.CR_VALUE)
 
+    def rest_hook(self) -> None:
+        """Let the core's clocks stop while it sleeps, as without a debugger: the bits outlast the connection (DBGMCU_CR)."""
+        self.write32(DBGMCU.CR, 0)
+
 
 TARGET = STM32F746xG

@@ -6,7 +6,7 @@ Source of the map: RM0455, section 4.3.4 (2 banks of 1 Mbyte, 128 sectors of 8 K
 from __future__ import annotations
 
 from pyocd.core.memory_map import FlashRegion, MemoryMap
-from pyocd.target.builtin.target_STM32H7B0xx import FLASH_ALGO, STM32H7B0xx
+from pyocd.target.builtin.target_STM32H7B0xx import DBGMCU, FLASH_ALGO, STM32H7B0xx
 
 BANK_SIZE = 0x10_0000
 SECTOR_SIZE = 0x2000
@@ -33,6 +33,10 @@ class STM32H7B3xx(STM32H7B0xx):  # type: ignore[misc]
         _bank("bank_2", 0x0810_0000, False),
         *[region.clone_with_changes() for region in STM32H7B0xx.MEMORY_MAP if not region.is_flash],
     )
+
+    def rest_hook(self) -> None:
+        """Let the core's clocks stop while it sleeps, as without a debugger: the bits outlast the connection (DBGMCU_CR)."""
+        self.write32(DBGMCU.CR, 0)
 
 
 TARGET = STM32H7B3xx

@@ -6,7 +6,7 @@ import re
 
 ERRORS = {
     -104: "Data type error", -109: "Missing parameter", -113: "Undefined header", -222: "Parameter data out of range",
-    -224: "Illegal parameter value",
+    -224: "Illegal parameter value", 1115: "Parameter error: TRACe:MAKE cannot take an existing reading buffer name",
 }  # fmt: skip
 
 

@@ -6,11 +6,13 @@ import socketserver
 import threading
 from typing import Protocol
 
+POLL_S = 0.02  # how soon it sees that it is to end
+
 
 class Instrument(Protocol):
-    """What takes lines of SCPI."""
+    """What carries out a line; text or bytes, without the end of line, or None where there is nothing to say."""
 
-    def execute(self, line: str) -> str | None: ...
+    def execute(self, line: str) -> str | bytes | None: ...
 
 
 class InstrumentServer:
@@ -27,11 +29,11 @@ class InstrumentServer:
                     with lock:
                         answer = instrument.execute(line.decode("ascii", "replace").strip())
                     if answer is not None:
-                        self.wfile.write(answer.encode("ascii") + b"\n")
+                        self.wfile.write((answer if isinstance(answer, bytes) else answer.encode("ascii")) + b"\n")
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="instrument", daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name="instrument", daemon=True)
 
     @property
     def resource(self) -> str:

@@ -7,10 +7,15 @@ hil/standins/virtual/boards/); they make the measuring chain testable and say no
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from hil.standins.virtual.chip.clock import PS_PER_S
+
+EDGES_KEPT = 1000
 
 
 @dataclass(frozen=True)
@@ -34,16 +39,23 @@ class Currents:
 
 @dataclass(frozen=True)
 class Activity:
-    """What the core has done up to now: virtual time in picoseconds, the latest sleeps (begin, end), whether it sleeps now."""
+    """What the core has done up to now: virtual time in picoseconds, the latest sleeps (begin, end), whether it sleeps now.
+
+    Attributes:
+        slept_ps: how long it has slept in all; None where `sleeps` are all there were.
+    """
 
     now: int
     sleeps: Sequence[tuple[int, int]]
     asleep: bool
     stopped: bool
+    slept_ps: int | None = None
 
 
 class Supply:
-    """Args:
+    """The truth about a board (hil/standins/virtual/meter/truth.py): `now` looks at it, all else is as of the latest look.
+
+    Args:
         currents: of the board.
         activity: returns the present Activity.
     """
@@ -51,6 +63,56 @@ class Supply:
     def __init__(self, currents: Currents, activity: Callable[[], Activity]) -> None:
         self.currents = currents
         self.observe = activity
+        self._edges: deque[tuple[int, int]] = deque(maxlen=EDGES_KEPT)
+        self._seen: Activity | None = None
+
+    def edge(self, time_ps: int, level: int) -> None:
+        """The marker's level changed; from any thread."""
+        self._edges.append((time_ps, level))
+
+    def now(self) -> int:
+        self._seen = self.observe()
+        return self._seen.now
+
+    def _latest(self) -> Activity:
+        if self._seen is None:
+            self._seen = self.observe()
+        return self._seen
+
+    def volt(self) -> float:
+        return self.currents.volt
+
+    def edges(self) -> Sequence[tuple[int, int]]:
+        return [edge for edge in tuple(self._edges) if edge[0] <= self._latest().now]
+
+    def charge(self, times: np.ndarray) -> np.ndarray:
+        return (self.currents.awake_a * times - (self.currents.awake_a - self.currents.asleep_a) * self._slept(times)) / PS_PER_S
+
+    def current(self, times: np.ndarray) -> np.ndarray:
+        seen = self._latest()
+        begins, ends, _ = self._sleeps_from(int(np.min(times, initial=seen.now)))
+        place = np.searchsorted(begins, times, side="right") - 1
+        asleep = (place >= 0) & (times < ends[place]) if len(ends) else np.zeros(times.shape, bool)
+        level = np.where(asleep, self.currents.asleep_a, self.currents.awake_a)
+        return np.where(times >= seen.now, self.present(seen), level)
+
+    def _slept(self, times: np.ndarray) -> np.ndarray:
+        """Return how long the core had slept up to each time, in picoseconds."""
+        begins, ends, before = self._sleeps_from(int(np.min(times, initial=self._latest().now)))
+        if not len(begins):
+            return np.full(times.shape, before)
+        total = before + np.concatenate([[0], np.cumsum(ends - begins)])
+        place = np.searchsorted(begins, times, side="right")
+        last = np.maximum(place - 1, 0)
+        return total[place] - np.where(place > 0, np.maximum(ends[last] - times, 0), 0)
+
+    def _sleeps_from(self, time: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return begins and ends of the sleeps that are not over at a time, and how long the core had slept before them; picoseconds."""
+        seen = self._latest()
+        at = max(bisect_right(seen.sleeps, (time, time)) - 1, 0)
+        rest = np.array(seen.sleeps[at:], np.int64).reshape(-1, 2)
+        slept = sum(end - begin for begin, end in seen.sleeps) if seen.slept_ps is None else seen.slept_ps
+        return rest[:, 0], rest[:, 1], slept - int(np.sum(rest[:, 1] - rest[:, 0]))
 
     def present(self, seen: Activity) -> float:
         """Return the current that flows now, in amperes."""

@@ -1,0 +1,111 @@
+"""The rows of `hil bench energy`: for every meter with a virtual twin, what both intervals cover."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from hil.bench.energy.case import Case, algorithm, commensurate, draw
+from hil.bench.energy.served import KEYS
+from hil.bench.energy.trial import Judged, run
+from hil.errors import RigError, close_matches
+from hil.measure.data_sheet import DataSheet, load_data_sheet
+
+TRIALS = 100
+BEYOND = 4.0  # times the limits of the data sheet
+WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
+COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
+POLLED = ("polled-scpi", "rigol-dp832a")  # whose driver chooses when
+FEW = 10  # trials of the algorithm's own error: nothing is left to chance but the load
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of the benchmark.
+
+    Attributes:
+        meter, case: of which instrument, drawn from what.
+        trials: how many.
+        coverage_mc, coverage_gum: share of the trials whose 95 % interval holds the truth: Monte Carlo, GUM.
+        width_ratio: GUM's width over Monte Carlo's, the largest of all trials.
+        max_error: relative error of the largest.
+        aliased: share of the trials that were flagged so.
+    """
+
+    meter: str
+    case: str
+    trials: int
+    coverage_mc: float
+    coverage_gum: float
+    width_ratio: float
+    max_error: float
+    aliased: float
+
+
+def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
+    """Run the trials of one row, each with a seed of its own."""
+    sheet = load_data_sheet(key)
+    judged = [_one(sheet, case, [seed, number]) for number in range(trials)]
+    return Row(
+        key, case, trials, _share(judged, "in_mc"), _share(judged, "in_gum"), max(one.width_ratio for one in judged),
+        max(one.error for one in judged), _share(judged, "aliased"),
+    )  # fmt: skip
+
+
+_CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
+    WITHIN: draw,
+    OUTSIDE: lambda sheet, rng: draw(sheet, rng, BEYOND),
+    ALGORITHM: algorithm,
+    COMMENSURATE: commensurate,
+    JITTERED: commensurate,
+}
+
+
+def _one(sheet: DataSheet, case: str, seed: list[int]) -> Judged:
+    rng = np.random.default_rng(seed)
+    driver: dict[str, Any] = {"seed": seed[-1]} if sheet.key in POLLED else {}  # polls that jitter alike in all trials would err alike
+    if case == COMMENSURATE:
+        driver["jitter"] = 0.0
+    return run(sheet, _CASES[case](sheet, rng), rng, **driver)
+
+
+def _share(judged: Sequence[Judged], name: str) -> float:
+    return sum(getattr(one, name) for one in judged) / len(judged)
+
+
+def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
+    """Run all rows of some meters.
+
+    Raises:
+        RigError: a key that no twin has.
+    """
+    for key in keys or KEYS:
+        if key not in KEYS:
+            raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, KEYS)}")
+        yield row(key, WITHIN, trials)
+        yield row(key, OUTSIDE, trials)
+        if load_data_sheet(key).kind == "integrating":
+            yield row(key, ALGORITHM, min(FEW, trials))
+        if key in POLLED:
+            yield row(key, COMMENSURATE, trials)
+            yield row(key, JITTERED, trials)
+
+
+def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
+    """Print the rows."""
+    found = []
+    for one in rows(keys, trials):
+        found.append(asdict(one))
+        if not as_json:
+            print(
+                f"{one.meter:22} {one.case:26} {one.trials:6} trials  Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  "
+                f"width {one.width_ratio:.2f}  largest error {one.max_error:.3%}  aliased {one.aliased:.1%}",
+                flush=True,
+            )
+    if as_json:
+        print(json.dumps(found, indent=1))
+    return 0

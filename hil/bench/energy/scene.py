@@ -1,0 +1,81 @@
+"""What the instruments of the benchmark are wired to: a board that lives through one window after another, and whose energy is known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+
+LONG_PS = 3600 * PS_PER_S  # how long the last level is written to last
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a board draws.
+
+    Attributes:
+        step_s: time of a step.
+        shares: of a step's time, float64[k], adding up to one.
+        levels_a: current in each of them.
+        idle_a: asleep.
+        spread: relative standard deviation of the rise above idle from window to window.
+        volt: of the supply.
+    """
+
+    step_s: float
+    shares: tuple[float, ...]
+    levels_a: tuple[float, ...]
+    idle_a: float
+    spread: float
+    volt: float
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, step_s: float, largest_a: float, spread: float, volt: float = 3.3) -> Load:
+        """Draw a step of two to five phases, whose largest current is given."""
+        k = int(rng.integers(2, 6))
+        shares = rng.dirichlet(np.full(k, 2.0))
+        levels = rng.uniform(0.45, 1.0, k)
+        return cls(step_s, tuple(shares), tuple(largest_a * levels / levels.max()), largest_a * float(rng.uniform(0.1, 0.35)), spread, volt)
+
+    def net(self, burden_ohm: float) -> float:
+        """Return the expected net energy of a step in joules, at the board's side of a meter of some resistance."""
+        shares, levels = np.array(self.shares), np.array(self.levels_a)
+        rise, square = shares @ levels - self.idle_a, shares @ levels**2 - self.idle_a**2
+        return float(self.step_s * (self.volt * rise - burden_ohm * square))
+
+
+class Stage(ScriptedTrace):
+    """A trace that goes on: each window is written into its future.
+
+    Args:
+        time: the clock of instruments, board and host.
+        load: of the board.
+    """
+
+    def __init__(self, time: VirtualTime, load: Load) -> None:
+        super().__init__(time, np.array([time.ps]), np.array([load.idle_a]), [], load.volt)
+        self.time, self._load = time, load
+
+    def window(self, begin_ps: int, steps: int, scale: float = 1.0) -> int:
+        """Write a window; return when its last edge is. The past before now is forgotten, up to the sleep.
+
+        Args:
+            begin_ps: of the first step.
+            steps: in it.
+            scale: of the rise above idle.
+        """
+        load = self._load
+        ends = np.cumsum(load.shares) / np.sum(load.shares) * load.step_s * PS_PER_S
+        parts = np.concatenate([[0.0], ends[:-1]])
+        step_ps = load.step_s * PS_PER_S
+        begins = begin_ps + np.rint(np.arange(steps)[:, None] * step_ps + parts).astype(np.int64).ravel()
+        end_ps = begin_ps + round(steps * step_ps)
+        levels = np.tile(load.idle_a + scale * (np.array(load.levels_a) - load.idle_a), steps)
+        super().__init__(
+            self.time, np.concatenate([[self.time.ps], begins, [end_ps, end_ps + LONG_PS]]), np.concatenate([[load.idle_a], levels, [load.idle_a] * 2]),
+            [(begin_ps, 1), (end_ps, 0)], load.volt,
+        )  # fmt: skip
+        return end_ps

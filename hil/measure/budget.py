@@ -1,0 +1,109 @@
+"""What the energy of a step is uncertain by: every contribution with its sensitivity, from the windows and the data sheet (docs/energy.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hil.measure.data_sheet import CurrentRange, DataSheet
+from hil.measure.monte_carlo import MEAN, efficiency
+from hil.measure.uncertainty import Contribution, rectangular
+from hil.measure.window import Window
+
+NET, GROSS, IDLE = "net", "gross", "idle"
+DITHER = 0.5  # of the resolution: noise of that standard deviation turns rounding into noise (to 1 % of a step)
+
+
+def energies(windows: Sequence[Window], figure: str) -> np.ndarray:
+    """Return an energy of every window in joules, float64[n], less half of what the meter itself may have taken of it."""
+    burden = {NET: lambda w: w.burden, IDLE: lambda w: w.idle_burden, GROSS: lambda w: w.burden + w.idle_burden}[figure]
+    return np.array([getattr(window, figure) - burden(window) / 2 for window in windows])
+
+
+def budget(
+    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float, aperture_s: float,
+    statistic: str = MEAN,
+) -> list[Contribution]:  # fmt: skip
+    """Return the contributions to the net, gross or idle energy of a step, in joules.
+
+    Args:
+        windows: at least two.
+        steps: in each.
+        figure: `net`, `gross` or `idle`.
+        sheet, used: data sheet of the meter and the range that it was on.
+        volt: supply.
+        aperture_s: of a reading; 0 for an instant.
+        statistic: of the windows, `mean` or `median`.
+    """
+    per_step = energies(windows, figure) / steps
+    size = abs(float(np.mean(per_step)))
+    return [
+        Contribution("current gain", "B", rectangular(used.gain) * size),
+        Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * size),
+        Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * size),
+        Contribution("time base", "B", rectangular(sheet.timebase) * size),
+        *_of_the_current(windows, steps, figure, sheet, used, volt),
+        *_resolution(windows, steps, figure, used, volt, aperture_s),
+        Contribution("burden voltage, half of it taken off", "B", rectangular(_burden(windows, figure) / 2 / steps)),
+        *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
+    ]
+
+
+def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
+    return float(np.mean([of(window) for window in windows]))
+
+
+def _of_the_current(
+    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float
+) -> list[Contribution]:
+    """The offset is the same asleep and awake, on one range: it leaves the net energy, and so does a drift about the window's middle."""
+    drift_s = _mean(windows, lambda w: w.duration * w.lever)
+    if figure == NET:
+        offset = Contribution("current offset (cancels: one range)", "B", 0.0)
+    else:
+        offset = Contribution("current offset", "B", rectangular(used.offset_a) * volt * _mean(windows, lambda w: w.duration) / steps)
+        drift_s += _mean(windows, lambda w: w.duration**2) / 2
+    return [offset, Contribution("drift of the offset", "B", rectangular(sheet.drift_a_per_s) * volt * drift_s / steps)]
+
+
+def _resolution(
+    windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float, aperture_s: float
+) -> list[Contribution]:
+    """Rounding of a steady level is the same in all readings, and the net energy has two levels; noise of half a step blurs it."""
+    levels = {NET: ("awake", "asleep"), GROSS: ("awake",), IDLE: ("asleep",)}[figure]
+    standard = used.resolution_a / math.sqrt(12) * volt * _mean(windows, lambda w: w.duration) / steps
+    noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
+    blurred = noise >= DITHER * used.resolution_a
+    return [Contribution(f"resolution, {level}" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred) for level in levels]
+
+
+def _burden(windows: Sequence[Window], figure: str) -> float:
+    parts = {NET: (1, 0), IDLE: (0, 1), GROSS: (1, 1)}[figure]
+    return _mean(windows, lambda w: parts[0] * w.burden + parts[1] * w.idle_burden)
+
+
+def _of_the_windows(
+    windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float, aperture_s: float, statistic: str
+) -> list[Contribution]:  # fmt: skip
+    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than is known of them.
+
+    On a grid, windows of one length hold one of two counts of readings; six of them may hold the same one, scatter by nothing, and be wrong together.
+    """
+    n = len(windows)
+    share = efficiency(n, statistic)
+    scatter = float(np.std(per_step, ddof=1))
+    ends = _mean(windows, lambda w: w.ends_u) / steps if figure != IDLE else 0.0
+    edges = _mean(windows, lambda w: w.duration_u * abs(w.idle_power)) / steps if figure != NET else 0.0
+    known = math.hypot(ends, edges)
+    missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
+    noise = used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s) if aperture_s else 0.0
+    return [
+        Contribution("lost readings (limit)", "B", rectangular(missing) / math.sqrt(n)),
+        Contribution("noise (in the scatter)", "B", noise / steps * share, counted=False),
+        Contribution("readings beside the edges (in the scatter)", "B", ends * share, counted=False),
+        Contribution("both edges, times the idle power (in the scatter)", "B", edges * share, counted=False),
+        Contribution("what the scatter does not show of these two", "B", math.sqrt(max(known**2 - scatter**2, 0.0)) * share, shape="normal"),
+        Contribution(f"scatter of {n} windows", "A", scatter * share, n - 1, "scatter"),
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Power meters: one small protocol, one file an instrument."""

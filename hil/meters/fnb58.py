@@ -1,0 +1,172 @@
+"""FNIRSI FNB58 through its HID port: 100 point samples a second on its own clock, in reports of four.
+
+It has no input for the marker, and its reports have no number: the host dates the stream, tells how many samples are missing and when the
+window was. It streams only as long as it is asked to go on once a second.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
+from hil.meters import fnb58_report as report
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.optional import library
+from hil.meters.unmarked import Unmarked
+
+VENDOR, PRODUCT = 0x2E3C, 0x5558
+RATE_HZ = 100
+PAUSE_S = 0.025  # between commands: without it the meter crashes (Randomblock1/fnirsi-usb-tool)
+GO_ON_S = 1.0
+SILENCE_S = 1.0
+WAIT_MS = 20
+TOLERATED = 12  # samples that host and meter may differ by: three reports under way
+
+
+class HidDevice(Protocol):
+    """What is used of hidapi's `hid.device`."""
+
+    def write(self, data: bytes) -> int:
+        """Send a report behind its number, 0; return the bytes sent, negative where it failed."""
+        ...
+
+    def read(self, max_length: int, timeout_ms: int = 0) -> list[int]:
+        """Return a report, or nothing within the time-out."""
+        ...
+
+    def get_product_string(self) -> str | None:
+        """Return what the USB descriptor calls it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+def open_fnb58(serial_number: str = "") -> HidDevice:
+    """Open the FNB58 that is attached, or the one with a serial number.
+
+    Raises:
+        RigError: hidapi is not installed.
+        Blocked: there is none, or it may not be opened.
+    """
+    hid = library("hid", "FNIRSI FNB58", "fnb58")
+    device = hid.device()
+    try:
+        device.open(VENDOR, PRODUCT, serial_number or None)
+    except OSError as error:
+        raise Blocked("meter", f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, and allow USB device 2e3c:5558 by a udev rule.") from error
+    return device  # type: ignore[no-any-return]
+
+
+class Fnb58:
+    """Args:
+        device: open.
+        sheet: its data sheet.
+        host: clock and sleep.
+    """
+
+    def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:
+        self._device, self.sheet, self._host = device, sheet, host
+        self._window = Unmarked(host, sheet.name)
+        self.mark = self._window.mark
+        self.identity = self._product()
+        if sheet.identity not in self.identity:
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+
+    def _product(self) -> str:
+        try:
+            return self._device.get_product_string() or ""
+        except OSError as error:
+            raise self._gone(error) from error
+
+    def configure(self, setting: Setting) -> None:
+        """Take the lengths; its rate and its range are its own."""
+        self._window.setting = setting
+        self._range = self.sheet.range_for(setting.range_a)
+
+    def arm(self) -> None:
+        """Empty what is left over, and let it stream."""
+        while self._read():
+            pass
+        for kind in (report.HELLO, report.BEGIN, report.BEGIN):
+            self._write(kind)
+            self._host.sleep(PAUSE_S)
+        self._asked = self._host.now()
+        self._window.arm()
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Read until the host has its answer (`mark`), or the window should be over.
+
+        Raises:
+            Spoiled: samples are missing, a checksum is wrong, a sample beyond the range, or nothing tells where the edges are.
+            Blocked: it fell silent, or the deadline passed.
+        """
+        began = last = self._host.now()
+        reports: list[bytes] = []
+        arrivals: list[float] = []
+        while not self._window.over(began, deadline_s):
+            if self._host.now() - self._asked >= GO_ON_S:
+                self._write(report.GO_ON)
+                self._asked = self._host.now()
+            data = self._read()
+            now = self._host.now()
+            if report.is_data(data):
+                reports.append(data)
+                arrivals.append(now)
+                last = now
+            elif now - last > SILENCE_S:
+                raise Blocked("meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again.")
+        if not reports:
+            raise Spoiled("the window was over before the first sample.")
+        return self._capture(reports, np.array(arrivals))
+
+    def _capture(self, reports: list[bytes], arrivals: np.ndarray) -> Capture:
+        broken = sum(not report.is_whole(one) for one in reports)
+        if broken:
+            raise Spoiled(f"{broken} of {len(reports)} reports of the {self.sheet.name} have a wrong checksum.")
+        volts, amps = report.samples(b"".join(reports))
+        lost = round((arrivals[-1] - arrivals[0]) * RATE_HZ) - report.SAMPLES * (len(reports) - 1)
+        if lost > TOLERATED:
+            raise Spoiled(f"about {lost} samples of the {self.sheet.name} are missing.")
+        if np.max(amps) > self._range.amperes:
+            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+        number = np.arange(len(amps))
+        late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ  # no report arrives before its last sample
+        stamped = Stamped(number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0)
+        return self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        if self._host.now() - self._asked >= GO_ON_S:
+            self._write(report.GO_ON)
+            self._asked = self._host.now()
+        arrived = list(iter(self._read, b""))
+        volts, amps = report.samples(b"".join(one for one in arrived if report.is_data(one) and report.is_whole(one)))
+        return volts * amps
+
+    def close(self) -> None:
+        """Let go of it: it ends its stream by itself."""
+        self._device.close()
+
+    def _read(self) -> bytes:
+        try:
+            return bytes(self._device.read(report.REPORT, WAIT_MS))
+        except (OSError, ValueError) as error:
+            raise self._gone(error) from error
+
+    def _write(self, kind: int) -> None:
+        try:
+            sent = self._device.write(b"\0" + report.command(kind))
+        except (OSError, ValueError) as error:
+            raise self._gone(error) from error
+        if sent < 0:
+            raise self._gone("it takes no report")
+
+    def _gone(self, why: object) -> Blocked:
+        return Blocked("meter", f"the {self.sheet.name} is gone ({why}): plug its PC port in again.")

@@ -1,0 +1,74 @@
+"""Streams of a Joulescope as its driver hands them over: pieces with the number of their first sample (pyjoulescope_driver, binding.pyx).
+
+A piece is a dict: `sample_id` of its first sample, counted at `sample_rate` a second; from one of its samples to the next the count goes on
+by `decimate_factor`; `data` are float32 samples, or bits, eight a byte, lowest first. The driver's thread calls, so a piece is only put down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Piece = dict[str, Any]
+
+
+class Samples:
+    """One stream of numbers."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Piece] = []
+
+    def __call__(self, _topic: str, piece: Piece) -> None:
+        """Take a piece."""
+        self._pieces.append(piece)
+
+    def reached_s(self) -> float:
+        """Return the time up to which samples are there, in seconds of the instrument; -1 before any."""
+        if not self._pieces:
+            return -1.0
+        last = self._pieces[-1]
+        return float(last["sample_id"] + len(last["data"]) * last["decimate_factor"]) / float(last["sample_rate"])
+
+    def drain(self) -> np.ndarray:
+        """Return the samples so far, float64[n], and forget them."""
+        pieces, self._pieces = self._pieces, []
+        return np.concatenate([np.asarray(piece["data"], np.float64) for piece in pieces]) if pieces else np.empty(0)
+
+    def take(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return times float64[n] in seconds, values float64[n], and how many samples are missing between pieces."""
+        if not self._pieces:
+            return np.empty(0), np.empty(0), 0
+        step, rate = int(self._pieces[0]["decimate_factor"]), float(self._pieces[0]["sample_rate"])
+        begins = np.array([int(piece["sample_id"]) for piece in self._pieces])
+        counts = np.array([len(piece["data"]) for piece in self._pieces])
+        missing = int(np.sum((begins[1:] - begins[:-1]) // step - counts[:-1]))
+        numbers = np.concatenate([begin + step * np.arange(count) for begin, count in zip(begins, counts, strict=True)])
+        return numbers / rate, np.concatenate([np.asarray(piece["data"], np.float64) for piece in self._pieces]), missing
+
+
+class Levels:
+    """One digital input: only where it changes is kept.
+
+    Attributes:
+        edges: (seconds of the instrument, half-width, new level).
+    """
+
+    def __init__(self) -> None:
+        self.edges: list[tuple[float, float, bool]] = []
+        self._level: int | None = None
+        self._held: Piece | None = None
+
+    def __call__(self, _topic: str, piece: Piece) -> None:
+        """Take a piece. How many of its last byte's bits count is known when the next one says where it begins."""
+        held, self._held = self._held, piece
+        if held is None:
+            return
+        step, rate = int(held["decimate_factor"]), float(held["sample_rate"])
+        bits = np.unpackbits(np.asarray(held["data"], np.uint8), bitorder="little")[: (int(piece["sample_id"]) - int(held["sample_id"])) // step]
+        before = bits[:1] if self._level is None else np.array([self._level], np.uint8)
+        for place in np.flatnonzero(np.diff(np.concatenate([before, bits]))):
+            at = (int(held["sample_id"]) + (int(place) - 0.5) * step) / rate
+            self.edges.append((at, 0.5 * step / rate, bool(bits[place])))
+        if len(bits):
+            self._level = int(bits[-1])

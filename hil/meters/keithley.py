@@ -1,0 +1,113 @@
+"""What the drivers of Keithley's interactive instruments share: three buffers that the trigger model parts by the marker's edges.
+
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: TRACe (6-107 to 6-124), TRIGger:BLOCk:WAIT (6-148); 2461 Reference Manual
+(2461-901-01 A), 6-202: a reading block with the count INF goes on beside the blocks that follow, until another takes over or stops it with 0.
+That block is MDIGitize in the instruments of today (public drivers of the 2450 and the DMM6500); before it was MEASure and DIGitize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.readings import edge_between, missing, require_complete, require_numbers
+from hil.meters.visa import VisaSession
+
+BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
+SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it
+LONGER = 30.0  # times the expected window: what is expected of the first one is a guess
+POLL_S = 0.02
+IDLE_KEPT = 0.95  # of the sleep: the last reading is over before the board goes on
+
+
+class PartedBuffers:
+    """Readings go into one buffer until the marker's first edge, into the next until the second, and into a third while the board sleeps again.
+
+    So the instrument itself parts them, and the host's clock has no say.
+
+    Args:
+        session: with the instrument.
+        host: the host's clock.
+        event: of the trigger model, at each edge of the marker.
+        wiring: what to do when there are none, for people.
+    """
+
+    def __init__(self, session: VisaSession, host: Host, event: str, wiring: str) -> None:
+        self._session, self._host, self._event, self._wiring = session, host, event, wiring
+        self._sizes: tuple[int, ...] = ()
+
+    def make(self, setting: Setting, interval_s: float, most: int) -> None:
+        """Make the buffers for windows of a setting; with `*RST` those of before have gone.
+
+        Raises:
+            Blocked: `most` readings in all are too few.
+        """
+        idle = int(SPARE * setting.idle_s / interval_s) + LEAST
+        steps = min(int(LONGER * setting.window_s / interval_s) + LEAST, most - 2 * idle)
+        self._sizes = (idle, steps, idle)
+        if steps < SPARE * setting.window_s / interval_s + LEAST:
+            name, seconds = self._session.name, setting.window_s
+            raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
+        self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in zip(BUFFERS, self._sizes, strict=True)))
+        self._session.tell(f':TRAC:FILL:MODE CONT, "{BEFORE}"')  # the latest count, however long the board takes to begin
+
+    def delete(self) -> None:
+        """Delete them."""
+        self._session.tell(*(f':TRAC:DEL "{name}"' for name in BUFFERS))
+
+    def start(self, idle_s: float) -> None:
+        """Begin to read."""
+        self._session.tell(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
+        self._session.tell(
+            ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:WAIT 2, {self._event}",
+            f':TRIG:BLOC:MDIG 3, "{STEPS}", INF', f":TRIG:BLOC:WAIT 4, {self._event}", f':TRIG:BLOC:MDIG 5, "{AFTER}", INF',
+            f":TRIG:BLOC:DEL:CONS 6, {IDLE_KEPT * idle_s:g}", f':TRIG:BLOC:MDIG 7, "{AFTER}", 0', ":INIT",
+        )  # fmt: skip
+        self._session.check()
+
+    def wait(self, deadline_s: float) -> tuple[int, ...]:
+        """Wait until the trigger model is through; return how many readings each buffer has.
+
+        Raises:
+            Blocked: it is not within the deadline.
+            Spoiled: a buffer is full, or empty.
+        """
+        until = self._host.now() + deadline_s
+        while self._session.ask(":TRIG:STAT?").split(";")[0] != "IDLE":
+            if self._host.now() > until:
+                self._session.tell(":ABOR")
+                name = self._session.name
+                raise Blocked("meter", f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: {self._wiring}.")
+            self._host.sleep(POLL_S)
+        return tuple(self._filled(name, size) for name, size in zip(BUFFERS, self._sizes, strict=True))
+
+    def _filled(self, name: str, size: int) -> int:
+        count = int(self._session.ask(f':TRAC:ACT? "{name}"'))
+        if not count:
+            raise Spoiled(f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long")
+        if count >= size and name != BEFORE:
+            raise Spoiled(f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected")
+        return count
+
+    def joined(
+        self, counts: Sequence[int], t_s: np.ndarray, current_a: np.ndarray, voltage_v: np.ndarray, aperture_s: float, range_a: float
+    ) -> Capture:
+        """Return the readings of all three as one capture; `t_s` in the instrument's time.
+
+        Raises:
+            Spoiled: overload, readings that are none, or too many missing.
+        """
+        name = self._session.name
+        require_numbers(current_a, voltage_v, name)
+        t_s = t_s - t_s[0]
+        interval = float(np.median(np.diff(t_s)))
+        first = np.cumsum(counts)[:2]
+        lost = sum(missing(stretch, interval) for stretch in np.split(t_s, first))  # a gap at an edge widens that edge
+        require_complete(lost, len(t_s), name)
+        edges = tuple(edge_between(t_s[at - 1], t_s[at], high=high) for at, high in zip(first, (True, False), strict=True))
+        power = current_a * voltage_v
+        return Capture(t_s, power, current_a, voltage_v, aperture_s, interval, edges, range_a, lost)

@@ -1,0 +1,91 @@
+"""The Keithley 2450 source meter: it feeds the board through its terminals and finds the marker's edges on digital line 1.
+
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/meters/keithley.py; AZERo:ONCE: the QCoDeS driver of the 2450.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.meters.keithley import BUFFERS, PartedBuffers
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.visa import VisaSession
+
+NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
+BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
+LIMIT_A = 1.0
+MOST_READINGS = 4_000_000  # in all buffers; the manuals of the family say 5,000,000 and more
+BLOCK = 500  # readings a query: a long answer would outlast the time-out
+
+
+class Keithley2450:
+    """One instrument.
+
+    Args:
+        session: with it.
+        sheet: its data sheet.
+        host: the host's clock.
+
+    Raises:
+        Blocked: another instrument answers.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
+        self._session, self.sheet = session, sheet
+        self.identity = session.identify(sheet.identity)
+        self._buffers = PartedBuffers(session, host, "DIG1", "wire the board's marker pin to its digital line 1")
+        self._fed_volt: float | None = None
+
+    def configure(self, setting: Setting) -> None:
+        """Prepare to read; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
+        self._setting = setting
+        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
+        tell = self._session.tell
+        tell(":ABOR", "*CLS")
+        if fed != setting.volt:
+            tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}", f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
+        else:
+            self._buffers.delete()
+        line_hz = self._session.ask_floats(":SYST:LFR?")[0]
+        nplc = float(np.clip((setting.interval_s - BETWEEN_S) * line_hz, *NPLC))
+        self._aperture_s = nplc / line_hz
+        tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {nplc:g}")
+        self._buffers.make(setting, self._aperture_s + BETWEEN_S, MOST_READINGS)
+        tell(":DIG:LINE1:MODE TRIG, IN", ":TRIG:DIG1:IN:EDGE EITH", ":OUTP ON")
+        # A zero before every reading would leave the current unseen for longer than it is seen.
+        tell(":SENS:CURR:AZER OFF", ":SENS:AZER:ONCE")
+        self._session.check()
+        self._fed_volt = setting.volt
+
+    def arm(self) -> None:
+        """Begin to read: the edges of the marker that follow belong to the window."""
+        self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}")
+        self._buffers.start(self._setting.idle_s)
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Wait until the window and the sleep behind it are over, and return them.
+
+        Raises:
+            Spoiled: overload, readings that are none or missing, a full buffer, a range that was changed.
+            Blocked: no edges within the deadline, or the instrument failed.
+        """
+        counts = self._buffers.wait(deadline_s)
+        rows = [self._read(name, count) for name, count in zip(BUFFERS, counts, strict=True)]
+        self._session.check()
+        if self._session.ask_floats(":SENS:CURR:RANG?")[0] != self._setting.range_a or self._session.ask(":SENS:CURR:RANG:AUTO?") != "0":
+            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        current, voltage, utc_s, fraction_s = np.concatenate(rows).T
+        t_s = utc_s - utc_s[0] + fraction_s  # float64 has 0.2 us left behind seconds of UTC
+        return self._buffers.joined(counts, t_s, current, voltage, self._aperture_s, self._setting.range_a)
+
+    def _read(self, name: str, count: int) -> np.ndarray:
+        """Return amperes, volts, and seconds of UTC and their fraction when the aperture began, of a buffer: float64[n, 4]."""
+        spans = [(first, min(first + BLOCK - 1, count)) for first in range(1, count + 1, BLOCK)]
+        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in spans]
+        return np.concatenate([self._session.ask_floats(query).reshape(-1, 4) for query in queries])
+
+    def close(self) -> None:
+        """Let go of the instrument; the board stays fed."""
+        self._session.close()

@@ -1,0 +1,139 @@
+"""The Keysight 34465A as an ammeter in the board's supply: its sample timer, begun long before the marker rises at its external trigger.
+
+The trigger takes one slope, so it tells where the window begins and not where it ends: a capture has one edge.
+
+Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204), SAMPle:COUNt:PRETrigger (page 306), questionable data register (page 386:
+bit 1 current overload, bit 2 sample timing violation, bit 14 memory overflow, after which the oldest readings are overwritten without an error).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.readings import edge_between, require_numbers
+from hil.meters.visa import VisaSession
+
+MEMORY = 50_000  # readings, without the option MEM
+LONGER = 1.1  # a window may last so many times what is expected
+BETWEEN_S = 40e-6  # between two apertures, to begin with; the instrument says whether it is enough
+BLOCK = 2_000  # readings a query
+POLL_S = 0.05
+CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
+
+
+class Keysight34465A:
+    """One instrument; it sees the current only, and the board's supply is somebody else's.
+
+    Args:
+        session: with it.
+        sheet: its data sheet.
+        host: the host's clock.
+
+    Raises:
+        Blocked: another instrument answers.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
+        self._session, self.sheet, self._host = session, sheet, host
+        self.identity = session.identify(sheet.identity)
+
+    def configure(self, setting: Setting) -> None:
+        """Forget all that was set before, and prepare to sample on a fixed range."""
+        self._setting = setting
+        self._session.tell("ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF")
+        self._session.tell("SAMP:SOUR TIM", "TRIG:SOUR EXT", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
+        self._set_pace(setting.interval_s)
+        self._session.check()
+        self._before = int(setting.idle_s / self._interval_s)
+        self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
+        if self._before + self._behind > MEMORY:
+            name, seconds = self.sheet.name, setting.window_s
+            raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
+
+    def _set_pace(self, wanted_s: float) -> None:
+        """Set the interval, and the longest aperture that it leaves room for."""
+        aperture = float(np.clip(wanted_s - BETWEEN_S, *self.sheet.apertures_s))
+        self._session.tell(f"CURR:DC:APER {aperture:.9g}")
+        least = self._session.ask_floats("SAMP:TIM? MIN")[0]
+        if least > wanted_s:
+            aperture = max(aperture - (least - wanted_s), self.sheet.apertures_s[0])
+            self._session.tell(f"CURR:DC:APER {aperture:.9g}")
+            least = self._session.ask_floats("SAMP:TIM? MIN")[0]
+        self._session.tell(f"SAMP:TIM {max(wanted_s, least):.9g}")
+        self._interval_s = float(self._session.ask_floats("SAMP:TIM?")[0])  # it takes the nearest that it can do
+        self._aperture_s = float(self._session.ask_floats("CURR:DC:APER?")[0])
+
+    def arm(self) -> None:
+        """Begin to read: the rise of the marker that follows begins the window."""
+        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}")
+        self._session.tell(f"SAMP:COUN {self._before + self._behind}", f"SAMP:COUN:PRET {self._before}", "INIT")
+        self._session.check()
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Wait until all is read that the window was expected to take, and return it; volts are those of the setting.
+
+        Raises:
+            Spoiled: overload, readings that are none or overwritten, timing that failed, a range that was changed.
+            Blocked: no edge within the deadline, or the instrument failed.
+        """
+        count = self._wait(deadline_s)
+        self._require_sound()
+        current = self._read(count)
+        self._session.check()
+        if self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a:
+            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        voltage = np.full(count, self._setting.volt)
+        require_numbers(current, voltage, self.sheet.name)
+        t_s = self._interval_s * np.arange(count)
+        before = count - self._behind
+        if before < 1:
+            raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
+        edge = edge_between(t_s[before - 1], t_s[before], high=True)
+        power = current * voltage
+        return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, (edge,), self._setting.range_a, 0)
+
+    def _wait(self, deadline_s: float) -> int:
+        """Return how many readings there are when no more come: fewer before the trigger than reserved where it came early."""
+        until, last = self._host.now() + deadline_s, -1
+        while True:
+            if int(self._session.ask("STAT:QUES:COND?")) & MEMORY_OVERFLOW:
+                raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
+            count = int(self._session.ask_floats("DATA:POIN?")[0])
+            if count == self._before + self._behind or (count == last and count > max(self._before, self._behind - 1)):
+                return count
+            if self._host.now() > until:
+                self._session.tell("ABOR")
+                raise Blocked(
+                    "meter",
+                    f"the {self.sheet.name} has not read a window within {deadline_s:.0f} s: wire the board's marker pin to its external trigger.",
+                )
+            last = count
+            self._host.sleep(max(POLL_S, 10 * self._interval_s))
+
+    def _require_sound(self) -> None:
+        """Look at the questionable data: its events since the window was armed."""
+        status = int(self._session.ask("STAT:QUES?"))
+        if status & MEMORY_OVERFLOW:
+            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
+        if status & TIMING:
+            raise Spoiled(f"the {self.sheet.name} could not keep to an interval of {self._interval_s:g} s: choose a longer one")
+        if status & CURRENT_OVERLOAD:
+            raise Spoiled(f"the current was beyond the range of the {self.sheet.name}", beyond_range=True)
+
+    def _read(self, count: int) -> np.ndarray:
+        """Take all readings out of its memory, oldest first: float64[n] amperes."""
+        parts: list[np.ndarray] = []
+        while (left := count - sum(map(len, parts))) > 0:
+            part = self._session.ask_text_block(f"R? {min(left, BLOCK)}")
+            if not len(part):
+                raise Spoiled(f"the {self.sheet.name} returned {count - left} of {count} readings")
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def close(self) -> None:
+        """Let go of the instrument."""
+        self._session.close()

@@ -1,0 +1,167 @@
+"""The Keysight N6705C with an N678x module: it feeds the board and logs current and voltage, each record a mean over its period.
+
+Its external data log keeps about 20 s and overwrites what is older, so it is fetched while the board trains. Records have no time stamps: a record's time
+is its number. The log cannot see the marker, but the mainframe's digital port can, and is asked for its level; so edges are dated by the host, each
+between the last query that saw the old level and the first that saw the new one, and the log's begin between the two ends of the command that triggered it.
+
+Sources: Keysight N6700C Operating and Service Guide, External Data Logging (commands, buffer, 102.4 us for each parameter, steps of 20.48 us);
+N6900/N7900 Operating and Service Guide, page 161 (order of a record, blocks); N6700 User's Guide, Measurement Ranges; digital port: public drivers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture, Edge
+from hil.measure.data_sheet import DataSheet
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.readings import require_numbers
+from hil.meters.visa import VisaSession
+
+CHANNEL = "(@1)"
+LIMIT_A = 1.0
+RECORDS = 4096  # a fetch
+FETCH_S = 0.25
+KEPT_S = 20.0  # by the log
+POLLS = 2000  # of the marker in a window
+POLL_S = (0.001, 0.02)
+IDLE_KEPT = 0.9
+LAG_S = 0.25  # that the log may be behind the host's clock, beside its timebase
+
+
+@dataclass
+class _Log:
+    """What has come of a window so far; times are the host's."""
+
+    began: tuple[float, float]
+    parts: list[np.ndarray] = field(default_factory=list)
+    edges: list[tuple[float, float, bool]] = field(default_factory=list)
+    fetched: float = 0.0
+
+
+class KeysightN6705C:
+    """One instrument, the board at its output 1, the marker at pin 1 of its digital port.
+
+    Args:
+        session: with it.
+        sheet: its data sheet.
+        host: the host's clock.
+
+    Raises:
+        Blocked: another instrument answers.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
+        self._session, self.sheet, self._host = session, sheet, host
+        self.identity = session.identify(sheet.identity)
+        self._fed_volt: float | None = None
+
+    def configure(self, setting: Setting) -> None:
+        """Prepare to log; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
+        self._setting = setting
+        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
+        tell = self._session.tell
+        tell(f"ABOR:ELOG {CHANNEL}", "*CLS")
+        if fed != setting.volt:
+            tell("*RST", f"VOLT {setting.volt:g},{CHANNEL}", f"CURR:LIM {LIMIT_A:g},{CHANNEL}")
+        for quantity in ("CURR", "VOLT"):
+            tell(f"SENS:ELOG:FUNC:{quantity} ON,{CHANNEL}", f"SENS:ELOG:FUNC:{quantity}:MINM OFF,{CHANNEL}")
+        tell("SENS:SWE:TINT:RES RES20", f"SENS:ELOG:PER {setting.interval_s:.9g},{CHANNEL}", "FORM REAL", "FORM:BORD NORM")
+        tell(f"TRIG:ELOG:SOUR BUS,{CHANNEL}", "DIG:PIN1:FUNC DINP", "DIG:PIN1:POL POS", f"OUTP ON,{CHANNEL}")
+        self._fix_range()
+        self._period_s = float(self._session.ask_floats(f"SENS:ELOG:PER? {CHANNEL}")[0])  # rounded to what it can do
+        self._session.check()
+        self._fed_volt = setting.volt
+
+    def _fix_range(self) -> None:
+        self._session.tell(f"SENS:ELOG:CURR:RANG:AUTO OFF,{CHANNEL}", f"SENS:ELOG:CURR:RANG {self._setting.range_a:g},{CHANNEL}")
+
+    def arm(self) -> None:
+        """Begin to log: the edges of the marker that follow belong to the window."""
+        self._session.tell(f"ABOR:ELOG {CHANNEL}")
+        self._fix_range()
+        self._session.tell(f"INIT:ELOG {CHANNEL}")
+        before = self._host.now()
+        self._session.tell(f"TRIG:ELOG {CHANNEL}")
+        self._session.check()  # an answer: the trigger has been taken
+        self._log = _Log((before, self._host.now()))
+        self._log.fetched = self._log.began[0]
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Fetch the log and watch the marker until the window and the sleep behind it are over; return them.
+
+        Raises:
+            Spoiled: overload, readings that are none or lost, a range that was changed.
+            Blocked: no edges within the deadline, or the instrument failed.
+        """
+        log, poll_s = self._log, float(np.clip(self._setting.window_s / POLLS, *POLL_S))
+        until = self._host.now() + deadline_s
+        level, asked = self._level()
+        while len(log.edges) < 2 or self._host.now() < log.edges[1][1] + IDLE_KEPT * self._setting.idle_s:
+            if self._host.now() > until:
+                self._session.tell(f"ABOR:ELOG {CHANNEL}")
+                raise Blocked(
+                    "meter",
+                    f"the {self.sheet.name} has not seen both edges of the marker within {deadline_s:.0f} s: "
+                    "wire the board's marker pin to pin 1 of its digital port.",
+                )
+            if self._host.now() - log.fetched > FETCH_S:
+                self._fetch()
+            self._host.sleep(poll_s)
+            now, then = self._level()
+            if now != level:
+                log.edges.append((asked[0], then[1], now))
+            level, asked = now, then
+        self._fetch()
+        self._session.tell(f"ABOR:ELOG {CHANNEL}")
+        self._session.check()
+        self._require_same_range()
+        return self._joined()
+
+    def _level(self) -> tuple[bool, tuple[float, float]]:
+        """Return the marker's level, and host times before and after it was asked for."""
+        before = self._host.now()
+        level = bool(int(self._session.ask_floats("DIG:INP:DATA?")[0]) & 1)
+        return level, (before, self._host.now())
+
+    def _fetch(self) -> None:
+        """Take what the log has; one that was left alone for too long has lost its oldest."""
+        log = self._log
+        if self._host.now() - log.fetched > KEPT_S / 2:
+            raise Spoiled(f"the log of the {self.sheet.name} was not fetched for {self._host.now() - log.fetched:.0f} s, and keeps {KEPT_S:.0f} s")
+        log.fetched = self._host.now()
+        while True:
+            part = self._session.ask_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
+            log.parts.append(part.reshape(-1, 2))
+            if len(log.parts[-1]) < RECORDS:
+                return
+
+    def _require_same_range(self) -> None:
+        fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
+        if not fixed or self._session.ask_floats(f"SENS:ELOG:CURR:RANG? {CHANNEL}")[0] != self._setting.range_a:
+            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+
+    def _joined(self) -> Capture:
+        log, sheet = self._log, self.sheet
+        records = np.concatenate(log.parts)
+        current, voltage = records.T
+        require_numbers(current, voltage, sheet.name)
+        t_s = self._period_s * np.arange(len(records))
+        elapsed = log.fetched - log.began[0]
+        if len(records) * self._period_s < elapsed * (1 - sheet.timebase) - LAG_S:
+            raise Spoiled(f"the log of the {sheet.name} has {len(records)} records of {elapsed:.2f} s: some are lost")
+        edges = tuple(self._dated(*edge) for edge in log.edges[:2])
+        return Capture(t_s, current * voltage, current, voltage, self._period_s, self._period_s, edges, self._setting.range_a, None)
+
+    def _dated(self, first: float, last: float, high: bool) -> Edge:
+        """Return an edge in the log's time, of which the host knows the begin and end of two queries, and of the trigger."""
+        began = self._log.began
+        low, up = first - began[1], last - began[0]
+        return Edge((low + up) / 2, (up - low) / 2 + self.sheet.timebase * up, high)
+
+    def close(self) -> None:
+        """Let go of the instrument; the board stays fed."""
+        self._session.close()

@@ -1,0 +1,94 @@
+"""What every power meter can do, whatever it is and whatever is behind it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a window is to be read.
+
+    Attributes:
+        volt: supply of the board: what a meter that feeds it is set to, and what one that sees the current only multiplies by.
+        range_a: current range, one of the data sheet's.
+        interval_s: time from one reading to the next; a meter takes the nearest that it can do.
+        idle_s: sleep before the first and behind the last edge.
+        window_s: expected time between the two edges.
+    """
+
+    volt: float
+    range_a: float
+    interval_s: float
+    idle_s: float
+    window_s: float
+
+
+class Spoiled(Exception):
+    """A window that must be thrown away and measured again: readings lost, overload, no number, a range that changed.
+
+    Args:
+        reason: one sentence.
+        beyond_range: the current was more than the range allows: take the next one up.
+    """
+
+    def __init__(self, reason: str, *, beyond_range: bool = False) -> None:
+        super().__init__(reason)
+        self.beyond_range = beyond_range
+
+
+class Meter(Protocol):
+    """An instrument. Every method raises `Blocked` at stage `meter` when the instrument is gone, is another, or refuses a command.
+
+    Attributes:
+        sheet: what its maker promises.
+        identity: what it says of itself.
+    """
+
+    sheet: DataSheet
+    identity: str
+
+    def configure(self, setting: Setting) -> None:
+        """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
+        ...
+
+    def arm(self) -> None:
+        """Begin to read: the edges of the marker that follow belong to the window."""
+        ...
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Wait until the window and the sleep behind it are over, and return them.
+
+        Raises:
+            Spoiled: measure the window again.
+            Blocked: no edge within the deadline, or the instrument failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the instrument; a board that it feeds stays fed."""
+        ...
+
+
+@runtime_checkable
+class Told(Protocol):
+    """What a meter without a marker input takes beside: the host's word for when a window began and ended. From any thread."""
+
+    def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
+        """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Host:
+    """The host's clock in seconds, and how to wait; a virtual instrument brings its own."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep

@@ -1,0 +1,68 @@
+"""Open the meter that a bench names: which driver speaks to which instrument."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hil.errors import RigError, close_matches
+from hil.measure.data_sheet import load_data_sheet
+from hil.meters.beside_visa import DRIVERS as BESIDE_VISA
+from hil.meters.beside_visa import open_beside_visa
+from hil.meters.keithley_2450 import Keithley2450
+from hil.meters.keithley_dmm import KeithleyDmm
+from hil.meters.keysight_34465a import Keysight34465A
+from hil.meters.keysight_n6705c import KeysightN6705C
+from hil.meters.meter import Host, Meter, Setting
+from hil.meters.polled_scpi import PolledScpi
+from hil.meters.rigol_dp800 import RigolDP800
+from hil.meters.rs_ngu import RsNGU
+from hil.meters.siglent_sdm3065x import SiglentSDM3065X
+from hil.meters.visa import VisaSession
+from hil.meters.yokogawa_wt310 import YokogawaWT310
+
+USUAL = "keithley-2450"  # where rig.toml names no model
+FEEDING_S = (0.1, 0.1)  # sleep and window that a meter is told which for now only feeds the board
+
+BY_VISA: dict[str, Callable[..., Meter]] = {
+    "keithley-2450": Keithley2450,
+    "keithley-dmm6500": KeithleyDmm,
+    "keithley-dmm7510": KeithleyDmm,
+    "keysight-34465a": Keysight34465A,
+    "keysight-n6705c": KeysightN6705C,
+    "polled-scpi": PolledScpi,
+    "rigol-dp832a": RigolDP800,
+    "rs-ngu401": RsNGU,
+    "siglent-sdm3065x": SiglentSDM3065X,
+    "yokogawa-wt310": YokogawaWT310,
+}
+
+
+@contextlib.contextmanager
+def open_meter(address: str, volt: float, model: str | None = None, host: Host | None = None, **driver: Any) -> Iterator[Meter]:
+    """Open a meter, have it feed the board where it does, and let go of it at the end.
+
+    Args:
+        address: VISA resource name, or what else the driver of the model is opened by.
+        volt: supply of the board in volts.
+        model: key of its data sheet; None for the usual one.
+        host: the host's clock.
+        driver: more arguments of a driver by VISA, such as a dialect.
+
+    Raises:
+        RigError: there is no such model, or no driver of it.
+        Blocked: it does not answer, or is another instrument.
+    """
+    key, host = model or USUAL, host or Host()
+    if key not in BY_VISA and key not in BESIDE_VISA:
+        raise RigError(f"there is no meter {key!r}: {close_matches(key, [*BY_VISA, *BESIDE_VISA])}")
+    sheet = load_data_sheet(key)
+    by_visa = BY_VISA.get(key)
+    meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)
+    try:
+        if sheet.feeds:
+            meter.configure(Setting(volt, sheet.ranges[-1].amperes, 1 / sheet.fastest_hz, *FEEDING_S))
+        yield meter
+    finally:
+        meter.close()

@@ -1,0 +1,268 @@
+"""Qoitech Otii Arc and Ace through otii_tcp_client, which talks to the Otii program or server on this or another computer.
+
+The instrument records by itself: current and voltage at their own rates, and edges on its input GPI1 with their times. It feeds the board.
+Its low range changes by itself within a window, so the high one is forced (`set_range("high")`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture, Edge
+from hil.measure.data_sheet import DataSheet
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.optional import library
+
+PORT = 1905
+CURRENT, VOLTAGE, MARKER = "mc", "mv", "i1"
+POLL_S = 0.1
+BEHIND = 0.95  # of the sleep behind the second edge
+RESOLUTION_S = 0.25e-3  # of an edge's time: one interval of the Arc's 4 kS/s
+
+
+class OtiiRecording(Protocol):
+    """What is used of `otii_tcp_client.recording.Recording`."""
+
+    def get_channel_data_count(self, device_id: str, channel: str) -> int:
+        """Return how many samples, or edges of a digital channel, there are."""
+        ...
+
+    def get_channel_data(self, device_id: str, channel: str, index: int, count: int) -> dict[str, Any]:
+        """Return samples with `timestamp` and `interval`, or edges with `timestamp` and `value`."""
+        ...
+
+    def delete(self) -> None:
+        """Forget it: a day of windows would fill the program's memory."""
+        ...
+
+
+class OtiiProject(Protocol):
+    """What is used of `otii_tcp_client.project.Project`."""
+
+    def start_recording(self) -> None:
+        """Begin."""
+        ...
+
+    def stop_recording(self) -> None:
+        """End."""
+        ...
+
+    def get_last_recording(self) -> OtiiRecording | None:
+        """Return the recording that was begun last."""
+        ...
+
+
+class OtiiArc(Protocol):
+    """What is used of `otii_tcp_client.arc.Arc`."""
+
+    id: str
+    name: str
+    type: str
+
+    def add_to_project(self) -> None:
+        """Let it take part in recordings."""
+        ...
+
+    def set_main_voltage(self, value: float) -> None:
+        """Set the supply, in volts."""
+        ...
+
+    def set_range(self, arange: Any) -> None:
+        """Force the high range, or let it choose."""
+        ...
+
+    def enable_channel(self, channel: str, enable: bool) -> None:
+        """Record a channel or not."""
+        ...
+
+    def set_channel_samplerate(self, channel: str, value: int) -> None:
+        """Set the rate of a channel, in samples a second."""
+        ...
+
+    def set_main(self, enable: bool) -> None:
+        """Feed the board or not."""
+        ...
+
+
+class OtiiServer(Protocol):
+    """What is used of the object that `otii_tcp_client.otii_client.OtiiClient.connect` returns."""
+
+    def get_devices(self) -> list[OtiiArc]:
+        """Return the instruments."""
+        ...
+
+    def create_project(self) -> OtiiProject:
+        """Return a new project."""
+        ...
+
+    def disconnect(self) -> None:
+        """Give licences back and part."""
+        ...
+
+
+def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
+    """Connect to an Otii program; licences and log-in are those of its own library (`credentials.json`, OTII_USERNAME, OTII_PASSWORD).
+
+    Raises:
+        RigError: the library is not installed.
+        Blocked: nobody answers, or no licence for automation is free.
+    """
+    client = library("otii_tcp_client.otii_client", "Qoitech Otii", "otii")
+    try:
+        return client.OtiiClient().connect(host=host, port=port, try_for_seconds=1)  # type: ignore[no-any-return]
+    except Exception as error:  # the library raises plain Exception of several kinds
+        raise Blocked(
+            "meter", f"the Otii program at {host}:{port} is not reached ({error}): start it with its TCP server, and log in to an automation licence."
+        ) from error
+
+
+class Otii:
+    """Args:
+        server: connected.
+        name: of the instrument, or the end of its id; empty for the only one.
+        sheet: its data sheet; `identity` is the type that the server tells.
+        host: clock and sleep.
+
+    Raises:
+        Blocked: not exactly one is there.
+    """
+
+    def __init__(self, server: OtiiServer, name: str, sheet: DataSheet, host: Host) -> None:
+        self._server, self.sheet, self._host = server, sheet, host
+        with self._blocked("list its instruments"):
+            found = [arc for arc in server.get_devices() if arc.name == name or arc.id.endswith(name)]
+        if len(found) != 1:
+            raise Blocked("meter", f"the Otii program has {len(found)} instruments {name!r}: plug one in, and name it in rig.toml.")
+        self._arc = found[0]
+        self.identity = f"{self._arc.type} {self._arc.name} {self._arc.id}"
+        if sheet.identity != self._arc.type:
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+        with self._blocked("make a project"):
+            self._project = server.create_project()
+            self._arc.add_to_project()
+        self._recording: OtiiRecording | None = None
+
+    def configure(self, setting: Setting) -> None:
+        """Feed the board, on the high range; channels that others switched on are the server's own business and cost nothing here."""
+        self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
+        self.rate = min(int(self.sheet.fastest_hz), max(1, round(1 / setting.interval_s)))
+        with self._blocked("take its settings"):
+            self._arc.set_main_voltage(setting.volt)
+            self._arc.set_range("high")
+            for channel in (CURRENT, VOLTAGE, MARKER):
+                self._arc.enable_channel(channel, True)
+            if self.sheet.apertures_s[0] != self.sheet.apertures_s[1]:  # the Arc's rates are fixed
+                for channel in (CURRENT, VOLTAGE):
+                    self._arc.set_channel_samplerate(channel, self.rate)
+            self._arc.set_main(True)
+
+    def arm(self) -> None:
+        """Begin to record."""
+        with self._blocked("begin to record"):
+            if self._recording is not None:
+                self._recording.delete()
+            self._project.start_recording()
+            self._watched = 0
+            self._recording = self._project.get_last_recording()
+        if self._recording is None:
+            raise Blocked("meter", f"the {self.sheet.name} does not record: look at the Otii program.")
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Wait until the sleep behind the second edge is recorded, end the recording, and fetch it."""
+        until = self._host.now() + deadline_s
+        try:
+            while True:
+                edges = self._edges()
+                if len(edges) >= 2 and self._recorded_s() >= edges[1].t_s + BEHIND * self._setting.idle_s:
+                    break
+                if self._host.now() > until:
+                    raise Blocked(
+                        "meter",
+                        f"the {self.sheet.name} has seen {len(edges)} of the 2 edges of the marker within {deadline_s:.0f} s: "
+                        "wire the board's marker pin to its input GPI1.",
+                    )
+                self._host.sleep(POLL_S)
+        finally:
+            with self._blocked("end the recording"):
+                self._project.stop_recording()
+        return self._capture(tuple(edges))
+
+    def _edges(self) -> list[Edge]:
+        """Return the edges so far; a first entry at the start that tells a low level is no edge."""
+        values = self._fetch(MARKER).get("values", [])
+        levels = [(float(one["timestamp"]), bool(one["value"])) for one in values]
+        while levels and not levels[0][1]:
+            levels.pop(0)
+        return [Edge(at, RESOLUTION_S, high) for at, high in levels]
+
+    def _recorded_s(self) -> float:
+        recording = self._recording
+        assert recording is not None
+        with self._blocked("tell how much it has"):
+            count = recording.get_channel_data_count(self._arc.id, CURRENT)
+            if not count:
+                return 0.0
+            last = recording.get_channel_data(self._arc.id, CURRENT, count - 1, 1)
+        return float(last["timestamp"])
+
+    def _fetch(self, channel: str) -> dict[str, Any]:
+        recording = self._recording
+        assert recording is not None
+        with self._blocked(f"hand over {channel}"):
+            count = recording.get_channel_data_count(self._arc.id, channel)
+            return recording.get_channel_data(self._arc.id, channel, 0, count) if count else {}
+
+    def _capture(self, edges: tuple[Edge, ...]) -> Capture:
+        if [edge.high for edge in edges] != [True, False]:
+            raise Spoiled(f"the marker changed {len(edges)} times instead of up and down.")
+        times, amps, interval = self._samples(CURRENT)
+        volt_times, volts, _ = self._samples(VOLTAGE)
+        chosen = times <= edges[1].t_s + BEHIND * self._setting.idle_s
+        times, amps = times[chosen], amps[chosen]
+        volts = np.interp(times, volt_times, volts)  # the Arc reads its voltage, which it regulates itself, at a quarter of the rate
+        if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
+            raise Spoiled(f"a sample of the {self.sheet.name} is no number.")
+        if np.max(amps) > self._range.amperes:
+            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+        return Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
+
+    def _samples(self, channel: str) -> tuple[np.ndarray, np.ndarray, float]:
+        data = self._fetch(channel)
+        if len(data.get("values", [])) < 2:
+            raise Spoiled(f"the {self.sheet.name} recorded nothing on channel {channel}.")
+        values = np.array(data["values"], np.float64)
+        interval = float(data["interval"])
+        return float(data["timestamp"]) + interval * np.arange(len(values)), values, interval
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        recording = self._recording
+        assert recording is not None
+        with self._blocked("hand over what it records"):
+            count = recording.get_channel_data_count(self._arc.id, CURRENT)
+            begin, self._watched = self._watched, count
+            if count == begin:
+                return np.empty(0)
+            amps = recording.get_channel_data(self._arc.id, CURRENT, begin, count - begin)["values"]
+        return np.array(amps, np.float64) * self._setting.volt
+
+    def close(self) -> None:
+        """Part; the board stays fed."""
+        with contextlib.suppress(Exception):  # of a server that has gone
+            if self._recording is not None:
+                self._recording.delete()
+            self._server.disconnect()
+
+    @contextlib.contextmanager
+    def _blocked(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except Blocked:
+            raise
+        except Exception as error:  # Otii_Exception, OSError and plain Exception, by the library's habit
+            raise Blocked("meter", f"the {self.sheet.name} did not {what} ({error}): look at the Otii program, its licence and the cable.") from error

@@ -1,0 +1,150 @@
+"""Any instrument that answers a query with a reading: what to ask comes from its data sheet or rig.toml (`dialect`).
+
+Readings are point samples dated by the host: the middle of the round trip, wrong by half of it. What the instrument averages, and how old
+the answer is, is not known and not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from hil.errors import RigError, close_matches
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.polling import JITTER, Poller, reading
+from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.visa import VisaSession
+
+COLUMNS = "IVP-"
+MARGIN = 1.2  # times the range: what most instruments still read
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an instrument is asked.
+
+    Attributes:
+        readings: queries, in the order in which they are asked, to what each answers, comma-separated: `I`, `V`, `P`, `-` for what is not used.
+        reset: commands when it is opened, and before a series if it does not feed the board.
+        prepare: commands before a series; `{volt:g}` and `{range_a:g}` are put in.
+        range_query: what tells the present current range; empty where there is one only.
+        error_query: what tells the oldest error; empty where there is none.
+    """
+
+    readings: Mapping[str, str]
+    reset: tuple[str, ...] = ("*RST", "*CLS")
+    prepare: tuple[str, ...] = ()
+    range_query: str = ""
+    error_query: str = ":SYST:ERR?"
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> Dialect:
+        """Return the dialect of a table in TOML.
+
+        Raises:
+            RigError: an unknown key, or no query that tells current or power.
+        """
+        known = [one.name for one in fields(cls)]
+        for key in raw:
+            if key not in known:
+                raise RigError(f"a meter's dialect knows no {key!r}: {close_matches(key, known)}")
+        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+        dialect = cls(**{"readings": {}} | given)
+        told = "".join(dialect.readings.values())
+        if not set(told) <= set(COLUMNS) or not set(told) & {"I", "P"}:
+            raise RigError(f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed.")
+        return dialect
+
+
+class PolledScpi:
+    """Args:
+        session: to the instrument.
+        sheet: its data sheet.
+        host: clock.
+        dialect: how it is asked, where rig.toml says so and not the data sheet.
+        jitter, seed: of the interval between two queries (hil/meters/polling.py).
+
+    Raises:
+        Blocked: another instrument, or it refuses a command.
+    """
+
+    def __init__(
+        self, session: VisaSession, sheet: DataSheet, host: Host, dialect: Dialect | None = None, *, jitter: float = JITTER, seed: int = 0
+    ) -> None:  # fmt: skip
+        self._session, self.sheet, self._host = session, sheet, host
+        self._dialect = dialect or Dialect.read(sheet.dialect)
+        self._poller, self._window = Poller(host, jitter, seed), Unmarked(host, sheet.name)
+        self._instant = max(i for i, told in enumerate(self._dialect.readings.values()) if set(told) & {"I", "P"})
+        self.mark = self._window.mark
+        self.identity = session.identify(sheet.identity)
+        self._tell(*self._dialect.reset)
+
+    def configure(self, setting: Setting) -> None:
+        """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
+        self._window.setting = setting
+        if not self.sheet.feeds:
+            self._tell(*self._dialect.reset)  # it would switch the board off that it feeds
+        self._tell(*(command.format(volt=setting.volt, range_a=setting.range_a) for command in self._dialect.prepare))
+        self._check_range(within=False)
+
+    def arm(self) -> None:
+        """Begin a window."""
+        self._window.arm()
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Read until the host has its answer (`mark`), or the window should be over.
+
+        Raises:
+            Spoiled: measure the window again.
+            Blocked: the deadline passed, or the instrument failed.
+        """
+        began, setting = self._host.now(), self._window.setting
+        polls = self._poller.run(self._ask, setting.interval_s, lambda: self._window.over(began, deadline_s))
+        columns = dict(zip("".join(self._dialect.readings.values()), polls.values.T, strict=True))
+        unknown = np.full(len(polls.t_s), np.nan)
+        current, volt = columns.get("I", unknown), columns.get("V", unknown)
+        if np.max(np.abs(current), initial=0.0) > MARGIN * setting.range_a:
+            raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
+        self._check_range(within=True)
+        self.after()
+        power = columns.get("P", current * (volt if "V" in columns else setting.volt))
+        stamped = Stamped(polls.t_s, power, polls.half_s, 0.0)
+        return self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
+
+    def after(self) -> None:
+        """Look whether the instrument did within the window what was set; by default its errors only."""
+        if self._dialect.error_query:
+            self._session.check(self._dialect.error_query)
+
+    def close(self) -> None:
+        """Let go of the instrument; a board that it feeds stays fed."""
+        self._session.close()
+
+    def _ask(self) -> tuple[float, float, list[float]]:
+        values: list[float] = []
+        sent = received = 0.0
+        for place, (query, told) in enumerate(self._dialect.readings.items()):
+            before = self._host.now()
+            words = self._session.ask(query).split(",")
+            if place == self._instant:
+                sent, received = before, self._host.now()
+            if len(words) != len(told):
+                raise Spoiled(f"the {self.sheet.name} answered {query!r} with {len(words)} numbers, not {len(told)}.")
+            values += [reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, told, strict=True)]
+        return sent, received, values
+
+    def _check_range(self, *, within: bool) -> None:
+        if self._dialect.range_query:
+            now = float(self._session.ask(self._dialect.range_query))
+            check_range(self.sheet.name, now, self._window.setting.range_a, within=within)
+
+    def _tell(self, *commands: str) -> None:
+        self._session.tell(*commands)
+        if commands and self._dialect.error_query:
+            self._session.check(self._dialect.error_query)

@@ -1,0 +1,94 @@
+"""Asking a meter for one reading after the other, at times drawn at random so that a step of commensurate length is not aliased.
+
+A drawn interval turns the alias of a periodic step into scatter that shrinks with the number of readings (additive random sampling; Shapiro
+and Silverman, "Alias-free sampling of random noise", J. SIAM 8 (1960), cited from memory). A fixed interval is for showing what it does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.meters.meter import Host, Spoiled
+
+JITTER = 0.5  # of the interval, earlier or later
+LATE = 2.0  # intervals without a reading: those between are missing
+OVERLOAD = 9.0e37  # SCPI-99, volume 1, 7.2.1: 9.9E37 is infinity, 9.91E37 not a number
+NOT_A_NUMBER = 9.91e37
+OVERLOAD_WORDS = ("OL", "OVLD", "OVERLOAD", "INF", "+INF", "-INF", "9.9E37")
+
+
+@dataclass(frozen=True)
+class Polls:
+    """Answers and when they came.
+
+    Attributes:
+        t_s: float64[n], middle of each round trip, on the host's clock.
+        half_s: float64[n], half of it.
+        values: float64[n, columns].
+        lost: readings that should have been asked for and were not.
+    """
+
+    t_s: np.ndarray
+    half_s: np.ndarray
+    values: np.ndarray
+    lost: int
+
+
+class Poller:
+    """Args:
+        host: clock.
+        jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
+        seed: of the draw.
+    """
+
+    def __init__(self, host: Host, jitter: float = JITTER, seed: int = 0) -> None:
+        self._host, self._jitter, self._rng = host, jitter, np.random.default_rng(seed)
+
+    def run(self, ask: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]) -> Polls:
+        """Ask until it is over.
+
+        Args:
+            ask: returns when the question went out, when the answer had come, and the numbers in it.
+            interval_s: wanted in the mean.
+            over: asked before each.
+
+        Raises:
+            Spoiled: of `ask`, or there was time for no reading at all.
+        """
+        rows: list[tuple[float, float, list[float]]] = []
+        due = self._host.now()
+        while not over():
+            self._host.sleep(max(0.0, due - self._host.now()))
+            rows.append(ask())
+            due += interval_s * (1 + self._jitter * float(self._rng.uniform(-1, 1)))
+            if due < self._host.now() - interval_s:
+                due = self._host.now()  # a meter slower than the interval, or a host that stood still
+        if not rows:
+            raise Spoiled("the window was over before the first reading.")
+        sent, received = (np.array([row[column] for row in rows]) for column in (0, 1))
+        gaps = np.diff((sent + received) / 2)
+        pace = max(interval_s, float(np.median(gaps))) if len(gaps) else interval_s
+        missing = np.floor(gaps[gaps > LATE * pace] / pace)
+        return Polls((sent + received) / 2, (received - sent) / 2, np.array([row[2] for row in rows], np.float64), int(missing.sum()))
+
+
+def reading(text: str, name: str) -> float:
+    """Return a number that a meter said.
+
+    Raises:
+        Spoiled: overload, or no number.
+    """
+    word = text.strip().upper()
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.inf if word in OVERLOAD_WORDS else math.nan
+    if math.isnan(value) or value == NOT_A_NUMBER:
+        raise Spoiled(f"the {name} said {text.strip()!r}, which is no reading.")
+    if abs(value) > OVERLOAD:
+        raise Spoiled(f"the {name} was overloaded within the window.", beyond_range=True)
+    return value

@@ -1,0 +1,44 @@
+"""What the readings of a window must be to count: numbers, within the range, and nearly all there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.measure.capture import Edge
+from hil.meters.meter import Spoiled
+
+OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37 and not-a-number 9.91e37
+MOST_LOST = 0.001  # share of a window's readings; the older runner of MLPerf Tiny's energy rules refuses more
+
+
+def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> None:
+    """Refuse readings that are none.
+
+    Raises:
+        Spoiled: overload (which the next range up cures where it is the current's), or not a number.
+    """
+    over = np.abs(current_a) > OVERLOAD
+    if np.any(over):
+        raise Spoiled(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
+    if np.any(np.isnan(current_a)) or np.any(np.isnan(voltage_v)) or np.any(np.abs(voltage_v) > OVERLOAD):
+        raise Spoiled(f"the {name} returned readings that are not numbers")
+
+
+def missing(t_s: np.ndarray, interval_s: float) -> int:
+    """Return how many readings are missing between the first and the last, by gaps in their time stamps: float64[n] seconds, ascending."""
+    return int(np.sum(np.maximum(np.rint(np.diff(t_s) / interval_s) - 1, 0)))
+
+
+def require_complete(lost: int, kept: int, name: str) -> None:
+    """Refuse a window of which too much is missing.
+
+    Raises:
+        Spoiled: more than MOST_LOST of its readings.
+    """
+    if lost > MOST_LOST * (lost + kept):
+        raise Spoiled(f"the {name} lost {lost} of {lost + kept} readings of a window")
+
+
+def edge_between(before_s: float, after_s: float, *, high: bool) -> Edge:
+    """Return an edge that happened between the begins of two neighbouring readings, the second of which was the first to begin after it."""
+    return Edge((before_s + after_s) / 2, (after_s - before_s) / 2, high)

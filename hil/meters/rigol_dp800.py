@@ -1,0 +1,42 @@
+"""Rigol DP800 (DP832A and its like): the supply of the board, polled for what it delivers.
+
+Commands: DP800 Programming Guide (Dec 2015), :APPLy, :MEASure:ALL, :OUTPut[:STATe], :OUTPut:CVCC, :OUTPut:OCP. A query answers with
+voltage, current and power of one instant; there is no buffer, no marker and one range only.
+"""
+
+from __future__ import annotations
+
+from hil.measure.data_sheet import DataSheet
+from hil.meters.meter import Host, Spoiled
+from hil.meters.polled_scpi import Dialect, PolledScpi
+from hil.meters.polling import JITTER
+from hil.meters.visa import VisaSession
+
+CHANNEL = "CH1"
+LIMIT_A = 1.0  # a board in trouble gets no more
+DIALECT = Dialect(
+    readings={f":MEAS:ALL? {CHANNEL}": "VI-"},  # its power is rounded to fewer digits than the product
+    prepare=(":TIME OFF", ":DELAY OFF", ":MONI OFF", f":APPL {CHANNEL},{{volt:g}},{LIMIT_A:g}", f":OUTP {CHANNEL},ON"),
+)
+
+
+class RigolDP800(PolledScpi):
+    """Args:
+        session: to the instrument.
+        sheet: its data sheet.
+        host: clock.
+        jitter, seed: of the interval between two queries.
+
+    Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs and monitors, which
+    step or cut the output by themselves, are switched off before every series too.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host, *, jitter: float = JITTER, seed: int = 0) -> None:
+        super().__init__(session, sheet, host, DIALECT, jitter=jitter, seed=seed)
+
+    def after(self) -> None:
+        """See that the output still regulates voltage: at its limit of current the board was starved."""
+        super().after()
+        mode = self._session.ask(f":OUTP:CVCC? {CHANNEL}")
+        if mode != "CV":
+            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}) within the window: the board drew more than the limit.", beyond_range=True)

@@ -1,0 +1,135 @@
+"""Rohde & Schwarz NGU201/401: the board's supply, whose fast log sends pairs of volts and amperes in blocks every quarter of a second.
+
+Commands: NGU User Manual 1179.2531.02, "Data logging commands" (FLOG, FLOG:DATA?) and "Configuration commands" (SENSe:CURRent:RANGe). Status
+bits and the 250 ms are those of the maker's example for the NGM200 and of programs for the NGU401 in public: bit 12 of the channel's
+operation status is a block, bit 11 of its questionable status a block that was not fetched in time and is gone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.polling import OVERLOAD
+from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.visa import VisaSession
+
+RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
+BLOCK_S = 0.25
+POLL_S = 0.004  # a block waits 20 ms only
+OPERATION, QUESTIONABLE = 1 << 7, 1 << 3  # summaries in the status byte (IEEE 488.2, SCPI-99)
+LIMIT_A = 1.0  # a board in trouble gets no more
+# Each register sums up the next: instruments (bit 13), channel 1 (bit 1), then block ready (bit 12) or block lost (bit 11).
+SUMMARIES = {"OPER": (8192, 2, 4096), "QUES": (8192, 2, 2048)}
+
+
+class RsNGU:
+    """Args:
+        session: to the instrument; over a raw socket it must be alone.
+        sheet: its data sheet.
+        host: clock.
+
+    Opening it resets it, which switches its output off: open it before the board is flashed.
+
+    Raises:
+        Blocked: another instrument, or it refuses a command.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
+        self._session, self.sheet, self._host = session, sheet, host
+        self._window = Unmarked(host, sheet.name)
+        self.mark = self._window.mark
+        self._rate = min(RATES)
+        self.identity = session.identify(sheet.identity)
+        session.tell("*RST", "*CLS")
+        session.check("SYST:ERR?")
+
+    def configure(self, setting: Setting) -> None:
+        """Stop what logs, switch automatic ranges off, set voltage, range and rate, and feed the board."""
+        self._window.setting = setting
+        self._rate = min((rate for rate in RATES if rate >= 0.999 / setting.interval_s), default=max(RATES))
+        self._session.tell(
+            "FLOG 0", "FLOG:TRIG 0", "FLOG:TARG SCPI", f"FLOG:SRAT {RATES[self._rate]}", f"SOUR:VOLT {setting.volt:g}", f"SOUR:CURR {LIMIT_A:g}",
+            "SENS:CURR:RANG:AUTO 0", f"SENS:CURR:RANG {setting.range_a:g}",
+        )  # fmt: skip
+        for register, bits in SUMMARIES.items():
+            for name, bit in zip((register, f"{register}:INST", f"{register}:INST:ISUM1"), bits, strict=True):
+                self._session.tell(f"STAT:{name}:NTR 0", f"STAT:{name}:PTR {bit}", f"STAT:{name}:ENAB {bit}")
+        self._session.tell("OUTP 1")
+        self._session.check("SYST:ERR?")
+        self._check_range(within=False)
+
+    def arm(self) -> None:
+        """Forget old events, and begin to log."""
+        self._session.tell("FLOG 0")
+        for register in SUMMARIES:
+            self._clear(register)
+        self._window.arm()
+        before = self._host.now()
+        self._session.tell("FLOG 1")
+        self._session.ask("*OPC?")
+        self._begin, self._wrong = (before + self._host.now()) / 2, (self._host.now() - before) / 2
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Fetch the blocks until the window is over.
+
+        Raises:
+            Spoiled: a block was lost, overload, no numbers, or another range than was set.
+            Blocked: the deadline passed, or the instrument failed.
+        """
+        began, setting = self._host.now(), self._window.setting
+        blocks: list[np.ndarray] = []
+        self._count = 0
+        while not self._window.over(began, deadline_s):
+            self._fetch(blocks)
+            self._host.sleep(POLL_S)
+        last = self._host.now() + BLOCK_S
+        while self._host.now() < last + POLL_S:  # what the window left in the instrument
+            self._fetch(blocks)
+            self._host.sleep(POLL_S)
+        self._session.tell("FLOG 0")
+        self._session.check("SYST:ERR?")
+        self._check_range(within=True)
+        if not blocks:
+            raise Spoiled(f"the {self.sheet.name} logged nothing in the window.")
+        pairs = np.concatenate(blocks)
+        volt, current = pairs[:, 0], pairs[:, 1]
+        t = self._begin + np.arange(len(pairs)) / self._rate
+        stamped = Stamped(t, volt * current, np.full(len(t), self._wrong), 0.0)
+        return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
+
+    def close(self) -> None:
+        """Let go of the instrument; the board stays fed."""
+        self._session.close()
+
+    def _fetch(self, blocks: list[np.ndarray]) -> None:
+        status = int(self._session.ask("*STB?"))
+        if status & QUESTIONABLE:
+            raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host came too late to fetch it.")
+        if not status & OPERATION:
+            return
+        asked = self._host.now()
+        values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
+        self._clear("OPER")
+        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
+        if not np.all(np.isfinite(pairs)):
+            raise Spoiled(f"the {self.sheet.name} logged what is no number.")
+        if len(pairs) and np.max(np.abs(pairs)) > OVERLOAD:
+            raise Spoiled(f"the {self.sheet.name} was overloaded within the window.", beyond_range=True)
+        if len(pairs) and np.max(np.abs(pairs[:, 1])) > 1.05 * self._window.setting.range_a:
+            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        blocks.append(pairs)
+        self._count += len(pairs)
+        missing = (asked - self._begin) * self._rate - self._count
+        if not -0.5 * BLOCK_S * self._rate < missing < 0.5 * BLOCK_S * self._rate:
+            raise Spoiled(f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: a block is missing.")
+
+    def _clear(self, register: str) -> None:
+        for name in (register, f"{register}:INST", f"{register}:INST:ISUM1"):
+            self._session.ask(f"STAT:{name}:EVEN?")
+
+    def _check_range(self, *, within: bool) -> None:
+        check_range(self.sheet.name, float(self._session.ask("SENS:CURR:RANG?")), self._window.setting.range_a, within=within)

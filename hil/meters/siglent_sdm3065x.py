@@ -1,0 +1,134 @@
+"""Siglent SDM3065X: one triggered series into its memory, emptied while it runs; current only, so that power is current times the set voltage.
+
+Commands: SDM series remote manual (SENSe:CURRent:DC, SAMPle:COUNt, TRIGger:SOURce, INITiate, *TRG, R?). Its clock is its own: when the
+readings were made follows from how many there were at each query (a straight line through counts and times).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.polling import reading
+from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.visa import VisaSession
+
+LINE_HZ = 50.0
+NPLC = (0.005, 0.05, 0.5, 1.0, 10.0, 100.0)
+MEMORY = 10_000  # readings; the oldest are overwritten
+OVERFLOWED = 1 << 14  # questionable data register, condition
+DRAIN_S = 0.05
+FEWEST_DRAINS = 4
+
+
+@dataclass(frozen=True)
+class _Drains:
+    """float64[n] middle of each query and half its round trip, and how many readings there had been then."""
+
+    t_s: np.ndarray
+    half_s: np.ndarray
+    counts: np.ndarray
+
+
+class SiglentSDM3065X:
+    """Args:
+        session: to the instrument (raw socket: port 5025; 5024 greets first and confuses).
+        sheet: its data sheet.
+        host: clock.
+
+    Raises:
+        Blocked: another instrument, or it refuses a command.
+    """
+
+    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
+        self._session, self.sheet, self._host = session, sheet, host
+        self._window = Unmarked(host, sheet.name)
+        self.mark = self._window.mark
+        self._nplc = NPLC[0]
+        self.identity = session.identify(sheet.identity)
+
+    def configure(self, setting: Setting) -> None:
+        """Forget all that was set before (null, averages, limits, automatic range), and prepare to read as `setting` says, on a fixed range."""
+        self._window.setting = setting
+        self._nplc = max((one for one in NPLC if one / LINE_HZ <= setting.interval_s), default=NPLC[0])
+        self._session.tell(
+            "ABOR", "*RST", "*CLS", f"CONF:CURR:DC {setting.range_a:g}", f"CURR:DC:RANG {setting.range_a:g}", f"CURR:DC:NPLC {self._nplc:g}",
+            "TRIG:SOUR BUS", "TRIG:COUN 1", f"SAMP:COUN {MEMORY}",
+        )  # fmt: skip
+        self._session.check("SYST:ERR?")
+        self._check_range(within=False)
+
+    def arm(self) -> None:
+        """Begin to read into its memory, which that empties."""
+        self._session.tell("ABOR")
+        self._window.arm()
+        self._session.tell("INIT", "*TRG")
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Empty its memory until the window is over.
+
+        Raises:
+            Spoiled: overload, a range that changed, memory that overflowed, or readings that did not come at a steady pace.
+            Blocked: the deadline passed, or the instrument failed.
+        """
+        began, setting = self._host.now(), self._window.setting
+        values: list[float] = []
+        table: list[tuple[float, float, int]] = []
+        while not self._window.over(began, deadline_s):
+            sent = self._host.now()
+            values += self._drain()
+            table.append((sent, self._host.now(), len(values)))
+            self._host.sleep(DRAIN_S)
+        self._session.tell("ABOR")
+        self._check()
+        if len(values) >= MEMORY:
+            raise Spoiled(f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: take a longer interval.")
+        sent_s, received_s, counts = (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
+        drains = _Drains((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
+        begin, interval, wrong = self._pace(drains)
+        current = np.array(values)
+        t = begin + interval * np.arange(len(current))
+        stamped = Stamped(t, current * setting.volt, np.full(len(t), wrong), min(self._nplc / LINE_HZ, interval))
+        return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
+
+    def close(self) -> None:
+        """Let go of the instrument."""
+        self._session.close()
+
+    def _drain(self) -> list[float]:
+        """Return the readings since the last query, and forget them; an answer may come as a block of text (IEEE 488.2, 8.7.9) or bare."""
+        text = self._session.ask("R?")
+        if text.startswith("#"):
+            text = text[2 + int(text[1]) :]
+        values = [reading(word, self.sheet.name) for word in text.split(",") if word.strip()]
+        if values and max(map(abs, values)) > 1.2 * self._window.setting.range_a:
+            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        return values
+
+    def _pace(self, drains: _Drains) -> tuple[float, float, float]:
+        """Return begin and interval of the readings on the host's clock, and how far one may be from where the line puts it."""
+        if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
+            raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
+        interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)  # between the end of one reading and of the next: half of it in the mean
+        residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
+        allowed = interval + drains.half_s
+        if np.any(residual > allowed):
+            worst = float(np.max(residual - drains.half_s) / interval)
+            raise Spoiled(f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place.")
+        return float(offset), float(interval), float(np.max(drains.half_s))
+
+    def _check(self) -> None:
+        if int(float(self._session.ask("STAT:QUES:COND?"))) & OVERFLOWED:
+            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host came too late to empty it.")
+        self._session.check("SYST:ERR?")
+        self._check_range(within=True)
+
+    def _check_range(self, *, within: bool) -> None:
+        # above its full scale it takes the next range by itself, whatever was set (Siglent, "SDM ranging in current measurement modes", 2018)
+        check_range(self.sheet.name, float(self._session.ask("CURR:DC:RANG?")), self._window.setting.range_a, within=within)

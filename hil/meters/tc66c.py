@@ -1,0 +1,112 @@
+"""RuiDeng TC66C through its USB serial port: `getva` is answered by one record of what it shows now (sigrok.org/wiki/RDTech_TC66C).
+
+A polled meter of point samples, without an input for the marker: the host dates the readings and tells when the window was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.errors import Blocked
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import DataSheet
+from hil.measure.synchronise import Stamped
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.polling import Poller
+from hil.meters.serial_line import Line
+from hil.meters.tc66c_record import RECORD, name_of, parse
+from hil.meters.unmarked import Unmarked
+
+BAUD = 115_200
+POLL = b"getva"
+ANSWER_S = 1.0
+STEP_S = 0.002  # between two looks for an answer
+MISSED = 3  # polls in a row without an answer before the meter counts as gone
+
+
+class Tc66c:
+    """Args:
+        line: the serial port, 115,200 baud.
+        sheet: its data sheet.
+        host: clock and sleep.
+
+    Raises:
+        Blocked: it does not answer, or is another meter.
+    """
+
+    def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
+        self._line, self.sheet, self._host = line, sheet, host
+        self._poller, self._window = Poller(host), Unmarked(host, sheet.name)
+        self.mark = self._window.mark
+        line.reopen()
+        self.identity = name_of(self._poll()[2])
+        if sheet.identity not in self.identity:
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+
+    def configure(self, setting: Setting) -> None:
+        """Take the interval; range and averaging are the meter's own and cannot be set."""
+        self._window.setting = setting
+        self._range = self.sheet.range_for(setting.range_a)
+
+    def arm(self) -> None:
+        """Begin a window."""
+        self._window.arm()
+
+    def capture(self, deadline_s: float) -> Capture:
+        """Poll until the host has its answer (`mark`), or the window should be over.
+
+        Raises:
+            Spoiled: a record is broken, a reading beyond the range, or nothing tells where the edges are.
+            Blocked: it no longer answers, or the deadline passed.
+        """
+        began, interval_s = self._host.now(), self._window.setting.interval_s
+        polls = self._poller.run(self._ask, interval_s, lambda: self._window.over(began, deadline_s))
+        amps, volts = polls.values.T
+        if np.max(amps) > self._range.amperes:
+            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+        stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
+        return self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
+
+    def _ask(self) -> tuple[float, float, list[float]]:
+        for attempt in range(MISSED):
+            try:
+                sent, received, record = self._poll()
+                break
+            except Blocked:
+                if attempt == MISSED - 1:
+                    raise
+        read = parse(record)
+        if read.broken[0]:
+            raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
+        return sent, received, [float(read.current_a[0]), float(read.voltage_v[0])]
+
+    def watch(self) -> np.ndarray:
+        """Return the power of a reading made now, float64[1] in watts."""
+        _, _, (amps, volts) = self._ask()
+        return np.array([amps * volts])
+
+    def close(self) -> None:
+        """Let go of the meter."""
+        self._line.close()
+
+    def _poll(self) -> tuple[float, float, bytes]:
+        """Return when a poll was sent, when it was answered, and the record.
+
+        A late answer would pass for the next: the port is opened anew after a poll without one, and what has come by the next is thrown away.
+        """
+        self._line.discard()
+        sent = self._host.now()
+        self._line.write(POLL)
+        record = b""
+        while len(record) < RECORD:
+            piece = self._line.read()
+            record += piece
+            if not piece:
+                if self._host.now() - sent > ANSWER_S:
+                    self._line.reopen()
+                    raise Blocked("meter", f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.")
+                self._host.sleep(STEP_S)
+        if len(record) > RECORD:
+            self._line.reopen()
+            raise Blocked("meter", f"the {self.sheet.name} answered twice: end the other program that polls it.")
+        return sent, self._host.now(), record

@@ -1,0 +1,116 @@
+"""Power traces at full rate: a Parquet file that grows by row groups as readings come, so that its length costs no memory.
+
+Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN where the meter does not tell), window (int32). The edges of the marker
+and what is known of the meter stand in the file's metadata under `trainrig`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hil.errors import RigError
+from hil.measure.capture import Capture, Edge
+from hil.measure.decimate import keep_peaks
+
+GROUP = 1 << 17  # readings a row group: 1.3 s at 100 kS/s, 5 MB
+KEY = b"trainrig"
+COLUMNS = pa.schema([("t_s", pa.float64()), ("power_w", pa.float64()), ("current_a", pa.float64()), ("voltage_v", pa.float64()), ("window", pa.int32())])
+
+
+class TraceWriter:
+    """Writes one trace; the file stands under its name only when it is complete.
+
+    Args:
+        path: of the file.
+        facts: what is known of the meter; JSON.
+    """
+
+    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+        self._path, self._facts = path, facts
+        self._partial = path.with_name(f"{path.name}.part")
+        self._writer = pq.ParquetWriter(self._partial, COLUMNS, compression="zstd")
+        self._held: list[np.ndarray] = []
+        self._rows = 0
+        self._edges: list[tuple[float, float, bool, int]] = []
+
+    def append(self, capture: Capture, window: int = 0) -> None:
+        """Take readings and edges, a whole window or a piece of one; row groups that are full are written at once."""
+        columns = (capture.t_s, capture.power_w, capture.current_a, capture.voltage_v, np.full(len(capture.t_s), window))
+        self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
+        self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
+        self._rows += len(capture.t_s)
+        while self._rows >= GROUP:
+            self._write(GROUP)
+
+    def _write(self, rows: int) -> None:
+        table = np.concatenate(self._held, axis=1) if self._held else np.empty((len(COLUMNS), 0))
+        now, later = table[:, :rows], table[:, rows:].copy()
+        arrays = [pa.array(column, type=kind) for column, kind in zip([*now[:4], now[4].astype(np.int32)], COLUMNS.types, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), row_group_size=rows)
+        self._held, self._rows = [later], later.shape[1]
+
+    def close(self) -> None:
+        """Write the rest and the edges, and give the file its name."""
+        if self._rows:
+            self._write(self._rows)
+        self._writer.add_key_value_metadata({KEY: json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)})
+        self._writer.close()
+        self._partial.replace(self._path)
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+            return
+        self._writer.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
+    """Return what is known of the meter, and the edges with the number of their window.
+
+    Raises:
+        RigError: the file is no trace.
+    """
+    try:
+        found = (pq.read_metadata(path).metadata or {}).get(KEY)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RigError(f"{path} cannot be read ({error}): name the trace of a measurement.") from error
+    if found is None:
+        raise RigError(f"{path} is no trace of this rig: name the trace of a measurement.")
+    known = json.loads(found)
+    return known["meter"], [(Edge(at, half, high), window) for at, half, high, window in known["edges"]]
+
+
+def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of one row group after the other."""
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number)
+            yield {name: group[name].to_numpy() for name in group.column_names}
+
+
+def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:
+    """Return the columns of a trace thinned to at most 2 buckets + 4 readings a row group, peaks kept, one row group in memory at a time.
+
+    Args:
+        path: of the trace.
+        buckets: for the whole trace; a row group has as many as its share of the readings.
+    """
+    rows = pq.read_metadata(path).num_rows
+    parts = []
+    for piece in pieces(path):
+        share = max(1, buckets * len(piece["t_s"]) // max(1, rows))
+        kept = keep_peaks(piece["power_w"], share)
+        parts.append({name: column[kept] for name, column in piece.items()})
+    return {name: np.concatenate([part[name] for part in parts]) if parts else np.empty(0) for name in COLUMNS.names}

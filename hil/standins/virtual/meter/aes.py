@@ -1,0 +1,62 @@
+"""AES-256 in ECB mode, enciphering only, as the TC66C does (FIPS 197, section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_ROUNDS = 14
+
+
+class Aes:
+    """Args:
+        key: 32 bytes.
+    """
+
+    def __init__(self, key: Sequence[int]) -> None:
+        self._box = _substitution()
+        self._double = np.array([value << 1 ^ (0x11B if value & 0x80 else 0) for value in range(256)], np.uint8)
+        self._keys = self._expand(list(key))
+
+    def encrypt(self, plain: bytes) -> bytes:
+        """Return whole blocks of 16 bytes, enciphered."""
+        state = np.frombuffer(plain, np.uint8).reshape(-1, 4, 4) ^ self._keys[0]  # block, column, row
+        for number in range(1, _ROUNDS + 1):
+            state = self._box[state]
+            state = np.stack([np.roll(state[:, :, row], -row, axis=1) for row in range(4)], axis=2)
+            if number < _ROUNDS:
+                doubled, turned = self._double[state], np.roll(state, -1, axis=2)
+                state = doubled ^ self._double[turned] ^ turned ^ np.roll(state, -2, axis=2) ^ np.roll(state, -3, axis=2)
+            state = state ^ self._keys[number]
+        return bytes(state.astype(np.uint8).tobytes())
+
+    def _expand(self, key: list[int]) -> np.ndarray:
+        """Return the round keys, uint8[15, 4, 4] (section 5.2)."""
+        schedule, constant = [key[at : at + 4] for at in range(0, 32, 4)], 1
+        while len(schedule) < 4 * (_ROUNDS + 1):
+            word, place = schedule[-1], len(schedule) % 8
+            if place == 0:
+                word = word[1:] + word[:1]
+            if place in (0, 4):
+                word = [int(self._box[byte]) for byte in word]
+            if place == 0:
+                word[0] ^= constant
+                constant = int(self._double[constant])
+            schedule.append([a ^ b for a, b in zip(schedule[-8], word, strict=True)])
+        return np.array(schedule, np.uint8).reshape(-1, 4, 4)
+
+
+def _substitution() -> np.ndarray:
+    """Return the S-box: powers of the generator 3 and of its inverse run through the field together (section 5.1.1)."""
+    box = np.zeros(256, np.uint8)
+    box[0] = 0x63
+    power = inverse = 1
+    for _ in range(255):
+        power ^= (power << 1) ^ (0x11B if power & 0x80 else 0)
+        for shift in (1, 2, 4):  # division by 3
+            inverse = (inverse ^ inverse << shift) & 0xFF
+        inverse ^= 0x09 if inverse & 0x80 else 0
+        turned = [(inverse << n | inverse >> 8 - n) & 0xFF for n in range(5)]
+        box[power] = turned[0] ^ turned[1] ^ turned[2] ^ turned[3] ^ turned[4] ^ 0x63
+    return box

@@ -1,0 +1,156 @@
+"""The trigger model of Keithley's interactive instruments as far as it times buffered readings by digital edges.
+
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), 6-148, TRIGger:BLOCk:WAIT; 2461 Reference Manual (2461-901-01 A), 6-202 and 6-209: a measure
+or digitize block with an infinite count lets the following blocks run while readings go on, until another such block takes over or stops them
+with the count 0; a wait block lets the model go on at the next edge of a digital line, or at one that it has seen since it left the last.
+
+Times are picoseconds of the instrument's own clock. The model is brought up to the present whenever somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+INFINITE = -1
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Begin of each aperture, int64[n] picoseconds; amperes and volts, float64[n]."""
+
+    begin: np.ndarray
+    current: np.ndarray
+    voltage: np.ndarray
+
+    def take(self, chosen: slice | np.ndarray) -> Readings:
+        """Return some of them."""
+        return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen])
+
+    @staticmethod
+    def joined(parts: Sequence[Readings]) -> Readings:
+        """Return several stretches as one."""
+        return Readings(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Readings)))
+
+
+NONE = Readings(np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+class Buffer:
+    """A named reading buffer of so many readings. A full one discards what comes (`once`), or else loses its oldest."""
+
+    def __init__(self, size: int, once: bool) -> None:
+        self.size, self.once = size, once
+        self.clear()
+
+    def clear(self) -> None:
+        self._parts: list[Readings] = []
+        self.count = 0
+
+    def add(self, readings: Readings) -> None:
+        """Store readings."""
+        if self.once:
+            readings = readings.take(slice(0, self.size - self.count))
+        self._parts.append(readings)
+        self.count += len(readings.begin)
+        if self.count > 2 * self.size or len(self._parts) > 1000:
+            self.all()  # bounded memory
+
+    def all(self) -> Readings:
+        """Return what it holds, oldest first."""
+        whole = Readings.joined(self._parts or [NONE]).take(slice(-self.size, None))
+        self._parts, self.count = [whole], len(whole.begin)
+        return whole
+
+    def __len__(self) -> int:
+        return min(self.count, self.size)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block: `measure` (buffer, count), `wait` or `delay` (picoseconds)."""
+
+    kind: str
+    buffer: str = ""
+    count: int = 0
+    delay: int = 0
+
+
+class TriggerModel:
+    """Args:
+        measure: makes the readings of the apertures that begin at int64[n].
+    """
+
+    def __init__(self, measure: Callable[[np.ndarray], Readings]) -> None:
+        self._measure = measure
+        self.buffers: dict[str, Buffer] = {}
+        self.load()
+
+    def load(self) -> None:
+        """Begin an empty model."""
+        self.blocks: dict[int, Block] = {}
+        self.abort()
+
+    def abort(self) -> None:
+        """Stop where it stands."""
+        self.running = False
+        self._place, self._into, self._next = 1, "", 0
+
+    def initiate(self, now: int, aperture: int, period: int) -> None:
+        """Start at the first block; a reading takes `aperture` and the next begins `period` after it."""
+        self.abort()
+        self.running = True
+        self._time = self._seen = self.began = now
+        self._aperture, self._period = aperture, period
+
+    def advance(self, now: int, edges: Sequence[int]) -> None:
+        """Do all that happens up to `now`, when the digital line had these edges."""
+        self._edges = edges
+        while self.running:
+            block = self.blocks.get(self._place)
+            if block is None:
+                self.abort()
+            elif not self._execute(block, now):
+                return
+
+    def _execute(self, block: Block, now: int) -> bool:
+        """Return whether the block was left."""
+        if block.kind == "measure":
+            if not self._read_until(self._time, now):
+                return False
+            if not self._into:
+                self._next = self._time
+            self._into = block.buffer if block.count else ""
+            if block.count > 0:
+                self._time = self._next + block.count * self._period
+                if not self._read_until(self._time, now):
+                    return False
+                self._into = ""
+        else:
+            leave = self._edge() if block.kind == "wait" else self._time + block.delay
+            if leave is None or leave > now:
+                self._read_until(now, now)
+                return False
+            self._time = leave
+            if block.kind == "wait":
+                self._seen = leave
+        self._place += 1
+        return True
+
+    def _edge(self) -> int | None:
+        """Return when the first edge since the start, or since it last left a wait block, lets the model go on."""
+        found = next((time for time in self._edges if time > self._seen), None)
+        return None if found is None else max(found, self._time)
+
+    def _read_until(self, end: int, now: int) -> bool:
+        """Make the readings that begin before `end`; return whether none of them reaches beyond `now`."""
+        if not self._into or self._next >= end:
+            return True
+        wanted = -(-(end - self._next) // self._period)
+        done = min(wanted, max(0, (now - self._aperture - self._next) // self._period + 1))
+        if done:
+            self.buffers[self._into].add(self._measure(self._next + self._period * np.arange(done, dtype=np.int64)))
+            self._next += done * self._period
+        return done == wanted

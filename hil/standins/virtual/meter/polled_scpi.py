@@ -1,0 +1,110 @@
+"""An instrument without a buffer: it answers a query with what it reads at that instant, after a time that is never the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.scpi import ScpiError, number
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, switch
+from hil.standins.virtual.meter.truth import Truth
+
+OVERLOAD = "9.90000000E+37"  # SCPI-99, volume 1, 7.2.1: infinity
+RANGES_A = (0.01, 0.1, 1.0)
+OVER = 1.05  # times the range is still read
+LATENCY_S = (0.0005, 0.002)  # from query to answer; the reading is taken at any instant of it
+
+
+class Waits(Protocol):
+    """A clock that somebody can let go on."""
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class PolledInstrument(ScpiInstrument):
+    """Args:
+        identity: answer to *IDN?.
+        commands: besides those that all instruments share.
+        truth: what it is wired to.
+        errors: its own.
+        rng: of noise and latency.
+        time: lets the time of an answer pass; None where the host's own clock does.
+    """
+
+    latency_s = LATENCY_S
+
+    def __init__(
+        self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None
+    ) -> None:  # fmt: skip
+        super().__init__(identity, commands)
+        self._truth, self._off, self._rng, self._time = truth, errors, rng, time
+        self.preset()
+
+    def sample(self) -> tuple[float, float]:
+        """Return current and voltage as read at an instant between now and the answer, and let that time pass."""
+        whole = float(self._rng.uniform(*self.latency_s))
+        before = whole * float(self._rng.uniform())
+        self._wait(before)
+        now = np.array([self._truth.now()])
+        current = self._off.current(self._truth.current(now), 1.0, now / PS_PER_S, self._rng)
+        volt = self._off.voltage(self._truth.volt(), 1, 1.0, self._rng)
+        self._wait(whole - before)
+        return float(current[0]), float(volt[0])
+
+    def _wait(self, seconds: float) -> None:
+        if self._time is not None:
+            self._time.sleep(seconds)
+
+
+class VirtualPolledScpi(PolledInstrument):
+    """A plain one: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; from *RST on it changes its range by itself."""
+
+    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        commands: dict[str, Callable[[str], Answer]] = {
+            ":MEASure:CURRent[:DC]?": lambda _: self._read(0), ":MEASure:VOLTage[:DC]?": lambda _: self._read(1),
+            ":MEASure:POWer[:DC]?": lambda _: self._read(2), "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}", "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto,
+            "[:SENSe]:AVERage[:STATe]": self._set_average,
+        }  # fmt: skip
+        super().__init__("trainrig,virtual polled meter,0,1", commands, truth, errors, rng, time)
+
+    def preset(self) -> None:
+        """Automatic range, no averaging."""
+        self._range, self._auto, self._average = RANGES_A[-1], True, False
+        self._last = 0.0
+
+    def _set_range(self, argument: str) -> None:
+        wanted = number(argument, 0, RANGES_A[-1])
+        self._range, self._auto = next(one for one in RANGES_A if wanted <= one), False
+
+    def _set_auto(self, argument: str) -> None:
+        self._auto = switch(argument)
+
+    def _set_average(self, argument: str) -> None:
+        self._average = switch(argument)
+
+    def _read(self, column: int) -> str:
+        current, volt = self.sample()
+        if self._average:  # a moving filter, which smears the edges
+            self._last += (current - self._last) / 10
+            current = self._last
+        if self._auto:
+            self._range = next((one for one in RANGES_A if abs(current) <= one), RANGES_A[-1])
+        if column != 1 and abs(current) > OVER * self._range:
+            return OVERLOAD
+        return f"{(current, volt, current * volt)[column]:.8E}"
+
+
+def channel(argument: str, known: int) -> int:
+    """Return the number of a channel that is called CH1, CH2, ...
+
+    Raises:
+        ScpiError: there is none of that name.
+    """
+    if argument.upper() not in [f"CH{one}" for one in range(1, known + 1)]:
+        raise ScpiError(-224 if argument else -109)
+    return int(argument[2:])

@@ -1,0 +1,78 @@
+"""A Rigol DP832A: three outputs, of which the first feeds the board.
+
+Commands: DP800 Programming Guide (Dec 2015): :APPLy, :MEASure, :OUTPut[:STATe], :OUTPut:CVCC, :TIMEr[:STATe], :MONItor[:STATe]. A timer that
+runs steps the voltage by itself. Resolution: 1 mV and 0.1 mA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.polled_scpi import PolledInstrument, Waits, channel
+from hil.standins.virtual.meter.scpi import ScpiError, number, words
+from hil.standins.virtual.meter.scpi_instrument import Answer, switch
+from hil.standins.virtual.meter.truth import Truth
+
+VOLT, AMPERE = 1e-3, 1e-4  # resolution
+OUTPUTS = 3
+LARGEST_V, LARGEST_A = 32.0, 3.2
+
+
+class VirtualRigolDP800(PolledInstrument):
+    """One supply; the truth's voltage is the board's, and an output set to another one is refused."""
+
+    latency_s = (0.001, 0.004)
+
+    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        commands: dict[str, Callable[[str], Answer]] = {
+            ":APPLy": self._apply, ":OUTPut[:STATe]": self._switch, ":OUTPut[:STATe]?": lambda a: self._of(a, "ON" if self.output else "OFF", "OFF"),
+            ":OUTPut:CVCC?": lambda a: self._of(a, self._mode(), "UR"), ":OUTPut:MODE?": lambda a: self._of(a, self._mode(), "UR"),
+            ":MEASure:ALL[:DC]?": lambda a: self._read(a, "VIP"), ":MEASure:CURRent[:DC]?": lambda a: self._read(a, "I"),
+            ":MEASure[:VOLTage][:DC]?": lambda a: self._read(a, "V"), ":MEASure:POWEr[:DC]?": lambda a: self._read(a, "P"),
+            ":TIMEr[:STATe]": self._set_timer, ":TIMEr[:STATe]?": lambda _: "ON" if self.timer else "OFF",
+            ":DELAY[:STATe]": self._refuse_on, ":MONItor[:STATe]": self._refuse_on,
+        }  # fmt: skip
+        super().__init__("RIGOL TECHNOLOGIES,DP832A,VIRTUAL,00.01.14", commands, truth, errors, rng, time)
+
+    def preset(self) -> None:
+        """Everything off."""
+        self.output = self.timer = self._limited = False
+        self._limit = 0.0
+
+    def _apply(self, argument: str) -> None:
+        name, volt, ampere = (*words(argument), "", "")[:3]
+        channel(name, OUTPUTS)
+        if abs(number(volt, 0, LARGEST_V) - self._truth.volt()) > 0.05 * self._truth.volt():
+            raise ScpiError(-222)  # the board knows its own voltage only
+        self._limit, self._limited = number(ampere, 0, LARGEST_A), False
+
+    def _switch(self, argument: str) -> None:
+        name, state = (*words(argument), "")[:2]
+        channel(name, OUTPUTS)
+        self.output = switch(state)
+
+    def _set_timer(self, argument: str) -> None:
+        self.timer = switch(argument)
+
+    def _refuse_on(self, argument: str) -> None:
+        if switch(argument):
+            raise ScpiError(-224)  # this subset neither delays nor monitors
+
+    def _mode(self) -> str:
+        return "UR" if not self.output else "CC" if self._limited else "CV"
+
+    def _of(self, argument: str, first: str, others: str) -> str:
+        return first if channel(argument, OUTPUTS) == 1 else others
+
+    def _read(self, argument: str, columns: str) -> str:
+        current, volt = self.sample()
+        if channel(argument, OUTPUTS) != 1 or not self.output:
+            current = volt = 0.0
+        if self.timer:
+            volt *= 0.5
+        self._limited |= current > self._limit
+        values = {"V": f"{round(volt / VOLT) * VOLT:.4f}", "I": f"{round(current / AMPERE) * AMPERE:.4f}", "P": f"{volt * current:.3f}"}
+        return ",".join(values[column] for column in columns)

@@ -1,0 +1,164 @@
+"""A Rohde & Schwarz NGU401: feeds the board, and logs pairs of volts and amperes.
+
+Commands: NGU User Manual 1179.2531.02 (FLOG, FLOG:DATA?, SENSe:CURRent:RANGe, STATus); the rhythm of the blocks and how long one waits are
+those of the maker's example for the NGM200. Pairs are instants of the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.polled_scpi import Waits
+from hil.standins.virtual.meter.scpi import ScpiError, number
+from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, block, switch
+from hil.standins.virtual.meter.truth import Truth
+
+RATES = {"S100": 100, "S001K": 1000, "S010K": 10_000, "S050K": 50_000, "S250K": 250_000, "S500K": 500_000}
+RANGES_A = (10e-6, 1e-3, 10e-3, 100e-3, 1.0, 10.0)
+BLOCK_PS, WAIT_PS = PS_PER_S // 4, PS_PER_S // 50
+LATENCY_S = (0.0002, 0.0008)
+OVERLOAD = np.float32(9.9e37)
+_REGISTERS = ("OPERation", "QUEStionable")
+_SUMMARY = {"OPERation": 1 << 7, "QUEStionable": 1 << 3}
+_EVENT = {"OPERation": (8192, 2, 4096), "QUEStionable": (8192, 2, 2048)}
+_LEVELS = ("", ":INSTrument", ":INSTrument:ISUMmary1")
+
+
+class VirtualRsNGU(ScpiInstrument):
+    """Args:
+        truth: what it is wired to.
+        errors: its own; the time base is that of the log.
+        rng: of noise and latency.
+        time: lets the time of an answer pass; None where the host's own clock does.
+    """
+
+    def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
+        self._truth, self._off, self._rng, self._time = truth, errors, rng, time
+        commands: dict[str, Callable[[str], Answer]] = {
+            "[:SOURce]:VOLTage[:LEVel]": self._set_volt, "[:SOURce]:CURRent[:LEVel]": lambda a: self._ignore(number(a, 0, 8)),
+            "[:SENSe]:CURRent:RANGe[:UPPer]": self._set_range, "[:SENSe]:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6e}",
+            "[:SENSe]:CURRent:RANGe:AUTO": self._set_auto, ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self.output)),
+            ":FLOG[:STATe]": self._switch_log, ":FLOG[:STATe]?": lambda _: str(int(self._start is not None)), ":FLOG:TARGet": self._set_target,
+            ":FLOG:SRATe": self._set_rate, ":FLOG:TRIGgered": self._set_triggered, ":FLOG:DATA?": lambda _: self._data(), "*STB?": lambda _: self._status(),
+        }  # fmt: skip
+        for register in _REGISTERS:
+            for place, level in enumerate(_LEVELS):
+                commands |= self._status_commands(register, place, f":STATus:{register}{level}")
+        super().__init__("Rohde&Schwarz,NGU401,3639.3763k03/VIRTUAL,03.068", commands)
+        self._enabled = {register: [0, 0, 0] for register in _REGISTERS}
+        self._events = {register: [0, 0, 0] for register in _REGISTERS}
+        self.preset()
+
+    def preset(self) -> None:
+        """As after *RST: output off, automatic range, no log."""
+        self.output, self._auto, self._range = False, True, RANGES_A[-1]
+        self._rate, self.to_scpi, self.triggered = RATES["S500K"], False, False
+        self._start: int | None = None
+        self._waiting: int | None = None
+        self._next = 0
+
+    def execute(self, line: str) -> bytes | None:
+        """Let the time of an answer pass, and carry the line out."""
+        if self._time is not None and "?" in line:
+            self._time.sleep(float(self._rng.uniform(*LATENCY_S)))
+        self._advance()
+        return super().execute(line)
+
+    def _status_commands(self, register: str, place: int, head: str) -> dict[str, Callable[[str], Answer]]:
+        return {
+            f"{head}[:EVENt]?": lambda _: self._event(register, place), f"{head}:ENABle": lambda a: self._enable(register, place, a),
+            f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)), f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
+        }  # fmt: skip
+
+    # settings
+
+    def _set_volt(self, argument: str) -> None:
+        if abs(number(argument, 0, 20) - self._truth.volt()) > 0.05 * self._truth.volt():
+            raise ScpiError(-222)  # the board knows its own voltage only
+
+    def _set_range(self, argument: str) -> None:
+        wanted = number(argument, 0, RANGES_A[-1])
+        self._range, self._auto = next(one for one in RANGES_A if wanted <= one * 1.0001), False
+
+    def _set_auto(self, argument: str) -> None:
+        self._auto = switch(argument)
+
+    def _set_output(self, argument: str) -> None:
+        self.output = switch(argument)
+
+    def _set_target(self, argument: str) -> None:
+        if argument.upper() not in ("SCPI", "USB"):
+            raise ScpiError(-224)
+        self.to_scpi = argument.upper() == "SCPI"
+
+    def _set_rate(self, argument: str) -> None:
+        if argument.upper() not in RATES:
+            raise ScpiError(-224)
+        self._rate = RATES[argument.upper()]
+
+    def _set_triggered(self, argument: str) -> None:
+        self.triggered = switch(argument)
+
+    def _ignore(self, _checked: object) -> None:
+        """Nothing here depends on it."""
+
+    # status
+
+    def _enable(self, register: str, place: int, argument: str) -> None:
+        self._enabled[register][place] = int(number(argument, 0, 65535))
+
+    def _event(self, register: str, place: int) -> str:
+        seen, self._events[register][place] = self._events[register][place], 0
+        return str(seen)
+
+    def _raise(self, register: str) -> None:
+        """Set the event of the channel, and what sums it up as far as it is enabled."""
+        bits, enabled, events = _EVENT[register], self._enabled[register], self._events[register]
+        for place in (2, 1, 0):
+            events[place] |= bits[place]
+            if not enabled[place] & bits[place]:
+                return
+
+    def _status(self) -> str:
+        told = [_SUMMARY[register] for register in _REGISTERS if self._events[register][0] & self._enabled[register][0]]
+        return str(sum(told) + (4 if self._errors else 0))
+
+    # the log
+
+    def _switch_log(self, argument: str) -> None:
+        self._start = self._truth.now() if switch(argument) and not self.triggered and self.to_scpi else None
+        self._next, self._waiting = 0, None
+
+    def _advance(self) -> None:
+        """Offer the block that is ready by now; one that nobody fetched is gone."""
+        if self._start is None:
+            return
+        now = self._truth.now() - self._start
+        while (self._next + 1) * BLOCK_PS <= now:
+            if self._waiting is not None:
+                self._raise("QUEStionable")
+            self._waiting, self._next = self._next, self._next + 1
+            self._raise("OPERation")
+        if self._waiting is not None and now > (self._waiting + 1) * BLOCK_PS + WAIT_PS:
+            self._waiting = None
+            self._raise("QUEStionable")
+
+    def _data(self) -> bytes:
+        """Return the pairs of the block that waits, or none."""
+        if self._start is None or self._waiting is None:
+            return block(np.empty(0), "<f4")
+        begin, self._waiting = self._waiting * BLOCK_PS, None
+        first, last = (-(-edge * self._rate // PS_PER_S) for edge in (begin, begin + BLOCK_PS))
+        times = self._start + np.round(np.arange(first, last) * (PS_PER_S / self._rate) * (1 + self._off.timebase)).astype(np.int64)
+        times = times[times <= self._truth.now()]
+        current = self._off.current(self._truth.current(times), 1.0, times / PS_PER_S, self._rng)
+        if self._auto:
+            self._range = next((one for one in RANGES_A if np.max(np.abs(current), initial=0.0) <= one), RANGES_A[-1])
+        pairs = np.empty((len(times), 2), np.float32)
+        pairs[:, 0] = self._off.voltage(self._truth.volt(), len(times), 1.0, self._rng) if self.output else 0.0
+        pairs[:, 1] = np.where(np.abs(current) > 1.05 * self._range, OVERLOAD, current if self.output else 0.0)
+        return block(pairs, "<f4")

@@ -1,0 +1,22 @@
+"""An instrument's own clock, which runs a little fast or slow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Timebase:
+    """Args:
+        error: a clock that is fast by 50 ppm has 50e-6.
+    """
+
+    def __init__(self, error: float) -> None:
+        self._rate = 1 + error
+
+    def own(self, true_ps: int) -> int:
+        """Return the instrument's time at a true one; picoseconds."""
+        return round(true_ps * self._rate)
+
+    def true(self, own_ps: np.ndarray) -> np.ndarray:
+        """Return the true times of the instrument's; int64[n] picoseconds."""
+        return np.rint(own_ps / self._rate).astype(np.int64)

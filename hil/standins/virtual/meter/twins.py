@@ -1,0 +1,50 @@
+"""The virtual instruments that a bench can serve, by the key of the data sheet of what they imitate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from hil.errors import RigError, close_matches
+from hil.standins.virtual.meter.errors import Errors, Limits
+from hil.standins.virtual.meter.keithley_2450 import LIMITS as LIMITS_2450
+from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
+from hil.standins.virtual.meter.keithley_dmm import LIMITS as LIMITS_DMM
+from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
+from hil.standins.virtual.meter.keysight_34465a import LIMITS as LIMITS_34465A
+from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
+from hil.standins.virtual.meter.keysight_n6705c import LIMITS as LIMITS_N6705C
+from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
+from hil.standins.virtual.meter.server import Instrument
+from hil.standins.virtual.meter.truth import Truth
+
+
+@dataclass(frozen=True)
+class Twin:
+    """An instrument and the limits that its errors are drawn within."""
+
+    make: Callable[[Truth, Errors, np.random.Generator], Instrument]
+    limits: Limits
+
+
+TWINS = {
+    "keithley-2450": Twin(VirtualKeithley2450, LIMITS_2450),
+    "keithley-dmm6500": Twin(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
+    "keithley-dmm7510": Twin(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
+    "keysight-34465a": Twin(VirtualKeysight34465A, LIMITS_34465A),
+    "keysight-n6705c": Twin(VirtualKeysightN6705C, LIMITS_N6705C),
+}
+
+
+def find_twin(key: str) -> Twin:
+    """Return a virtual instrument by its key.
+
+    Raises:
+        RigError: there is none.
+    """
+    if key not in TWINS:
+        raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, TWINS)}")
+    return TWINS[key]

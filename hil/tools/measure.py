@@ -1,0 +1,227 @@
+"""`hil measure`: the energy between two edges of a pin that a user's own firmware toggles; or of a file, or of a number from a display.
+
+Nothing is known of the board: what is told is what flowed between the edges, gross, with the uncertainty of the meter and of the edges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from hil.errors import Blocked, RigError
+from hil.measure.between import Between, between, budget
+from hil.measure.capture import Capture, Edge
+from hil.measure.data_sheet import DataSheet
+from hil.measure.uncertainty import combined, rectangular
+from hil.meters import by_hand
+from hil.meters.beside_visa import DRIVERS, open_beside_visa
+from hil.meters.meter import Meter, Setting, Spoiled
+from hil.quantity import Provenance, Quantity
+from hil.record.trace import TraceWriter
+
+COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
+MOST_TRIES = 5  # windows that may be spoiled, those that find the range among them
+FEW = 10  # readings, below which point samples or edges say little
+TIME_BASE = "time base"
+
+
+def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
+    """Run the command; return its exit code."""
+    options = _parser().parse_args(argv)
+    if options.typed:
+        capture, sheet = _typed(options, ask)
+        identity = sheet.identity
+    elif options.csv is not None:
+        capture = by_hand.read_csv(options.csv, options.volt)
+        identity = f"{by_hand.FROM_FILE} {options.csv.name}"
+        sheet = by_hand.declared_sheet(identity, _accuracy(options), capture)
+    else:
+        capture, sheet, identity = _from_meter(options)
+    result = evaluate(capture, sheet, identity, options.steps)
+    folder = options.out or Path(f"measure-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}")
+    _write(folder, capture, result)
+    print(json.dumps(result, indent=1) if options.json else _told(result, folder))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hil measure", description="Measure the energy between two edges of a pin.")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--model", choices=sorted(DRIVERS), help="meter to read, by the name of its data sheet")
+    source.add_argument("--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy")
+    source.add_argument("--typed", action="store_true", help="ask for what a meter without a data port shows")
+    parser.add_argument("--meter", default="", metavar="ADDRESS", help="serial port, USB serial number or name of the meter")
+    parser.add_argument("--volt", type=float, help="supply of the board in volts (default: 3.3 for a meter)")
+    parser.add_argument("--range", type=float, metavar="AMPERES", help="largest current (default: the meter's smallest range, and up from there)")
+    parser.add_argument("--interval", type=float, default=0.001, metavar="SECONDS", help="from one reading to the next (default: 0.001)")
+    parser.add_argument("--idle", type=float, default=0.2, metavar="SECONDS", help="to read on behind the second edge (default: 0.2)")
+    parser.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)")
+    parser.add_argument("--deadline", type=float, default=120.0, metavar="SECONDS", help="to wait for both edges (default: 120)")
+    parser.add_argument("--accuracy", default="", metavar="SHARE[,AMPERES]", help="of a file or a display: limits of error, such as 0.01,0.0005")
+    parser.add_argument("--steps", type=int, default=1, help="what the energy is divided by (default: 1)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where trace and JSON go (default: measure-<time>)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    return parser
+
+
+# where readings come from
+
+
+def _from_meter(options: argparse.Namespace) -> tuple[Capture, DataSheet, str]:
+    meter = open_beside_visa(options.meter, options.model)
+    try:
+        return take(meter, options), meter.sheet, meter.identity
+    finally:
+        meter.close()
+
+
+def take(meter: Meter, options: argparse.Namespace) -> Capture:
+    """Return a good window; each spoiled one is told of, and one beyond the range is measured again on the next.
+
+    Args:
+        meter: open.
+        options: volt, range, interval, idle, window, deadline.
+
+    Raises:
+        Blocked: the meter failed, or too many windows were spoiled.
+    """
+    used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[0]
+    for _ in range(MOST_TRIES):
+        meter.configure(Setting(options.volt or 3.3, used.amperes, options.interval, options.idle, options.window))
+        meter.arm()
+        print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: let the firmware raise and lower the pin.", file=sys.stderr)
+        try:
+            return meter.capture(options.deadline)
+        except Spoiled as spoiled:
+            print(f"thrown away: {spoiled}", file=sys.stderr)
+            if spoiled.beyond_range:
+                above = [one for one in meter.sheet.ranges if one.amperes > used.amperes]
+                if not above:
+                    raise Blocked("meter", f"{spoiled} It is its largest range: measure with another meter.") from spoiled
+                used = above[0]
+    raise Blocked("meter", f"{MOST_TRIES} windows were spoiled: see the reasons above.")
+
+
+def _typed(options: argparse.Namespace, ask: Callable[[str], str]) -> tuple[Capture, DataSheet]:
+    accuracy = _accuracy(options)
+    energy = _asked(ask, "Energy that the meter counted (such as 1.25 mWh): ", by_hand.ENERGY_J, "energy")
+    duration = _asked(ask, "Time that it counted for (such as 60.0 s): ", by_hand.TIME_S, "duration")
+    capture = by_hand.typed_capture(energy, duration, options.volt or 5.0)
+    digit_a = energy.last_digit / duration.value / (options.volt or 5.0)
+    return capture, by_hand.declared_sheet(by_hand.TYPED_IN, accuracy, capture, digit_a)
+
+
+def _asked(ask: Callable[[str], str], prompt: str, units: dict[str, float], what: str) -> by_hand.Typed:
+    for _ in range(MOST_TRIES - 1):
+        try:
+            return by_hand.typed(ask(prompt), units, what)
+        except RigError as error:
+            print(error, file=sys.stderr)
+        except EOFError:
+            break
+    raise RigError(f"no {what} was typed: run the command in a terminal, and type a number and its unit.")
+
+
+def _accuracy(options: argparse.Namespace) -> by_hand.Accuracy:
+    try:
+        share, _, amperes = options.accuracy.partition(",")
+        return by_hand.Accuracy(float(share), float(amperes or 0))
+    except ValueError:
+        raise RigError(f"--accuracy {options.accuracy!r} is none: a meter read by hand needs one, such as 0.01 or 0.01,0.0005.") from None
+
+
+# what is made of them
+
+
+def evaluate(capture: Capture, sheet: DataSheet, identity: str, steps: int) -> dict[str, Any]:
+    """Return duration, energy, mean power and charge between the first two edges, or of all readings of a meter without a marker.
+
+    Raises:
+        RigError: there are not two edges, or nothing to divide by.
+    """
+    if steps < 1:
+        raise RigError(f"--steps {steps}: an energy is divided by at least 1.")
+    flags = [f"unverified in the data sheet of the {sheet.name}: {fact}" for fact in sheet.unverified]
+    begin, end = _ends(capture, flags)
+    found, parts = between(capture, begin, end), budget(capture, begin, end, sheet)
+    flags += _doubts(capture, found)
+    u = combined(parts)
+    u_time = math.hypot(rectangular(begin.half_s), rectangular(end.half_s), rectangular(sheet.timebase) * found.duration_s)
+    u_power = combined([one for one in parts if one.source != TIME_BASE]) / found.duration_s
+    figures = {
+        "energy": _quantity(found.energy_j, "J", u), "energy_per_step": _quantity(found.energy_j / steps, "J", u / steps),
+        "mean_power": _quantity(found.mean_w, "W", u_power), "duration": _quantity(found.duration_s, "s", u_time),
+        "lowest_power": _quantity(found.lowest_w, "W", None), "highest_power": _quantity(found.highest_w, "W", None),
+    }  # fmt: skip
+    if math.isfinite(found.charge_c):
+        figures["charge"] = _quantity(found.charge_c, "C", None)
+    about = {"name": sheet.name, "identity": identity, "data_sheet": sheet.key, "range_a": capture.range_a, "aperture_s": capture.aperture_s}
+    rows = [{"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard} for one in parts]
+    return figures | {"steps": steps, "readings": found.readings, "coverage_factor": COVERAGE, "budget": rows, "meter": about, "flags": flags}
+
+
+def _ends(capture: Capture, flags: list[str]) -> tuple[Edge, Edge]:
+    levels = [edge.high for edge in capture.edges]
+    if not levels and len(capture.t_s):
+        flags.append("the meter has no input for a marker: all of its readings count, from the first to the last.")
+        return Edge(float(capture.t_s[0]), 0.0, True), Edge(float(capture.t_s[-1]), 0.0, False)
+    if levels[:2] not in ([True, False], [False, True]):
+        raise RigError(f"the pin changed {len(levels)} times: let it change once at the begin and once at the end.")
+    if len(levels) > 2:
+        flags.append(f"the pin changed {len(levels)} times: the first two changes count.")
+    return capture.edges[0], capture.edges[1]
+
+
+def _doubts(capture: Capture, found: Between) -> list[str]:
+    doubts = []
+    if found.readings < FEW:
+        doubts.append(f"only {found.readings} readings between the edges: shorter pulses are not seen.")
+    if not capture.aperture_s:
+        doubts.append("the readings are instants: what happens between two of them is not seen.")
+    if capture.lost is None and found.readings > 1:
+        doubts.append("the meter cannot tell whether readings were lost.")
+    if capture.lost:
+        doubts.append(f"{capture.lost} readings are missing.")
+    return doubts
+
+
+def _quantity(value: float, unit: str, uncertainty: float | None) -> dict[str, Any]:
+    return Quantity(value, unit, Provenance.MEASURED, uncertainty).to_json()
+
+
+def _write(folder: Path, capture: Capture, result: dict[str, Any]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TraceWriter(folder / "trace.parquet", result["meter"]) as trace:
+            trace.append(capture)
+        (folder / "measure.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RigError(f"{folder} cannot be written ({error}): name another folder with --out.") from error
+
+
+def _told(result: dict[str, Any], folder: Path) -> str:
+    rows = [("energy", "energy"), ("mean power", "mean_power"), ("duration", "duration")]
+    if result["steps"] > 1:
+        rows.insert(1, (f"of {result['steps']} steps each", "energy_per_step"))
+    lines = [f"{label:18} {_with_uncertainty(result[name])}" for label, name in rows]
+    meter = result["meter"]
+    lines += [f"{'meter':18} {meter['name']}: {meter['identity']}", *(f"note: {flag}" for flag in result["flags"]), f"{'in':18} {folder}"]
+    return "\n".join(lines)
+
+
+def _with_uncertainty(quantity: dict[str, Any]) -> str:
+    """Return a figure with its expanded uncertainty, both to two digits of the latter and with one prefix."""
+    value, unit, u = quantity["value"], quantity["unit"], COVERAGE * quantity["uncertainty"]
+    power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
+    prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]
+    value, u = value / 10.0**power, u / 10.0**power
+    digits = max(0, 1 - math.floor(math.log10(u))) if u > 0 else 6
+    return f"{value:.{digits}f} +- {u:.{digits}f} {prefix}{unit} (k = {COVERAGE:g})"
+
+

@@ -1,0 +1,200 @@
+"""A session against a server that answers as it is told: late, wrong, in pieces, not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import socket
+import struct
+import threading
+import time
+import tty
+
+import numpy as np
+import pytest
+
+from hil.errors import Blocked
+from hil.meters.visa import VisaSession
+
+SHORT_MS = 150
+
+
+class Scripted:
+    """A socket that answers each line by a function of it, which may sleep; None: silence; an exception: it hangs up."""
+
+    def __init__(self, answer, port: int = 0) -> None:
+        self.answer, self.lines, self.connections = answer, [], 0
+        self._listener = socket.create_server(("127.0.0.1", port), reuse_port=True)
+        self.port = self._listener.getsockname()[1]
+        self.resource = f"TCPIP0::127.0.0.1::{self.port}::SOCKET"
+        self._open: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            self._open.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            for line in connection.makefile("r"):
+                self.lines.append(line.strip())
+                reply = self.answer(line.strip())
+                if reply is not None:
+                    connection.sendall(reply)
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        for one in (self._listener, *self._open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+@pytest.fixture
+def serve():
+    servers = []
+
+    def start(answer, port: int = 0) -> Scripted:
+        servers.append(Scripted(answer, port))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def test_a_late_answer_is_not_taken_for_the_next_one(serve):
+    def answer(line: str) -> bytes:
+        if line == "SLOW?":
+            time.sleep(2 * SHORT_MS / 1000)
+        return f"{line}\n".encode()
+
+    server = serve(answer)
+    session = VisaSession(server.resource, "thing", SHORT_MS)
+    for number in range(3):
+        with pytest.raises(Blocked, match=r"thing did not take 'SLOW\?'"):
+            session.ask("SLOW?")
+        if number == 1:
+            time.sleep(3 * SHORT_MS / 1000)  # the late answer has come by now, or comes while we ask
+        assert session.ask(f"NEXT{number}?") == f"NEXT{number}?"
+    assert server.connections == 4
+
+
+def test_half_an_answer_does_not_stay(serve):
+    server = serve(lambda line: b"1.0,2." if line == "HALF?" else b"7\n")
+    session = VisaSession(server.resource, "thing", SHORT_MS)
+    with pytest.raises(Blocked, match="HALF"):
+        session.ask_floats("HALF?")
+    assert session.ask_floats("WHOLE?").tolist() == [7]
+
+
+def test_an_instrument_that_vanishes_and_comes_back(serve):
+    server = serve(lambda line: b"1\n")
+    session = VisaSession(server.resource, "thing", SHORT_MS)
+    assert session.ask("A?") == "1"
+    server.close()
+    for _ in range(2):
+        with pytest.raises(Blocked, match="check its cable, its address in rig.toml and its power"):
+            session.ask("B?")
+    serve(lambda line: b"2\n", server.port)
+    assert session.ask("C?") == "2"
+
+
+def test_one_that_hangs_up_within_an_answer(serve):
+    def answer(line: str) -> bytes:
+        if line == "DIE?":
+            raise ValueError
+        return b"3\n"
+
+    session = VisaSession(serve(answer).resource, "thing", SHORT_MS)
+    begin = time.monotonic()
+    with pytest.raises(Blocked):
+        session.ask("DIE?")
+    assert time.monotonic() - begin < 2
+    assert session.ask("LIVE?") == "3"
+
+
+def test_nobody_at_the_address():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(Blocked, match="did not take"):
+        VisaSession(f"TCPIP0::127.0.0.1::{port}::SOCKET", "thing", SHORT_MS).identify("thing")
+    with pytest.raises(Blocked, match="did not take 'open'"):
+        VisaSession("no address", "thing")
+
+
+def test_long_answers_and_blocks_with_line_ends_in_them(serve):
+    numbers = np.arange(30_000) * 0.5
+    bits = np.frombuffer(b"\n\n\n\n#0\n\n" * 5_000, ">f4")
+    block = bits.tobytes()
+    answers = {
+        "TEXT?": ",".join(map(str, numbers)).encode(), "SIZED?": b"#5%05d" % len(block) + block, "UNSIZED?": b"#0" + block,
+        "DOUBLES?": b"#216" + struct.pack("<2d", 1.5, -2.5), "EMPTY?": b"#10", "NONE?": b"",
+    }  # fmt: skip
+    session = VisaSession(serve(lambda line: answers[line] + b"\n").resource, "thing", 2000)
+    assert np.array_equal(session.ask_floats("TEXT?"), numbers)
+    assert np.array_equal(session.ask_block("SIZED?"), bits)
+    assert np.array_equal(session.ask_block("UNSIZED?", count=len(bits)), bits)
+    assert session.ask_block("DOUBLES?", "d", big_endian=False).tolist() == [1.5, -2.5]
+    assert len(session.ask_block("EMPTY?")) == 0 and len(session.ask_floats("NONE?")) == 0
+    assert np.array_equal(session.ask_block("SIZED?"), bits), "nothing was left over"
+
+
+@pytest.mark.parametrize("answer", [b"12,x,3\n", b"\xff\xfe\n", b"1,,2\n"])
+def test_an_answer_that_is_no_number_blocks(serve, answer):
+    session = VisaSession(serve(lambda _: answer).resource, "thing", SHORT_MS)
+    with pytest.raises(Blocked, match=r"did not take 'X\?'"):
+        session.ask_floats("X?")
+
+
+@pytest.mark.parametrize("answer", [b"text\n", b"#44000too short\n", b"#0" + bytes(9) + b"\n"])
+def test_a_block_that_is_none_or_not_whole_blocks(serve, answer):
+    session = VisaSession(serve(lambda line: answer if line == "B?" else b"ok\n").resource, "thing", SHORT_MS)
+    with pytest.raises(Blocked, match=r"did not take 'B\?'"):
+        session.ask_block("B?", count=4)
+    assert session.ask("A?") == "ok"
+
+
+@pytest.mark.parametrize("fine", [b'0,"No error"\n', b'+0,"No error"\n', b'0,"No error;0;0 0"\n'])
+def test_the_error_queue(serve, fine):
+    errors = [b'-113,"Undefined header"\n', fine]
+    session = VisaSession(serve(lambda _: errors.pop()).resource, "thing")
+    session.check()
+    with pytest.raises(Blocked, match="the thing reports -113"):
+        session.check()
+
+
+def test_an_error_that_is_none_blocks(serve):
+    with pytest.raises(Blocked, match="did not take ':SYST:ERR"):
+        VisaSession(serve(lambda _: b"what\n").resource, "thing").check()
+
+
+def test_identity(serve):
+    server = serve(lambda _: b"ACME,MODEL 1,0,0\n")
+    assert VisaSession(server.resource, "thing").identify("MODEL 1") == "ACME,MODEL 1,0,0"
+    with pytest.raises(Blocked, match=r"is 'ACME,MODEL 1,0,0', not a Keithley: put rig.toml right"):
+        VisaSession(server.resource, "Keithley").identify("MODEL 2450")
+
+
+def test_a_serial_instrument_takes_its_options():
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    try:
+        session = VisaSession(f"ASRL{os.ttyname(theirs)}::INSTR", "thing", SHORT_MS, baud_rate=115200)
+        session.tell("HELLO")
+        assert os.read(ours, 100) == b"HELLO\n"
+        os.write(ours, b"42\n")
+        assert session.ask("X?") == "42"
+        session.close()
+    finally:
+        os.close(ours)
+        os.close(theirs)

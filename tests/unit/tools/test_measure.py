@@ -1,0 +1,128 @@
+"""`hil measure` and `hil power`: from a file, from a display, and from virtual meters on pseudo-terminals and in-process lines."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from hil.cli import main as hil
+from hil.errors import Blocked, RigError
+from hil.measure.data_sheet import load_data_sheet
+from hil.meters.lpm01a import Lpm01a
+from hil.meters.meter import Host, Setting
+from hil.record.trace import read_facts
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
+from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+from hil.tools.measure import evaluate, main, take
+from hil.tools.watch import Past, spark, spelled, watch
+
+PS = 10**12
+EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+SHEET = load_data_sheet("lpm01a")
+
+
+def lpm01a(levels: list[tuple[float, float]], edges: list[tuple[float, int]]) -> tuple[Lpm01a, VirtualTime]:
+    time = VirtualTime()
+    truth = ScriptedTrace(time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), [(round(at * PS), up) for at, up in edges])
+    wire = Wire(VirtualLpm01a(truth, EXACT, np.random.default_rng(1), time))
+    return Lpm01a(wire, SHEET, Host(time.seconds, time.sleep)), time
+
+
+def options(**changed: object) -> argparse.Namespace:
+    return argparse.Namespace(**{"volt": 3.3, "range": None, "interval": 0.001, "idle": 0.2, "window": 1.0, "deadline": 20.0, "steps": 1} | changed)
+
+
+def test_a_pin_of_any_firmware() -> None:
+    meter, _ = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
+    capture = take(meter, options())
+    result = evaluate(capture, SHEET, meter.identity, 4)
+    assert result["energy"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3) and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
+    assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"]["value"] == pytest.approx(0.099, rel=2e-3)
+    assert result["energy"]["uncertainty"] == pytest.approx(0.099 * math.hypot(0.02, 0.01) / math.sqrt(3), rel=0.05)
+    assert any("unverified" in flag for flag in result["flags"]) and "PowerShield" in result["meter"]["identity"]
+
+
+def test_a_current_beyond_the_only_range_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    meter, _ = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
+    with pytest.raises(Blocked, match="largest range"):
+        take(meter, options())
+    assert "thrown away" in capsys.readouterr().err
+
+
+def test_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scope.csv").write_text("time,power,marker\n" + "".join(f"{k / 100},{0.1 if 20 <= k < 80 else 0.02},{int(20 <= k < 80)}\n" for k in range(100)))
+    assert hil(["measure", "--csv", str(tmp_path / "scope.csv"), "--accuracy", "0.01", "--out", str(tmp_path / "out"), "--steps", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "from a file scope.csv" in shown and "energy" in shown and "instants" in shown
+    result = json.loads((tmp_path / "out" / "measure.json").read_text())
+    assert result["energy"]["value"] == pytest.approx(0.06, rel=0.01) and result["meter"]["identity"] == "from a file scope.csv"
+    assert pq.read_table(tmp_path / "out" / "trace.parquet").num_rows == 100
+    facts, edges = read_facts(tmp_path / "out" / "trace.parquet")
+    assert facts["identity"] == "from a file scope.csv" and [edge.high for edge, _ in edges] == [True, False]
+
+
+def test_typed_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong answer is told of and asked again; the last digits of both readings are in the uncertainty."""
+    answers: Iterator[str] = iter(["much", "1.25 mWh", "60 s"])
+    assert main(["--typed", "--accuracy", "0.01", "--volt", "5", "--json", "--out", str(tmp_path)], lambda _prompt: next(answers)) == 0
+    shown = capsys.readouterr()
+    result = json.loads(shown.out)
+    assert "'much' is no energy" in shown.err and result["meter"]["identity"] == "typed in"
+    assert result["energy"]["value"] == pytest.approx(4.5) and result["mean_power"]["value"] == pytest.approx(0.075)
+    digit = 0.036 / math.sqrt(12)
+    assert result["energy"]["uncertainty"] == pytest.approx(math.hypot(0.045 / math.sqrt(3), digit, 0.25 / math.sqrt(3) * math.sqrt(2) * 0.075), rel=0.01)
+
+
+def test_nobody_types(tmp_path: Path) -> None:
+    def gone(_prompt: str) -> str:
+        raise EOFError
+
+    with pytest.raises(RigError, match="no energy was typed"):
+        main(["--typed", "--accuracy", "0.01", "--out", str(tmp_path)], gone)
+
+
+@pytest.mark.parametrize("accuracy", ["", "good", "0.01,x", "2"])
+def test_a_reading_by_hand_needs_an_accuracy(tmp_path: Path, accuracy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("time,power\n0,1\n1,1\n")
+    assert hil(["measure", "--csv", str(tmp_path / "a.csv"), f"--accuracy={accuracy}"]) == 2
+    assert "accuracy" in capsys.readouterr().err
+
+
+def test_the_past_of_a_watch() -> None:
+    rng, past = np.random.default_rng(1), Past()
+    looks = [rng.uniform(0, 1, n) for n in (3, 0, 100, 1)]
+    for one in looks:
+        past.add(one, 0.5)
+    whole = np.concatenate(looks)
+    assert past.readings == 104 and past.mean_w == pytest.approx(whole.mean())
+    assert (past.lowest_w, past.highest_w) == (whole.min(), whole.max())
+    assert past.energy_j == pytest.approx(0.5 * (2 * looks[0].mean() + looks[2].mean() + looks[3].mean()))
+
+
+def test_spark() -> None:
+    assert spark([0.0, 0.5, 1.0]) == " ▄█" and spark([]) == "" and spark([0.0, 0.0]) == "  " and spark([math.nan, 1.0]) == "?█"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.0123456, "12.35 mW"), (2.5, "2.5 W"), (0.0, "0 W"), (3.3e-8, "33 nW"), (math.nan, "-")])
+def test_spelled(value: float, text: str) -> None:
+    assert spelled(value, "W") == text
+
+
+def test_a_watch() -> None:
+    meter, time = lpm01a([(0, 0.01), (2.0, 0.03)], [])
+    meter.configure(Setting(3.3, 0.05, 0.001, 0.1, 0.5))
+    screen, past = io.StringIO(), Past()
+    watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
+    assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
+    assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
