@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import termios
 from typing import Protocol
 
 import serial
 
 from hil.errors import Blocked
+from hil.port_errors import PORT_ERRORS
 
 WAIT_S = 0.01  # for the first byte of a read
-GONE = (serial.SerialException, OSError, termios.error)
 
 
 class Line(Protocol):
@@ -56,7 +55,7 @@ class SerialLine:
         try:
             port = serial.Serial(self.path, baudrate=self._baud, timeout=WAIT_S, write_timeout=2.0, exclusive=True)
             port.reset_input_buffer()
-        except (*GONE, ValueError) as error:
+        except (*PORT_ERRORS, ValueError) as error:
             raise Blocked(
                 "meter", f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, or end the program that holds the port."
             ) from error
@@ -66,7 +65,7 @@ class SerialLine:
         """Send bytes."""
         try:
             self._port.write(data)
-        except GONE as error:
+        except PORT_ERRORS as error:
             raise self._gone(error) from error
 
     def read(self) -> bytes:
@@ -74,14 +73,14 @@ class SerialLine:
         try:
             first = self._port.read(1)
             return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
-        except (*GONE, TypeError) as error:  # pyserial, port closed under it: TypeError
+        except (*PORT_ERRORS, TypeError) as error:  # pyserial, port closed under it: TypeError
             raise self._gone(error) from error
 
     def discard(self) -> None:
         """Throw away what has arrived."""
         try:
             self._port.reset_input_buffer()
-        except GONE as error:
+        except PORT_ERRORS as error:
             raise self._gone(error) from error
 
     def reopen(self) -> None:
@@ -91,7 +90,7 @@ class SerialLine:
 
     def close(self) -> None:
         """Let go of the line."""
-        with contextlib.suppress(*GONE):
+        with contextlib.suppress(*PORT_ERRORS):
             self._port.close()
 
     def _gone(self, error: Exception) -> Blocked:

@@ -12,14 +12,8 @@ import serial.tools.list_ports
 
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.port_errors import PORT_ERRORS
 from hil.targets.holder import holders
-
-try:
-    import termios
-
-    PORT_ERRORS: tuple[type[Exception], ...] = (serial.SerialException, OSError, termios.error)
-except ImportError:  # Windows has none
-    PORT_ERRORS = (serial.SerialException, OSError)
 
 READ_TIMEOUT_S = 0.02
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
