@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import numpy as np
-from bench import PS
+from wired import PS
 
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime, mean_current
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench import EXACT, board, host
+from wired import EXACT, board, host
 
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import load_data_sheet

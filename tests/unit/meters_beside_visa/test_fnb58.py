@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from bench import PS, board, host
+from wired import PS, board, host
 
 from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet

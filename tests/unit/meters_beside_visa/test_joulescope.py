@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench import PS, SETTING, board, energy, host, true_energy
+from wired import PS, SETTING, board, energy, host, true_energy
 
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import load_data_sheet

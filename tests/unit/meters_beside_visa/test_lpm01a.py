@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from bench import AWAKE, EXACT, PS, SETTING, board, energy, host, true_energy
+from wired import AWAKE, EXACT, PS, SETTING, board, energy, host, true_energy
 
 from hil.errors import Blocked, RigError
 from hil.measure.between import between, budget

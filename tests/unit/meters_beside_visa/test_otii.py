@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench import PS, SETTING, board, energy, host, true_energy
 from otii_twin import OtiiServer, ScriptedOtii
+from wired import PS, SETTING, board, energy, host, true_energy
 
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import load_data_sheet

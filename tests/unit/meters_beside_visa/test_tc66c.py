@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench import ASLEEP, AWAKE, EXACT, board, host
+from wired import ASLEEP, AWAKE, EXACT, board, host
 
 from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet
