@@ -38,6 +38,8 @@ BY_VISA: dict[str, Callable[..., Meter]] = {
     "yokogawa-wt310": YokogawaWT310,
 }
 
+MODELS = sorted([*BY_VISA, *BESIDE_VISA])
+
 
 @contextlib.contextmanager
 def open_meter(address: str, volt: float, model: str | None = None, host: Host | None = None, **driver: Any) -> Iterator[Meter]:
@@ -55,8 +57,8 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
         Blocked: it does not answer, or is another instrument.
     """
     key, host = model or USUAL, host or Host()
-    if key not in BY_VISA and key not in BESIDE_VISA:
-        raise RigError(f"there is no meter {key!r}: {close_matches(key, [*BY_VISA, *BESIDE_VISA])}")
+    if key not in MODELS:
+        raise RigError(f"there is no meter {key!r}: {close_matches(key, MODELS)}")
     sheet = load_data_sheet(key)
     by_visa = BY_VISA.get(key)
     meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)

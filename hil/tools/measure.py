@@ -20,8 +20,9 @@ from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import DataSheet
 from hil.measure.uncertainty import combined, rectangular
 from hil.meters import by_hand
-from hil.meters.beside_visa import DRIVERS, open_beside_visa
+from hil.meters.edges import with_both_edges
 from hil.meters.meter import Meter, Setting, Spoiled
+from hil.meters.open import MODELS, open_meter
 from hil.quantity import Provenance, Quantity
 from hil.record.trace import TraceWriter
 
@@ -53,10 +54,10 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hil measure", description="Measure the energy between two edges of a pin.")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--model", choices=sorted(DRIVERS), help="meter to read, by the name of its data sheet")
+    source.add_argument("--model", choices=MODELS, help="meter to read, by the name of its data sheet")
     source.add_argument("--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy")
     source.add_argument("--typed", action="store_true", help="ask for what a meter without a data port shows")
-    parser.add_argument("--meter", default="", metavar="ADDRESS", help="serial port, USB serial number or name of the meter")
+    parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
     parser.add_argument("--volt", type=float, help="supply of the board in volts (default: 3.3 for a meter)")
     parser.add_argument("--range", type=float, metavar="AMPERES", help="largest current (default: the meter's smallest range, and up from there)")
     parser.add_argument("--interval", type=float, default=0.001, metavar="SECONDS", help="from one reading to the next (default: 0.001)")
@@ -74,11 +75,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _from_meter(options: argparse.Namespace) -> tuple[Capture, DataSheet, str]:
-    meter = open_beside_visa(options.meter, options.model)
-    try:
+    with open_meter(options.meter, options.volt or 3.3, options.model) as meter:
         return take(meter, options), meter.sheet, meter.identity
-    finally:
-        meter.close()
 
 
 def take(meter: Meter, options: argparse.Namespace) -> Capture:
@@ -97,7 +95,7 @@ def take(meter: Meter, options: argparse.Namespace) -> Capture:
         meter.arm()
         print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: let the firmware raise and lower the pin.", file=sys.stderr)
         try:
-            return meter.capture(options.deadline)
+            return with_both_edges(meter.capture(options.deadline), options.idle)
         except Spoiled as spoiled:
             print(f"thrown away: {spoiled}", file=sys.stderr)
             if spoiled.beyond_range:

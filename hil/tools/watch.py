@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 from collections import deque
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.errors import RigError
-from hil.meters.beside_visa import DRIVERS, open_beside_visa
 from hil.meters.meter import Host, Meter, Setting
+from hil.meters.open import MODELS, open_meter
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -117,7 +118,7 @@ def main(argv: list[str]) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
     parser.add_argument("--watch", action="store_true", required=True, help="draw it until Ctrl-C")
-    parser.add_argument("--model", choices=sorted(DRIVERS), required=True, help="meter to read, by the name of its data sheet")
+    parser.add_argument("--model", choices=MODELS, required=True, help="meter to read, by the name of its data sheet")
     parser.add_argument("--meter", default="", metavar="ADDRESS", help="serial port, USB serial number or name of the meter")
     parser.add_argument("--volt", type=float, default=3.3, help="supply of the board (default: 3.3)")
     parser.add_argument("--range", type=float, metavar="AMPERES", help="largest current (default: the meter's largest range)")
@@ -127,13 +128,8 @@ def main(argv: list[str]) -> int:
     if not 0.05 <= options.interval <= 60:
         parser.error(f"--interval {options.interval:g}: choose 0.05 to 60 seconds")
     host = Host()
-    meter, past = open_beside_visa(options.meter, options.model, host), Past()
-    try:
+    with open_meter(options.meter, options.volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
         meter.configure(Setting(options.volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), 0.1, options.interval))
-        watch(meter, past, host, options.interval, options.seconds, Console())
-    except KeyboardInterrupt:
-        pass
-    finally:
-        meter.close()
+        watch(meter, Past(), host, options.interval, options.seconds, Console())
     return 0

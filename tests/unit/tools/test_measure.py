@@ -16,16 +16,20 @@ from rich.console import Console
 
 from hil.cli import main as hil
 from hil.errors import Blocked, RigError
-from hil.measure.data_sheet import load_data_sheet
+from hil.measure.data_sheet import known_meters, load_data_sheet
+from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Setting
+from hil.meters.open import MODELS
 from hil.record.trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.serial_meter import Wire
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.tools.measure import evaluate, main, take
 from hil.tools.watch import Past, spark, spelled, watch
+from tests.unit.meters.board import Board, served
 
 PS = 10**12
 EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -126,3 +130,19 @@ def test_a_watch() -> None:
     watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
+
+
+def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(capsys: pytest.CaptureFixture[str]) -> None:
+    board = Board()
+    twin = VirtualKeithley2450(board.truth, EXACT, np.random.default_rng(1), board.time)
+    sheet = load_data_sheet("keithley-2450")
+    with served(twin, sheet.name) as session:
+        meter = Keithley2450(session, sheet, board.host)
+        capture = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5))
+        result = evaluate(capture, sheet, meter.identity, 1)
+    assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
+    assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
+
+
+def test_every_meter_that_has_a_driver_may_be_named() -> None:
+    assert {"keithley-2450", "yokogawa-wt310", "lpm01a", "otii-arc"} <= set(MODELS) <= set(known_meters())
