@@ -43,6 +43,7 @@ class Run:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", TRIAL, *options], cwd=folder, start_new_session=True,
             env=os.environ | {name: value, "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests in the background has it ignored
         )  # fmt: skip
 
     def processes(self) -> list[str]:

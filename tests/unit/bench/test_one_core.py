@@ -34,6 +34,7 @@ def test_without_pytorch_there_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_row_without_value_says_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
     monkeypatch.setattr(run, "_reference", lambda prepared: [])
     monkeypatch.setattr(run, "_board", lambda prepared: [])
+    monkeypatch.setattr(run, "_first_step", lambda prepared: [])
     monkeypatch.setattr(one_core, "rates", lambda: {"cls1": 27.5, "torch": None})
     assert run.main("stm32h7b3", as_json=False) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -31,8 +31,9 @@ class FakeBoard:
         self.learner: Method | None = None
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def load(self, blob: bytes) -> None:
+    def load(self, blob: bytes) -> dict[str, int]:
         self.network = decode(blob)
+        return {"tensors": len(self.network.trained)}
 
     def configure(self, settings: Any, slots: int, first_step: int) -> dict[str, int]:
         if self.learner is None:

@@ -54,10 +54,10 @@ def figure_of(value, unit, uncertainty=None, provenance="modelled"):
 
 
 ENERGY = {
-    "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4}, "gross": figure_of(0.088, "J", 1e-5),
+    "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4, "interval": [0.0276, 0.028]}, "gross": figure_of(0.088, "J", 1e-5),
     "idle": figure_of(0.0325, "J", 6e-6), "net": figure_of(0.0556, "J", 1.9e-4), "idle_power": figure_of(0.1155, "W"),
     "active_power": figure_of(0.3131, "W"), "duration": figure_of(0.28125, "s"), "steps_per_window": 2,
-    "windows": [{"gross": 0.088, "readings": 125}] * 6, "laps_s": [0.14, 0.141],
+    "rules": None, "phases": {"seconds": {"perturb": 1e-3}, "refused": "too short."}, "windows": [{"gross": 0.088, "readings": 125}] * 6, "laps_s": [0.14, 0.141],
     "budget": [{"source": "current gain", "kind": "B", "standard_uncertainty": 4e-6, "share": 0.25}],
     "meter": {"name": "Keithley 2450", "identity": "MODEL 2450", "range": 0.1}, "assumptions": ["currents are assumed."],
     "flags": ["only 5 readings a step."],

@@ -64,7 +64,7 @@ class FakeTrial:
         )  # fmt: skip
         self.witness, self.next_step = None, 5
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
-        self.device = SimpleNamespace(samples=lambda images, labels: None, run=self.run, laps=lambda: [1_370_000] * min(self.runs[-1][1], 128))
+        self.device = SimpleNamespace(samples=lambda images, labels: None, run=self.run, laps=lambda: [(100_000, 1_000_000, 170_000, 100_000)] * min(self.runs[-1][1], 32))
 
     def next_batch(self):
         return np.zeros((8, 1)), np.zeros(8)

@@ -8,6 +8,7 @@ from hil import boards
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Bench, Rig
 from hil.standins import start_virtual
+from hil.targets import connect
 from hil.targets.pyocd_session import PyocdSession
 from hil.targets.serial_port import open_serial
 from hil.trial import LatencySteps, TrialSpec, run_trial
@@ -33,7 +34,7 @@ def on_the_bench(spec, log):
     probe, outcome = PyocdSession(), Outcome(spec)
     port = open_serial(stand_in.endpoints.serial, prepared.board.baud)
     try:
-        probe.connect(stand_in.endpoints.probe, prepared.board.pyocd_target)
+        probe.connect(stand_in.endpoints.probe, prepared.board.pyocd_target, connect.options(prepared.board))
         assert probe.program(prepared.image.segments, False) in ("held", "programmed")
         probe.reset()
         outcome.begin(prepared)

@@ -93,6 +93,7 @@ def test_overlapping_fields_are_an_error() -> None:
 
 def test_every_register_of_the_chip_takes_its_reset_value_back(bare_board: Board) -> None:
     """Read, then write the same: a program that leaves reserved bits alone must never be refused for them."""
+    bare_board.chip.rcc.value["AHB1ENR"] = 1
     bare_board.chip.rcc.value["AHB4ENR"] = 0x7FF
     bare_board.chip.rcc.value["APB2ENR"] = 0x10
     bare_board.chip.rcc.value["APB4ENR"] = 0x2
