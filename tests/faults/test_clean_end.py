@@ -124,6 +124,7 @@ def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: si
     assert_next_passes(run, "--board=rp2040")
 
 
+@pytest.mark.tier("nightly")  # half a minute each
 @WAYS
 def test_a_run_on_two_workers_and_qemu(run: Callable[..., Run], tmp_path: Path, number: signal.Signals) -> None:
     first = run("--board=rp2040", "--board=mps2-an385", "-n", "2")

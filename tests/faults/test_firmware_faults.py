@@ -17,6 +17,7 @@ from hil.trial.outcome import Outcome
 FILE = "trainer/requests.c"
 LINE = "    const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);\n"
 NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a defect is put in front of
+NIGHTLY = pytest.mark.tier("nightly")  # each builds a firmware of its own
 TRAP = "    __builtin_trap();\n"
 ARM_STATE = "    ((void (*)(void))0x1000)();\n"  # an address without the Thumb bit
 HANG = "    for (volatile int waited = 0; waited == 0;) {}\n"
@@ -34,7 +35,7 @@ def run(board: str, defect: str, folder: Path) -> Outcome:
     ("board", "defect", "words"),
     [
         ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
-        ("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)"),
+        pytest.param("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)", marks=NIGHTLY),
         ("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)"),
         ("mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),  # on QEMU, which has no probe
     ],
@@ -78,7 +79,7 @@ def with_traps(board: str, functions: tuple[str, ...], path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("board", ["stm32h7b3", "rp2040"])
+@pytest.mark.parametrize("board", [pytest.param("stm32h7b3", marks=NIGHTLY), "rp2040"])
 def test_a_hang_is_found_by_the_probe(board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
     outcome = run(board, HANG, tmp_path)

@@ -59,7 +59,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
 
 
-@pytest.mark.parametrize("board", list(IN_THE_FIRST_STEPS))
+@pytest.mark.parametrize("board", ["rp2040", pytest.param("stm32h7b3", marks=pytest.mark.tier("nightly"))])
 def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_path: Path, board: str) -> None:
     said = serve(board, f"latch_up:{IN_THE_FIRST_STEPS[board]}")
     told: list[str] = []
