@@ -10,8 +10,9 @@ import numpy as np
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.keithley import BUFFERS, PartedBuffers
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Setting
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import VisaMeter
 
 NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
 BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
@@ -20,21 +21,11 @@ MOST_READINGS = 4_000_000  # in all buffers; the manuals of the family say 5,000
 BLOCK = 500  # readings a query: a long answer would outlast the time-out
 
 
-class Keithley2450:
-    """One instrument.
-
-    Args:
-        session: with it.
-        sheet: its data sheet.
-        host: the host's clock.
-
-    Raises:
-        Blocked: another instrument answers.
-    """
+class Keithley2450(VisaMeter):
+    """One instrument. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet = session, sheet
-        self.identity = session.identify(sheet.identity)
+        super().__init__(session, sheet, host)
         self._buffers = PartedBuffers(session, host, "DIG1", "wire the board's marker pin to its digital line 1")
         self._fed_volt: float | None = None
 
@@ -74,8 +65,8 @@ class Keithley2450:
         counts = self._buffers.wait(deadline_s)
         rows = [self._read(name, count) for name, count in zip(BUFFERS, counts, strict=True)]
         self._session.check()
-        if self._session.ask_floats(":SENS:CURR:RANG?")[0] != self._setting.range_a or self._session.ask(":SENS:CURR:RANG:AUTO?") != "0":
-            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        now_a, by_itself = self._session.ask_floats(":SENS:CURR:RANG?")[0], self._session.ask(":SENS:CURR:RANG:AUTO?") != "0"
+        self._refuse_changed_range(now_a != self._setting.range_a or by_itself)
         current, voltage, utc_s, fraction_s = np.concatenate(rows).T
         t_s = utc_s - utc_s[0] + fraction_s  # float64 has 0.2 us left behind seconds of UTC
         return self._buffers.joined(counts, t_s, current, voltage, self._aperture_s, self._setting.range_a)
@@ -85,7 +76,3 @@ class Keithley2450:
         spans = [(first, min(first + BLOCK - 1, count)) for first in range(1, count + 1, BLOCK)]
         queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in spans]
         return np.concatenate([self._session.ask_floats(query).reshape(-1, 4) for query in queries])
-
-    def close(self) -> None:
-        """Let go of the instrument; the board stays fed."""
-        self._session.close()

@@ -12,29 +12,20 @@ import numpy as np
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.keithley import BUFFERS, PartedBuffers
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Setting
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import VisaMeter
 
 RATES_HZ = (1_000, 1_000_000)
 MOST_READINGS = 5_000_000  # in all buffers; public drivers speak of 7,000,000
 BLOCK = 50_000  # readings a query, 16 bytes each
 
 
-class KeithleyDmm:
-    """One instrument; it sees the current only, and the board's supply is somebody else's.
-
-    Args:
-        session: with it.
-        sheet: its data sheet.
-        host: the host's clock.
-
-    Raises:
-        Blocked: another instrument answers.
-    """
+class KeithleyDmm(VisaMeter):
+    """One instrument; it sees the current only, and the board's supply is somebody else's. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet = session, sheet
-        self.identity = session.identify(sheet.identity)
+        super().__init__(session, sheet, host)
         self._buffers = PartedBuffers(session, host, "EXT", "wire the board's marker pin to its external trigger input")
 
     def configure(self, setting: Setting) -> None:
@@ -65,8 +56,7 @@ class KeithleyDmm:
         begins = self._begins()
         parts = [self._read(name, count) for name, count in zip(BUFFERS, counts, strict=True)]
         self._session.check()
-        if self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a:
-            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        self._refuse_changed_range(self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a)
         t_s = np.concatenate([begin + part[:, 1] for begin, part in zip(begins, parts, strict=True)])
         current = np.concatenate([part[:, 0] for part in parts])
         voltage = np.full(len(current), self._setting.volt)
@@ -88,7 +78,3 @@ class KeithleyDmm:
             ).reshape(-1, 2)
             for first, last in spans
         ])  # fmt: skip
-
-    def close(self) -> None:
-        """Let go of the instrument."""
-        self._session.close()

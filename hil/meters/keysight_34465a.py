@@ -16,6 +16,7 @@ from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import edge_between, require_numbers
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import VisaMeter
 
 MEMORY = 50_000  # readings, without the option MEM
 LONGER = 1.1  # a window may last so many times what is expected
@@ -25,21 +26,11 @@ POLL_S = 0.05
 CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
 
 
-class Keysight34465A:
-    """One instrument; it sees the current only, and the board's supply is somebody else's.
-
-    Args:
-        session: with it.
-        sheet: its data sheet.
-        host: the host's clock.
-
-    Raises:
-        Blocked: another instrument answers.
-    """
+class Keysight34465A(VisaMeter):
+    """One instrument; it sees the current only, and the board's supply is somebody else's. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
-        self.identity = session.identify(sheet.identity)
+        super().__init__(session, sheet, host)
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to sample on a fixed range."""
@@ -84,8 +75,7 @@ class Keysight34465A:
         self._require_sound()
         current = self._read(count)
         self._session.check()
-        if self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a:
-            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        self._refuse_changed_range(self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a)
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
@@ -133,7 +123,3 @@ class Keysight34465A:
                 raise Spoiled(f"the {self.sheet.name} returned {count - left} of {count} readings")
             parts.append(part)
         return np.concatenate(parts)
-
-    def close(self) -> None:
-        """Let go of the instrument."""
-        self._session.close()

@@ -20,6 +20,7 @@ from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import require_numbers
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import VisaMeter
 
 CHANNEL = "(@1)"
 LIMIT_A = 1.0
@@ -42,21 +43,11 @@ class _Log:
     fetched: float = 0.0
 
 
-class KeysightN6705C:
-    """One instrument, the board at its output 1, the marker at pin 1 of its digital port.
-
-    Args:
-        session: with it.
-        sheet: its data sheet.
-        host: the host's clock.
-
-    Raises:
-        Blocked: another instrument answers.
-    """
+class KeysightN6705C(VisaMeter):
+    """One instrument, the board at its output 1, the marker at pin 1 of its digital port. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
-        self.identity = session.identify(sheet.identity)
+        super().__init__(session, sheet, host)
         self._fed_volt: float | None = None
 
     def configure(self, setting: Setting) -> None:
@@ -141,8 +132,7 @@ class KeysightN6705C:
 
     def _require_same_range(self) -> None:
         fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
-        if not fixed or self._session.ask_floats(f"SENS:ELOG:CURR:RANG? {CHANNEL}")[0] != self._setting.range_a:
-            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+        self._refuse_changed_range(not fixed or self._session.ask_floats(f"SENS:ELOG:CURR:RANG? {CHANNEL}")[0] != self._setting.range_a)
 
     def _joined(self) -> Capture:
         log, sheet = self._log, self.sheet
@@ -161,7 +151,3 @@ class KeysightN6705C:
         began = self._log.began
         low, up = first - began[1], last - began[0]
         return Edge((low + up) / 2, (up - low) / 2 + self.sheet.timebase * up, high)
-
-    def close(self) -> None:
-        """Let go of the instrument; the board stays fed."""
-        self._session.close()

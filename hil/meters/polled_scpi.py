@@ -18,8 +18,9 @@ from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading
-from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.unmarked import check_range
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import UnmarkedVisaMeter
 
 COLUMNS = "IVP-"
 MARGIN = 1.2  # times the range: what most instruments still read
@@ -62,7 +63,7 @@ class Dialect:
         return dialect
 
 
-class PolledScpi:
+class PolledScpi(UnmarkedVisaMeter):
     """Args:
         session: to the instrument.
         sheet: its data sheet.
@@ -77,12 +78,10 @@ class PolledScpi:
     def __init__(
         self, session: VisaSession, sheet: DataSheet, host: Host, dialect: Dialect | None = None, *, jitter: float = JITTER, seed: int = 0
     ) -> None:  # fmt: skip
-        self._session, self.sheet, self._host = session, sheet, host
+        super().__init__(session, sheet, host)
         self._dialect = dialect or Dialect.read(sheet.dialect)
-        self._poller, self._window = Poller(host, jitter, seed), Unmarked(host, sheet.name)
+        self._poller = Poller(host, jitter, seed)
         self._instant = max(i for i, told in enumerate(self._dialect.readings.values()) if set(told) & {"I", "P"})
-        self.mark = self._window.mark
-        self.identity = session.identify(sheet.identity)
         self._tell(*self._dialect.reset)
 
     def configure(self, setting: Setting) -> None:
@@ -122,9 +121,6 @@ class PolledScpi:
         if self._dialect.error_query:
             self._session.check(self._dialect.error_query)
 
-    def close(self) -> None:
-        """Let go of the instrument; a board that it feeds stays fed."""
-        self._session.close()
 
     def _ask(self) -> tuple[float, float, list[float]]:
         values: list[float] = []

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.meters.meter import Host, Spoiled
+from hil.meters.readings import OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
 LATE = 2.0  # intervals without a reading: those between are missing
-OVERLOAD = 9.0e37  # SCPI-99, volume 1, 7.2.1: 9.9E37 is infinity, 9.91E37 not a number
-NOT_A_NUMBER = 9.91e37
+NOT_A_NUMBER = 9.91e37  # SCPI-99, volume 1, 7.2.1
 OVERLOAD_WORDS = ("OL", "OVLD", "OVERLOAD", "INF", "+INF", "-INF", "9.9E37")
 
 

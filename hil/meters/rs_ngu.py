@@ -13,9 +13,10 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.polling import OVERLOAD
-from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.readings import OVERLOAD
+from hil.meters.unmarked import check_range
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import UnmarkedVisaMeter
 
 RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
 BLOCK_S = 0.25
@@ -26,7 +27,7 @@ LIMIT_A = 1.0  # a board in trouble gets no more
 SUMMARIES = {"OPER": (8192, 2, 4096), "QUES": (8192, 2, 2048)}
 
 
-class RsNGU:
+class RsNGU(UnmarkedVisaMeter):
     """Args:
         session: to the instrument; over a raw socket it must be alone.
         sheet: its data sheet.
@@ -39,11 +40,8 @@ class RsNGU:
     """
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
-        self._window = Unmarked(host, sheet.name)
-        self.mark = self._window.mark
+        super().__init__(session, sheet, host)
         self._rate = min(RATES)
-        self.identity = session.identify(sheet.identity)
         session.tell("*RST", "*CLS")
         session.check("SYST:ERR?")
 
@@ -101,9 +99,6 @@ class RsNGU:
         stamped = Stamped(t, volt * current, np.full(len(t), self._wrong), 0.0)
         return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
 
-    def close(self) -> None:
-        """Let go of the instrument; the board stays fed."""
-        self._session.close()
 
     def _fetch(self, blocks: list[np.ndarray]) -> None:
         status = int(self._session.ask("*STB?"))

@@ -16,8 +16,9 @@ from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
-from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.unmarked import check_range
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import UnmarkedVisaMeter
 
 LINE_HZ = 50.0
 NPLC = (0.005, 0.05, 0.5, 1.0, 10.0, 100.0)
@@ -36,7 +37,7 @@ class _Drains:
     counts: np.ndarray
 
 
-class SiglentSDM3065X:
+class SiglentSDM3065X(UnmarkedVisaMeter):
     """Args:
         session: to the instrument (raw socket: port 5025; 5024 greets first and confuses).
         sheet: its data sheet.
@@ -47,11 +48,8 @@ class SiglentSDM3065X:
     """
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
-        self._window = Unmarked(host, sheet.name)
-        self.mark = self._window.mark
+        super().__init__(session, sheet, host)
         self._nplc = NPLC[0]
-        self.identity = session.identify(sheet.identity)
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before (null, averages, limits, automatic range), and prepare to read as `setting` says, on a fixed range."""
@@ -97,9 +95,6 @@ class SiglentSDM3065X:
         stamped = Stamped(t, current * setting.volt, np.full(len(t), wrong), min(self._nplc / LINE_HZ, interval))
         return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
 
-    def close(self) -> None:
-        """Let go of the instrument."""
-        self._session.close()
 
     def _drain(self) -> list[float]:
         """Return the readings since the last query, and forget them; an answer may come as a block of text (IEEE 488.2, 8.7.9) or bare."""

@@ -14,8 +14,9 @@ from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
-from hil.meters.unmarked import Unmarked, check_range
+from hil.meters.unmarked import check_range
 from hil.meters.visa import VisaSession
+from hil.meters.visa_meter import UnmarkedVisaMeter
 
 RATES_S = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 VOLTS = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
@@ -25,7 +26,7 @@ UPDATE = ":COMM:WAIT 1;:NUM:NORM:VAL?"  # one message: two would wait for each o
 MISSED = 0.5  # of an interval: a gap that is longer hides an update
 
 
-class YokogawaWT310:
+class YokogawaWT310(UnmarkedVisaMeter):
     """Args:
         session: to the instrument.
         sheet: its data sheet.
@@ -36,11 +37,8 @@ class YokogawaWT310:
     """
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
-        self._window = Unmarked(host, sheet.name)
-        self.mark = self._window.mark
+        super().__init__(session, sheet, host)
         self._interval, self._volts = RATES_S[0], VOLTS[0]
-        self.identity = session.identify(sheet.identity)
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before (integration, filters, averages, scaling, automatic ranges), and set what the window needs."""
@@ -90,9 +88,6 @@ class YokogawaWT310:
         stamped = Stamped(ends - self._interval, power, np.full(len(ends), wrong), self._interval)
         return self._window.capture(stamped, (current, volt), self._interval, setting.range_a, 0)
 
-    def close(self) -> None:
-        """Let go of the instrument."""
-        self._session.close()
 
     def _update(self) -> tuple[float, ...]:
         """Wait for the end of an update; return the host's time and the items, watt hours and seconds first."""

@@ -21,18 +21,8 @@ class Limits:
     drift_a_per_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Errors:
-    """What one instrument has of them. Meaning of the fields: Limits."""
-
-    gain: float
-    offset_a: float
-    voltage_gain: float
-    voltage_offset_v: float
-    timebase: float
-    noise_a: float
-    noise_v: float
-    drift_a_per_s: float
+class Errors(Limits):
+    """What one instrument has of them: signed, within the limits it was drawn from."""
 
     @classmethod
     def draw(cls, limits: Limits, rng: np.random.Generator, beyond: float = 1.0) -> Errors:
