@@ -191,6 +191,62 @@ typedef struct __attribute__((packed)) {
 } msg_mlperf_tiny_request_t;
 _Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
 
+#define MSG_CONFIGURE_GRAPH 0x15u
+typedef struct __attribute__((packed)) {
+    uint8_t method;
+    uint8_t train;
+    uint8_t blocks;
+    uint8_t train_bias;
+    uint8_t perturb;
+    uint8_t wise;
+    uint8_t difference;
+    uint8_t gns;
+    uint8_t qas;
+    uint8_t sparsity;
+    uint8_t queries;
+    uint8_t flags;
+    float eta;
+    uint16_t batch;
+    uint32_t seed;
+    uint16_t slots;
+    uint32_t first_step;
+} msg_configure_graph_request_t;
+_Static_assert(sizeof(msg_configure_graph_request_t) == 28, "msg_configure_graph_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t arena_planned;
+    uint32_t arena_size;
+    uint8_t tensors;
+} msg_configure_graph_reply_t;
+_Static_assert(sizeof(msg_configure_graph_reply_t) == 9, "msg_configure_graph_reply_t is packed");
+
+#define MSG_SAMPLE_PART 0x16u
+typedef struct __attribute__((packed)) {
+    uint16_t slot;
+    uint8_t label;
+    uint32_t offset;
+} msg_sample_part_request_t;
+_Static_assert(sizeof(msg_sample_part_request_t) == 7, "msg_sample_part_request_t is packed");
+
+#define MSG_USE_FLASH 0x17u
+typedef struct __attribute__((packed)) {
+    uint32_t address;
+    uint32_t total;
+} msg_use_flash_request_t;
+_Static_assert(sizeof(msg_use_flash_request_t) == 8, "msg_use_flash_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t network_digest;
+    uint8_t tensors;
+    uint8_t layers;
+} msg_use_flash_reply_t;
+_Static_assert(sizeof(msg_use_flash_reply_t) == 6, "msg_use_flash_reply_t is packed");
+
+#define MSG_WORK 0x18u
+typedef struct __attribute__((packed)) {
+    uint64_t macs;
+    uint64_t layer_runs;
+} msg_work_reply_t;
+_Static_assert(sizeof(msg_work_reply_t) == 16, "msg_work_reply_t is packed");
+
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
     uint16_t expected;

@@ -1,0 +1,122 @@
+"""The settings of the methods of the second family (docs/arithmetic-zeroth-order.md, section 8)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from hil.errors import RigError, close_matches
+from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+
+WORDS = {
+    "method": ("poor-mans", "deepzero", "bp"),
+    "train": ("all", "last", "bias", "pointwise"),
+    "perturb": ("weight", "node", "adaptive"),
+    "wise": ("layer", "model"),
+    "difference": ("forward", "central"),
+}
+LIMITS = {
+    "blocks": (1, 15), "train_bias": (0, 1), "gns": (0, 1), "qas": (0, 1), "sparsity": (0, 255), "queries": (1, 127),
+    "consumed": (0, 1), "fused": (0, 1), "batch": (1, 65535), "seed": (0, 2**32 - 1),
+}  # fmt: skip
+LARGEST_ETA = 2.0**20
+
+
+@dataclass(frozen=True)
+class GraphSettings:
+    """Settings of a method; each is described in docs/arithmetic-zeroth-order.md.
+
+    Attributes:
+        method: `poor-mans`, `deepzero` or `bp`.
+        train: `all`, `last`, `bias` or `pointwise`.
+        blocks: mask of the blocks that are trained: bit b - 1 for block b.
+        train_bias: whether biases are trained.
+        perturb: `weight`, `node` or `adaptive`.
+        wise: `layer` or `model`.
+        difference: `forward` or `central`.
+        gns, qas: gradient-norm scaling, quantization-aware scaling.
+        sparsity: of deepzero: 0 takes every coordinate, 230 one of ten.
+        queries: Q.
+        eta: the learning rate; rounded to binary32 wherever it is used.
+        batch: samples a step (N).
+        seed: 32 bits.
+        consumed: the memory of a sample is used again once it has been read; a step cannot be repeated.
+        fused: pairs of a pointwise and a depthwise layer are run row by row (docs/memory-graph.md).
+    """
+
+    method: str = "poor-mans"
+    train: str = "all"
+    blocks: int = 15
+    train_bias: int = 1
+    perturb: str = "adaptive"
+    wise: str = "layer"
+    difference: str = "forward"
+    gns: int = 1
+    qas: int = 1
+    sparsity: int = 0
+    queries: int = 10
+    eta: float = 0.01
+    batch: int = 1
+    seed: int = 1
+    consumed: int = 0
+    fused: int = 0
+
+    def __post_init__(self) -> None:
+        for name, words in WORDS.items():
+            if getattr(self, name) not in words:
+                raise RigError(
+                    f"setting {name} is {getattr(self, name)!r}: {close_matches(str(getattr(self, name)), words)}"
+                )
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
+        if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
+            raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
+        self._check_pairs()
+
+    def _check_pairs(self) -> None:
+        if self.train == "bias" and not self.train_bias:
+            raise RigError("setting train_bias is 0 with train = 'bias': nothing would be trained, leave it at 1.")
+        if self.difference == "central" and self.perturb != "weight":
+            raise RigError(
+                f"setting difference is 'central' with perturb = {self.perturb!r}: it goes with perturb = 'weight' only."
+            )
+        if self.method == "deepzero" and self.wise == "model":
+            raise RigError("setting wise is 'model' with deepzero: it raises one coordinate at a time, choose 'layer'.")
+
+    def changed(self, **changes: float) -> GraphSettings:
+        """Return the settings after a change of the schedule: the learning rate only.
+
+        Raises:
+            RigError: another setting, or a value out of range.
+        """
+        for name in changes:
+            if name != "eta":
+                raise RigError(f"the schedule cannot change {name!r}: {close_matches(name, ('eta',))}")
+        return replace(self, **changes)
+
+    def trains(self, graph: Graph, index: int) -> bool:
+        """Return whether a layer is trained (section 2)."""
+        layer = graph.layers[index]
+        if layer.own is None or (self.train != "last" and not self.blocks >> (layer.block - 1) & 1):
+            return False
+        if self.train == "last":
+            return all(other.own is None for other in graph.layers[index + 1 :])
+        return self.train != "pointwise" or layer.op is GraphOp.POINTWISE
+
+    def trained(self, graph: Graph) -> tuple[int, ...]:
+        """Return the indices of the trained layers, input to output."""
+        return tuple(index for index in range(len(graph.layers)) if self.trains(graph, index))
+
+    @property
+    def trains_weights(self) -> bool:
+        """Whether weights are trained, not biases alone."""
+        return self.train != "bias"
+
+    def by_nodes(self, layer: GraphLayer) -> bool:
+        """Return whether a trained layer has its nodes perturbed rather than its weights (section 2)."""
+        if self.method != "poor-mans":
+            return False
+        d_w = layer.weights if self.trains_weights else layer.channels
+        return self.perturb == "node" or (self.perturb == "adaptive" and d_w >= layer.out_size)
