@@ -75,6 +75,19 @@ class Device:
         self._tensors = read["tensors"]
         return read
 
+    def use_flash(self, address: int, total: int) -> dict[str, Any]:
+        """Let the agent use a network that lies in flash; return what it read in it."""
+        return self._session.request("use_flash", address=address, total=total)
+
+    def write(self, tensor: int, data: bytes) -> None:
+        """Write a trained tensor of the second family."""
+        for at in range(0, len(data), BLOCK):
+            self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
+
+    def work(self) -> dict[str, Any]:
+        """Return the multiply-accumulates and layer runs of the last step or run."""
+        return self._session.request("work")
+
     def configure(self, wanted: Configuration) -> dict[str, Any]:
         """Send the settings. Return the agent's memory plan."""
         reply = self._session.request(wanted.request, **wanted.fields)

@@ -47,7 +47,11 @@ class LockStep:
 
     def begin(self) -> None:
         """Load the network, configure, compare the start, evaluate."""
-        self.device.load(self.p.blob)
+        if self.p.image.cargo:
+            (address, data), *_ = self.p.image.cargo
+            self.device.use_flash(address, len(data))
+        else:
+            self.device.load(self.p.blob)
         agent_plan = self.configure(self.settings)
         found, held = self.device.tensors, len(self.p.subject.tensors)
         if found != held:

@@ -68,11 +68,14 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     board = boards.load(spec.board)
     image = boards.image_of(spec.board, elf)
     data = load_data(spec.data)
-    subject = subject_of(spec, image.arena_size)
+    subject = subject_of(spec, board, image.arena_size)
     _check_schedule(spec, subject.settings)
     _check_shape(spec, subject, data)
     slots, planned = _fit(spec, subject, image.arena_size)
-    return Prepared(spec, board, image, subject, subject.file(), data, planned, slots)
+    blob = subject.file()
+    if subject.in_flash and board.room_for_data is not None:
+        image = image.carrying(board.room_for_data.start, blob)
+    return Prepared(spec, board, image, subject, blob, data, planned, slots)
 
 
 def _fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:

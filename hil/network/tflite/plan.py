@@ -1,17 +1,15 @@
-"""The memory plan of the second family, written from docs/memory-graph.md."""
+"""The memory plan of the second family (docs/memory-graph.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from hil.network.place import end_of, place
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
-from hil.network.tflite.scratch import forward_scratch, gradient_scratch
+from hil.network.tflite.layers import Graph, GraphLayer
+from hil.network.tflite.lives import Lives, Span, Spans
+from hil.network.tflite.scratch import forward_scratch, gradient_sums, ring, up
 from hil.network.tflite.settings import GraphSettings
-
-CHUNK = 8  # output channels whose gradient is made at a time
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,12 @@ class LiveBuffer:
     @property
     def first(self) -> int:
         """The first slot in which it lives at any start."""
-        return min((span[0] for span in self.spans.values()), default=0)
+        return max(0, min(span[0] for span in self.spans.values()))
 
     @property
     def last(self) -> int:
         """The last slot in which it lives at any start."""
-        return max((span[1] for span in self.spans.values()), default=0)
+        return max(span[1] for span in self.spans.values())
 
 
 @dataclass(frozen=True)
@@ -68,117 +66,69 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
         file_size: bytes of the network file.
         in_flash: whether the file stays in flash; else it lies at the start of the arena.
     """
-    lives = _Lives(graph, settings)
-    wanted = _standing(graph, settings, lives, slots, in_flash) + _passing(graph, settings, lives)
-    file = [] if in_flash else [_rounded("file", file_size, lives.always())]
-    placed = place([buffer for buffer in wanted if buffer.size], file)
-    return GraphPlan(placed, end_of(placed))
+    lives = Lives(graph, settings)
+    consumed = bool(settings.consumed and slots == 1 and lives.layerwise)
+    always: Spans = {start: (-1, lives.n + 1) for start in lives.starts}
+    standing: list[LiveBuffer] = []
+    if not in_flash:
+        standing.append(LiveBuffer("file", up(file_size, 8), always))
+    for name, size in _standing(graph, settings, lives, slots, in_flash, consumed):
+        standing.append(LiveBuffer(name, up(size, 8), always, end_of(standing)))
+    base = end_of(standing)
+    passing = [LiveBuffer(name, up(size, 8), spans) for name, size, spans in _passing(graph, settings, lives, consumed)]
+    placed = [buffer.moved(base + buffer.offset) for buffer in place([buffer for buffer in passing if buffer.size])]
+    buffers = (*standing, *placed)
+    return GraphPlan(buffers, end_of(buffers))
 
 
-class _Lives:
-    """When buffers live, at every start."""
-
-    def __init__(self, graph: Graph, settings: GraphSettings) -> None:
-        self.graph, self.settings, self.n = graph, settings, len(graph.layers)
-        self.trained = settings.trained(graph)
-        self.by_nodes = {index for index in self.trained if settings.by_nodes(graph.layers[index])}
-        self.layerwise = settings.wise == "layer"
-        self.prefix = self.layerwise and self.trained[0] > 0
-        starts = self.trained if self.layerwise else (0,)
-        self.starts = (-1, *starts) if self.prefix else starts  # -1 stands for the clean prefix
-        self.last_use = [graph.last_use(value) for value in range(self.n + 1)]
-
-    def always(self) -> dict[int, Span]:
-        return dict.fromkeys(self.starts, (-1, self.n + 1))
-
-    def runs(self, index: int) -> dict[int, Span]:
-        """While a layer runs."""
-        return {start: (index, index) for start in self.starts if self._runs(start, index)}
-
-    def value(self, value: int) -> dict[int, Span]:
-        spans = {start: self._value(start, value) for start in self.starts}
-        return {start: span for start, span in spans.items() if span is not None}
-
-    def behind(self, index: int) -> dict[int, Span]:
-        """What the gradient of a layer needs."""
-        return {index: (self.n + 1, self.n + 1)} if self.layerwise else {0: (index, index)}
-
-    def through(self, index: int) -> dict[int, Span]:
-        """From a layer's own turn to its gradient."""
-        return {index: (index, self.n + 1)} if self.layerwise else {0: (index, index)}
-
-    def _runs(self, start: int, index: int) -> bool:
-        return index < self.trained[0] if start < 0 else index >= start
-
-    def _value(self, start: int, value: int) -> Span | None:
-        maker, last = value - 1, self.last_use[value]
-        if start < 0:
-            first = self.trained[0]
-            return (maker, min(last, first)) if maker < first else None
-        if not self.layerwise:
-            return maker, last
-        if maker < start <= last:
-            return start, self.n + 1
-        if maker < start:
-            return None
-        return maker, self.n + 1 if maker == start and start in self.by_nodes else last
-
-
-def _standing(graph: Graph, settings: GraphSettings, lives: _Lives, slots: int, in_flash: bool) -> list[LiveBuffer]:
-    """What lives through all of training."""
-    always = lives.always()
-    samples = lives.value(0) if settings.consumed and lives.layerwise else always
-    height, width, channels = graph.in_shape
-    wanted = [_rounded("labels", slots, always)]
-    if settings.method != "deepzero":
-        wanted.append(_rounded("queries", 8 * settings.queries, always))
-    wanted.append(_rounded("samples", slots * height * width * channels, samples))
-    for index in lives.trained:
+def _standing(
+    graph: Graph, settings: GraphSettings, lives: Lives, slots: int, in_flash: bool, consumed: bool
+) -> Iterator[tuple[str, int]]:
+    """Yield name and size of what lives through all of training, behind the file."""
+    for index in lives.trained if in_flash else ():
         layer = graph.layers[index]
-        if in_flash and settings.trains_weights:
-            wanted.append(_rounded(f"theta[{index}]", _up(layer.weights, 4) + 4 * layer.channels, always))
-        if in_flash and settings.train_bias:
-            wanted.append(_rounded(f"beta[{index}]", 4 * layer.channels, always))
+        if settings.trains_weights:
+            yield f"theta[{index}]", up(layer.weights, 4) + 4 * layer.channels
+        if settings.train_bias:
+            yield f"beta[{index}]", 4 * layer.channels
+    yield "labels", 2 * slots
+    if settings.method != "deepzero":
+        yield "queries", (16 if settings.fused else 8) * settings.queries
+    if not consumed:
+        height, width, channels = graph.in_shape
+        yield "samples", slots * height * width * channels
     if settings.batch > 1:
-        wanted += [
-            _rounded(f"grad[{index}]", 4 * _coordinates(graph.layers[index], settings), always)
-            for index in lives.trained
-        ]
-    return wanted
+        for index in lives.trained:
+            yield f"grad[{index}]", 4 * _coordinates(graph.layers[index], settings)
 
 
-def _passing(graph: Graph, settings: GraphSettings, lives: _Lives) -> list[LiveBuffer]:
-    """What lives while layers run."""
+def _passing(
+    graph: Graph, settings: GraphSettings, lives: Lives, consumed: bool
+) -> Iterator[tuple[str, int, Spans]]:
+    """Yield name, size and intervals of what lives while layers run."""
     layers = graph.layers
-    wanted = [_rounded(f"value[{index + 1}]", layer.out_size, lives.value(index + 1)) for index, layer in enumerate(layers)]
-    wanted += [
-        _rounded(f"folded[{index}]", 4 * layer.channels, lives.runs(index)) for index, layer in enumerate(layers) if layer.own
-    ]
-    wanted += [_rounded(f"scratch[{i}]", forward_scratch(layer), lives.runs(i)) for i, layer in enumerate(layers)]
-    wanted += [_rounded(f"node[{i}]", layers[i].out_size, lives.through(i)) for i in sorted(lives.by_nodes)]
-    wanted += [_rounded(f"sums[{i}]", _sums(layers[i]), lives.behind(i)) for i in sorted(lives.by_nodes)]
+    if consumed:
+        height, width, channels = graph.in_shape
+        yield "value[0]", height * width * channels, lives.value(0)
+    for index, layer in enumerate(layers):
+        if index + 1 not in lives.seconds:  # the value within a pair never exists whole
+            yield f"value[{index + 1}]", layer.out_size, lives.value(index + 1)
+    weighted = [(index, layer) for index, layer in enumerate(layers) if layer.own is not None]
+    for index, layer in weighted:
+        yield f"folded[{index}]", 4 * layer.channels, lives.while_run(index)
+    for index, layer in weighted:
+        yield f"scratch[{index}]", forward_scratch(layer, index in lives.seconds), lives.while_run(index)
+    for index in sorted(lives.seconds):
+        yield f"ring[{index}]", ring(layers[index]), lives.while_run(index)
+    for index in sorted(lives.by_nodes):
+        yield f"node[{index}]", layers[index].out_size, lives.to_gradient(index)
+    for index in sorted(lives.by_nodes):
+        yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(index)
     if settings.method == "deepzero":
-        wanted += [
-            _rounded(f"coordinates[{i}]", 4 * _coordinates(layers[i], settings), lives.through(i)) for i in lives.trained
-        ]
-    return wanted
-
-
-def _sums(layer: GraphLayer) -> int:
-    """Return the bytes with which the gradient of a chunk of channels is made."""
-    chunk = layer.channels if layer.op is GraphOp.DEPTHWISE else min(CHUNK, layer.channels)
-    positions = layer.out_shape[0] * layer.out_shape[1]
-    return _up(4 * layer.taps * chunk, 8) + _up(positions * chunk, 8) + _up(gradient_scratch(layer, chunk), 8)
+        for index in lives.trained:
+            yield f"coordinates[{index}]", 4 * _coordinates(layers[index], settings), lives.to_gradient(index)
 
 
 def _coordinates(layer: GraphLayer, settings: GraphSettings) -> int:
     """Return how many numbers of a layer are trained."""
     return layer.weights * settings.trains_weights + layer.channels * settings.train_bias
-
-
-def _rounded(name: str, size: int, spans: dict[int, Span]) -> LiveBuffer:
-    return LiveBuffer(name, _up(size, 8), spans)
-
-
-def _up(size: int, to: int) -> int:
-    return -(-size // to) * to

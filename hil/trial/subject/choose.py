@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.boards import Board
 from hil.errors import RigError
 from hil.network import build
 from hil.network.graph import Network
@@ -18,17 +19,18 @@ from hil.trial.subject.graphs import GraphSubject, resident
 from hil.trial.subject.subject import Subject
 
 
-def subject_of(spec: TrialSpec, arena: int) -> Subject:
+def subject_of(spec: TrialSpec, board: Board, arena: int) -> Subject:
     """Look network and method of a trial up, with its settings.
 
     Args:
         spec: the trial.
+        board: its catalogue entry.
         arena: bytes of the board's arena.
 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.
     """
-    return _graph(spec, arena) if spec.method in METHODS else _exponents(spec)
+    return _graph(spec, board, arena) if spec.method in METHODS else _exponents(spec)
 
 
 def _exponents(spec: TrialSpec) -> ExponentSubject:
@@ -39,11 +41,12 @@ def _exponents(spec: TrialSpec) -> ExponentSubject:
     return ExponentSubject(spec.method, network, Settings.of_variant(spec.variant, len(network.trained), **others))
 
 
-def _graph(spec: TrialSpec, arena: int) -> GraphSubject:
+def _graph(spec: TrialSpec, board: Board, arena: int) -> GraphSubject:
     if spec.checkpoint is not None:
         raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
-    return resident(build_graph(spec.network, spec.seed), settings, arena)
+    room = board.room_for_data
+    return resident(build_graph(spec.network, spec.seed), settings, arena, room.size if room else 0)
 
 
 def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:

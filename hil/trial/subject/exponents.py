@@ -19,6 +19,7 @@ from hil.trial.subject.subject import Configuration, Planned, Tensor
 
 if TYPE_CHECKING:
     from hil.reference.methods import Method
+    from hil.trial.device import Device
 
 
 class ExponentSubject:
@@ -29,6 +30,8 @@ class ExponentSubject:
         network: graph and first weights.
         settings: before the first change of the schedule.
     """
+
+    in_flash = False
 
     def __init__(self, name: str, network: Network, settings: Settings) -> None:
         self._method = method(name)
@@ -61,6 +64,11 @@ class ExponentSubject:
             name: getattr(settings, name) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "batch", "seed")
         }
         return Configuration("configure", words | numbers | {"slots": slots, "first_step": first_step})
+
+    def give(self, device: Device, weights: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Load the network anew, with these weights."""
+        device.load(self.file(weights))
+        device.configure(configuration)
 
     def passes(self) -> int:
         """Plus and minus; one where nothing is perturbed."""

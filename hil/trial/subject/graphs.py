@@ -18,6 +18,7 @@ from hil.trial.subject.subject import Configuration, Tensor
 
 if TYPE_CHECKING:
     from hil.reference.methods import Method
+    from hil.trial.device import Device
 
 CONSUMED, FUSED = 1, 2  # bits of `flags`
 SAVINGS = ({}, {"consumed": 1}, {"fused": 1}, {"consumed": 1, "fused": 1})  # in the order in which they are tried
@@ -84,6 +85,12 @@ class GraphSubject:
             "configure_graph", words | numbers | {"flags": flags, "slots": slots, "first_step": first_step}
         )
 
+    def give(self, device: Device, weights: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Write the trained tensors; the rest of the network has not changed."""
+        device.configure(configuration)
+        for index, tensor in enumerate(weights):
+            device.write(index, tensor.astype(tensor.dtype.newbyteorder("<")).tobytes())
+
     def passes(self) -> int:
         """Each sample goes through all its queries before the next."""
         return 1
@@ -142,13 +149,18 @@ class GraphSubject:
         return ""
 
 
-def resident(graph: Graph, settings: GraphSettings, arena: int) -> GraphSubject:
+def resident(graph: Graph, settings: GraphSettings, arena: int, flash: int) -> GraphSubject:
     """Return the subject in the plainest form that fits: the file in RAM if it can be, else in flash; then what saves memory.
 
     Where nothing fits it is the smallest form, for its figures.
+
+    Args:
+        graph, settings: what is trained, and how.
+        arena: bytes of the board's arena.
+        flash: bytes of flash for a network file.
     """
     found = GraphSubject(graph, settings)
-    for in_flash in (False, True):
+    for in_flash in (False, True) if len(found.file()) <= flash else (False,):
         for saving in SAVINGS if settings.batch == 1 else SAVINGS[::2]:
             found = GraphSubject(graph, replace(settings, **saving), in_flash)
             if found.plan(1).total <= arena:

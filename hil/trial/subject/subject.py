@@ -10,6 +10,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hil.reference.methods import Method
+    from hil.trial.device import Device
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,14 @@ class Subject(Protocol):
 
     Attributes:
         settings: of the method, before the first change of the schedule.
+        in_flash: whether the network file lies in the board's flash, and only what is trained in RAM.
         in_shape: height, width and channels of a sample.
         layers: names of all layers.
         tensors: what is trained, input to output.
     """
 
     settings: Any
+    in_flash: bool
     in_shape: tuple[int, int, int]
     layers: tuple[str, ...]
     tensors: tuple[Tensor, ...]
@@ -81,6 +84,10 @@ class Subject(Protocol):
 
     def configuration(self, settings: Any, slots: int, first_step: int) -> Configuration:
         """Return the request that sets the method."""
+        ...
+
+    def give(self, device: Device, weights: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Configure the board with other weights than those it has."""
         ...
 
     def passes(self) -> int:
