@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hil.network.tflite.layers import Graph
+from hil.network.tflite.lives import Lives
 from hil.network.tflite.settings import GraphSettings
 
 
@@ -26,25 +27,37 @@ def step_work(graph: Graph, settings: GraphSettings) -> Work:
 
     The sparse form of DeepZero draws its coordinates; all of them are counted here.
     """
-    n, trained = len(graph.layers), settings.trained(graph)
-    sides = 2 if settings.difference == "central" else 1
-    runs = [1] * n
-    if settings.wise == "model":
-        by_nodes = any(settings.by_nodes(graph.layers[index]) for index in trained)
-        runs = [1 + sides * settings.queries + by_nodes] * n
+    lives = Lives(graph, settings)
+    runs = [1] * lives.n
+    if lives.layerwise:
+        starts = sorted({lives.first(index) for index in lives.trained})
+        for start, following in zip(starts, [*starts[1:], 0], strict=True):
+            _layerwise(graph, settings, lives, start, following, runs)
     else:
-        for place, index in enumerate(trained):
-            layer = graph.layers[index]
-            coordinates = layer.weights * settings.trains_weights + layer.channels * settings.train_bias
-            passes = coordinates if settings.method == "deepzero" else sides * settings.queries
-            for later in range(index + settings.by_nodes(layer), n):
-                runs[later] += passes
-            on_the_way = trained[place + 1 : place + 2]
-            runs[index] += bool(settings.by_nodes(layer) or on_the_way)
-            for later in range(index + 1, max(on_the_way, default=0)):
-                runs[later] += 1
+        sides = 2 if settings.difference == "central" else 1
+        runs = [1 + sides * settings.queries] * lives.n
+        for index in range(max(lives.by_nodes, default=-1) + 1):
+            runs[index] += 1
     runs = [settings.batch * each for each in runs]
     return Work(tuple(runs), sum(each * layer.macs for each, layer in zip(runs, graph.layers, strict=True)))
+
+
+def _layerwise(
+    graph: Graph, settings: GraphSettings, lives: Lives, start: int, following: int, runs: list[int]
+) -> None:
+    """Add the runs of one start: the queries of its layers, and the way to the following start."""
+    by_nodes = start in lives.by_nodes
+    if by_nodes:
+        runs[start] += 1
+    for index in (index for index in lives.trained if lives.first(index) == start):
+        layer = graph.layers[index]
+        coordinates = layer.weights * settings.trains_weights + layer.channels * settings.train_bias
+        sides = 2 if settings.difference == "central" else 1
+        passes = coordinates if settings.method == "deepzero" else sides * settings.queries
+        for later in range(start + by_nodes, lives.n):
+            runs[later] += passes
+    for later in range(start + by_nodes, following):
+        runs[later] += 1
 
 
 def training_bytes(graph: Graph, settings: GraphSettings) -> int:

@@ -68,7 +68,7 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
     """
     lives = Lives(graph, settings)
     consumed = bool(settings.consumed and slots == 1 and lives.layerwise)
-    always: Spans = {start: (-1, lives.n + 1) for start in lives.starts}
+    always: Spans = dict.fromkeys(lives.starts, (-1, lives.n + 1))
     standing: list[LiveBuffer] = []
     if not in_flash:
         standing.append(LiveBuffer("file", up(file_size, 8), always))
