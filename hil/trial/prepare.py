@@ -40,6 +40,11 @@ class Prepared:
     slots: int
 
     @property
+    def network(self) -> Any:
+        """The graph with its first weights, of either family."""
+        return self.subject.network
+
+    @property
     def settings(self) -> Any:
         """The settings before the first change of the schedule."""
         return self.subject.settings

@@ -81,6 +81,9 @@ class Method(Protocol):
         ...
 
 
+GraphMethod = Method
+
+
 def method(name: str) -> type[Method]:
     """Return a method by name.
 
@@ -93,3 +96,12 @@ def method(name: str) -> type[Method]:
     if name not in known:
         raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
     return known[name]
+
+
+def graph_method(name: str) -> type[GraphMethod]:
+    """Return a method of the second family by the name that its settings have.
+
+    Raises:
+        RigError: no such method.
+    """
+    raise RigError(f"there is no method {name!r}.")

@@ -53,6 +53,7 @@ class Subject(Protocol):
     """A network, a method and its settings.
 
     Attributes:
+        network: the graph with its first weights.
         settings: of the method, before the first change of the schedule.
         in_flash: whether the network file lies in the board's flash, and only what is trained in RAM.
         in_shape: height, width and channels of a sample.
@@ -60,6 +61,7 @@ class Subject(Protocol):
         tensors: what is trained, input to output.
     """
 
+    network: Any
     settings: Any
     in_flash: bool
     in_shape: tuple[int, int, int]
