@@ -52,10 +52,10 @@ class LockStep:
             self.device.use_flash(address, len(data))
         else:
             self.device.load(self.p.blob)
+        if self.device.tensors:  # the first family: the file says what is trained; else the settings do
+            self._check_tensors()
         agent_plan = self.configure(self.settings)
-        found, held = self.device.tensors, len(self.p.subject.tensors)
-        if found != held:
-            raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
+        self._check_tensors()
         if agent_plan["arena_planned"] != self.p.plan.total:
             raise DeviceFault(
                 f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
@@ -63,6 +63,11 @@ class LockStep:
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_before, _ = self._evaluate()
+
+    def _check_tensors(self) -> None:
+        found, held = self.device.tensors, len(self.p.subject.tensors)
+        if found != held:
+            raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
 
     def train(self) -> None:
         """Train every step of the trial, until one differs."""
