@@ -45,7 +45,9 @@ class GraphMethod(ABC):
         self.passes_of = Passes(graph)
         self.trained = [TrainedLayer(graph, settings, self.passes_of.layers[i], i) for i in settings.trained(graph)]
         if not self.trained:
-            raise RigError(f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others.")
+            raise RigError(
+                f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
+            )
         self.macs = self.layer_runs = 0
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)

@@ -60,7 +60,9 @@ class FastLayer:
         """Return the output of an add for all pairs of values, float32 [65536], by the int64 path."""
         a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
         pairs = [side.reshape(1, 1, -1).astype(np.int8) for side in (a, b)]
-        return (plain.run(self._graph, self.layer, pairs, None, None).ravel() - np.float32(self.layer.zero)).astype(np.float32)
+        return (plain.run(self._graph, self.layer, pairs, None, None).ravel() - np.float32(self.layer.zero)).astype(
+            np.float32
+        )
 
     def float_type(self, weights: np.ndarray, bias: np.ndarray) -> type[np.float32] | type[np.float64]:
         """Return the float type that holds every partial sum with any input, perturbed by one step everywhere.
@@ -73,12 +75,16 @@ class FastLayer:
             OverflowError: a sum might not be in int32.
         """
         channels_last = self.layer.op is GraphOp.DEPTHWISE
-        by_tap = weights.reshape(-1, self.layer.channels) if channels_last else weights.reshape(self.layer.channels, -1).T
+        by_tap = (
+            weights.reshape(-1, self.layer.channels) if channels_last else weights.reshape(self.layer.channels, -1).T
+        )
         largest_input = max(127 - self.zeros[0], 128 + self.zeros[0])
         per_channel = np.abs(by_tap.astype(np.int64)).sum(axis=0) + self.layer.taps
         bound = int((largest_input * per_channel + np.abs(bias.astype(np.int64)) + (1 << bias_steps(self.layer))).max())
         if bound > INT32_MAX:
-            raise OverflowError(f"{self.layer.name}: a sum may reach {bound}, outside int32; it has too many taps or too large a bias")
+            raise OverflowError(
+                f"{self.layer.name}: a sum may reach {bound}, outside int32; it has too many taps or too large a bias"
+            )
         return np.float32 if bound < EXACT_FLOAT32 else np.float64
 
     def own(self, weights: np.ndarray, bias: np.ndarray, dtype: type[np.float32] | type[np.float64]) -> Own:
@@ -117,7 +123,10 @@ class FastLayer:
             acc = self._depthwise(x, own.weights)
         else:
             acc = self._product(self.patches(x).astype(own.weights.dtype, copy=False), own.weights)
-        acc += own.bias[..., None, None, :]
+        bias = own.bias[..., None, None, :]
+        if own.bias.ndim > 1 and own.weights.ndim == 2:  # passes that differ in their biases only
+            return acc + bias
+        acc += bias
         return acc
 
     def patches(self, x: np.ndarray) -> np.ndarray:

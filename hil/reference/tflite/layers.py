@@ -112,6 +112,8 @@ def add(a: np.ndarray, b: np.ndarray, a_zero: int, b_zero: int, factors: AddFact
     """
     raised = [
         rescale(centred(x, zero) << 20, np.int64(multiplier), np.int64(shift), last.rounding)
-        for x, zero, multiplier, shift in zip((a, b), (a_zero, b_zero), factors.multipliers, factors.shifts, strict=False)
+        for x, zero, multiplier, shift in zip(
+            (a, b), (a_zero, b_zero), factors.multipliers, factors.shifts, strict=False
+        )
     ]
     return requantize(raised[0] + raised[1], last)

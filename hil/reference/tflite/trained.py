@@ -75,7 +75,9 @@ class TrainedLayer:
             bias = bias + noise[..., -len(self.bias) :] * np.exp2(self.bias_steps).astype(dtype)
         return self.fast.own(weights, bias, dtype)
 
-    def from_nodes(self, sums: np.ndarray, magnitude: np.ndarray, x: np.ndarray, out: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    def from_nodes(
+        self, sums: np.ndarray, magnitude: np.ndarray, x: np.ndarray, out: np.ndarray
+    ) -> list[tuple[np.ndarray, int]]:
         """Return the gradient of the coordinates, int64, and its exponent, of every sample (section 5, NP).
 
         Args:

@@ -14,7 +14,9 @@ MANTISSA = 24  # bits of a binary32 number
 SMALLEST_NORMAL = F(2.0**-126)
 
 
-def stepped(values: np.ndarray, gradient: np.ndarray, exponent: np.ndarray, factor: np.ndarray, limit: int) -> np.ndarray:
+def stepped(
+    values: np.ndarray, gradient: np.ndarray, exponent: np.ndarray, factor: np.ndarray, limit: int
+) -> np.ndarray:
     """Return values after one step down their gradient, in the type of `values`.
 
     Args:
