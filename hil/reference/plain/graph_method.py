@@ -13,8 +13,8 @@ import numpy as np
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.plain.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
-from hil.reference.plain.numbers import F32, Tensor, bits, round_shift, start, xorshift32
 from hil.reference.plain.layers import accumulated
+from hil.reference.plain.numbers import F32, Tensor, bits, round_shift, start, xorshift32
 
 Noise = dict[int, list[int]]  # of the layers, by index
 
@@ -71,12 +71,11 @@ class PlainGraphMethod:
         """Return noise and delta of every query."""
         noises, delta = [], []
         for q in range(self.settings.queries):
-            noise = {l: self._signs(step, n, l, q, self._draws(l)) for l in group}
+            noise = {index: self._signs(step, n, index, q, self._draws(index)) for index in group}
             first = self._perturbed_loss(noise, 1, values, label)
+            difference = first - clean
             if self.settings.difference == "central":
                 difference = (first - self._perturbed_loss(noise, -1, values, label)) * F32(0.5)
-            else:
-                difference = first - clean
             noises.append(noise)
             delta.append(fixed(difference))
         return noises, delta

@@ -8,14 +8,14 @@ What floats cannot hold (`Scaling.of`) takes the int64 path of `graph`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 from hil.reference.tflite import graph as plain
-from hil.reference.tflite.rescale import INT32_MAX
+from hil.reference.tflite.rescale import INT32_MAX, requantize
 from hil.reference.tflite.scaling import Scaling
 
 EXACT_FLOAT32 = 2**24
@@ -113,9 +113,7 @@ class FastLayer:
         if op is GraphOp.AVERAGE_POOL:
             return self._average_pool(inputs[0])
         assert own is not None
-        if self._scaling is None:
-            return self._by_integers(inputs[0], own)
-        return self._scaling.apply(self.sums(inputs[0], own))
+        return self.scaled(self.sums(inputs[0], own))
 
     def sums(self, x: np.ndarray, own: Own) -> np.ndarray:
         """Return acc, exact in floats, [N, R, oh, ow, O]."""
@@ -192,7 +190,11 @@ class FastLayer:
         mean = np.trunc((total + np.copysign(np.floor(count / 2), total)) / count)
         return np.clip(mean - zero, self.low, self.high).astype(np.float32)
 
-    def _by_integers(self, x: np.ndarray, own: Own) -> np.ndarray:
+    def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return outputs less their zero point, float32 [..., O], of sums [..., O]; `channels` says which output channels the O are."""
+        if self._scaling is not None:
+            return self._scaling.of_channels(channels).apply(acc)
         quantization = plain.quantization_of(self._graph, self.layer)
-        out = plain.requantize(self.sums(x, own).astype(np.int64), quantization)
+        multiplier, shift = quantization.multiplier[channels], quantization.shift[channels]
+        out = requantize(acc.astype(np.int64), replace(quantization, multiplier=multiplier, shift=shift))
         return out - np.float32(self.layer.zero)

@@ -1,4 +1,6 @@
-"""Forward passes (docs/arithmetic-tflite.md, sections 2 to 4; add: docs/arithmetic-zeroth-order.md, section 1). Zero points are subtracted where they stand; nothing is folded.
+"""Forward passes (docs/arithmetic-tflite.md, sections 2 to 4; add: docs/arithmetic-zeroth-order.md, section 1).
+
+Zero points are subtracted where they stand; nothing is folded.
 
 Tensors have any number of batch axes in front: [..., H, W, C].
 """

@@ -11,7 +11,7 @@ Exact: outputs lie within 2^8 of 0. Where |acc c| > 2^9 the output is clipped, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Scaling:
             return None
         nudge = np.where((down >= 1) & (rounding == "double"), np.exp2(-down - 1.0), 0.0)
         return cls(np.ldexp(multiplier.astype(np.float64), -down - 31), nudge, low, high)
+
+    def of_channels(self, channels: np.ndarray | slice) -> Scaling:
+        """Return the scaling of these channels, in their order."""
+        return replace(self, factor=self.factor[channels], nudge=self.nudge[channels])
 
     def apply(self, acc: np.ndarray) -> np.ndarray:
         """Return outputs less their zero point, float32 [..., O], of integers in floats of any type [..., O]."""

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings
+from hil.reference.methods.deepzero import DeepZero
 from hil.reference.methods.graph_method import GraphMethod
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.plain.graph_method import PlainGraphMethod
@@ -59,3 +60,27 @@ def test_poor_mans(chosen: GraphSettings, seed: int, samples: int) -> None:
     graph = drawn_graph(rng)
     if chosen.trained(graph):
         check(PoorMans, graph, chosen, rng, samples)
+
+
+@st.composite
+def deepzero_settings(draw: st.DrawFn) -> GraphSettings:
+    train = draw(st.sampled_from(["all", "last", "bias", "pointwise"]))
+    return GraphSettings(
+        method="deepzero",
+        train=train,
+        train_bias=1 if train == "bias" else draw(st.integers(0, 1)),
+        gns=draw(st.integers(0, 1)),
+        qas=draw(st.integers(0, 1)),
+        sparsity=draw(st.sampled_from([0, 128, 230, 255])),
+        eta=draw(st.sampled_from([1e-4, 0.01, 1.0, 100.0])),
+        seed=draw(st.integers(0, 2**32 - 1)),
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(chosen=deepzero_settings(), seed=st.integers(0, 2**32), samples=st.integers(1, 2))
+def test_deepzero(chosen: GraphSettings, seed: int, samples: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = drawn_graph(rng, largest=3, middle=3)
+    if chosen.trained(graph):
+        check(DeepZero, graph, chosen, rng, samples)
