@@ -7,14 +7,14 @@ import numpy as np
 from hil.network.tflite.layers import GraphOp
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
-from hil.reference.methods.graph_method import GraphMethod
+from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.prng import words
 from hil.reference.tflite.fast import Own
 from hil.reference.tflite.loss import deltas
 from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 
 
-class DeepZero(GraphMethod):
+class DeepZero(ZerothOrder):
     """Coordinate-wise differences. A raised weight changes one output channel, so that only this one is computed again."""
 
     def _estimate(
@@ -28,17 +28,16 @@ class DeepZero(GraphMethod):
     ) -> tuple[np.ndarray, np.ndarray]:
         values = self.passes_of.clean(images, own)
         clean = self._losses(values[-1][:, :, 0, 0], labels)
-        self._count(0, len(self.graph.layers), 1)
-        self._count(self.trained[0].index, self.trained[-1].index, 1)
-        losses = []
+        losses, passes = [], {}
         for layer, gradient in zip(self.trained, gradients, strict=True):
             active = self._active(step, layer, samples)
             its = self._raised(layer, active, values, labels, own)
             found = np.zeros(layer.coordinates, np.int64)
             found[active] = deltas(its - clean[0, 0])
             gradient.add(found, DELTA_EXPONENT)
-            self._count(layer.index, len(self.graph.layers), len(active))
             losses.append(its)
+            passes[layer.index] = len(active)
+        self.work.add_layerwise(self.settings, 1, passes)
         return clean[:, 0], np.concatenate(losses)
 
     def _active(self, step: int, layer: TrainedLayer, samples: np.ndarray) -> np.ndarray:

@@ -6,14 +6,14 @@ import numpy as np
 
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
-from hil.reference.methods.graph_method import GraphMethod
+from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.prng import signs
 from hil.reference.tflite.fast import Own
 from hil.reference.tflite.loss import deltas
 from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 
 
-class PoorMans(GraphMethod):
+class PoorMans(ZerothOrder):
     """Randomized gradient estimation by perturbed weights or nodes, layer by layer or all at once."""
 
     def _estimate(
@@ -111,14 +111,8 @@ class PoorMans(GraphMethod):
         return F(factor / F(total))
 
     def _count_work(self, samples: int) -> None:
-        """Count as section 7 says."""
-        n, queries = len(self.graph.layers), samples * self.settings.queries
-        passes = 2 * queries if self.settings.difference == "central" else queries
-        self._count(0, n, samples)
+        passes = samples * self.settings.queries * (2 if self.settings.difference == "central" else 1)
         if self.settings.wise == "model":
-            self._count(0, n, passes + (samples if any(layer.by_nodes for layer in self.trained) else 0))
-            return
-        last = self.trained[-1]
-        for layer in self.trained:
-            self._count(layer.index + layer.by_nodes, n, passes)
-        self._count(self.trained[0].index, last.index + last.by_nodes, samples)
+            self.work.add_modelwise(self.settings, samples, passes)
+        else:
+            self.work.add_layerwise(self.settings, samples, {layer.index: passes for layer in self.trained})

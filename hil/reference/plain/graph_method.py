@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph
+from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.plain.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
 from hil.reference.plain.layers import accumulated
@@ -86,7 +86,7 @@ class PlainGraphMethod:
         by_weights = [index for index in noise if not self._by_nodes(index)]
         for index in by_weights:
             self._add(index, [sign * z for z in noise[index]])
-        at, begin = list(values), first
+        at, begin = list(values), self._begin(first)
         if self.settings.wise == "layer" and not by_weights:
             at[first + 1] = self._moved(first, values[first + 1], noise[first])
             begin = first + 1
@@ -160,16 +160,29 @@ class PlainGraphMethod:
         return f
 
     def _clean(self, image: np.ndarray) -> list[Values]:
-        """Return all values, counting the layers that a board runs again behind the clean pass."""
+        """Return all values, counting the layers that a board runs again without a perturbation."""
         values: list[Values] = [[int(p) - 128 for p in np.ravel(image)]]
         for index in range(len(self.graph.layers)):
             values.append(self._run(index, values))
-        again = range(self.trained[0], self.trained[-1] + self._by_nodes(self.trained[-1]))
+        nodes = [index for index in self.trained if self._by_nodes(index)]
+        begins = [self._begin(index) for index in self.trained]
+        again = [*range(begins[0], begins[-1]), *(index for index in nodes if index == begins[-1])]
         if self.settings.wise == "model":
-            again = range(len(self.graph.layers) if any(map(self._by_nodes, self.trained)) else 0)
+            again = list(range(max(nodes, default=-1) + 1))
         for index in again:
             self._count(index)
         return values
+
+    def _begin(self, index: int) -> int:
+        """Return where the passes for a layer begin that has its weights perturbed: pairs begin together (docs/memory-graph.md)."""
+        layers = self.graph.layers
+        if not self.settings.fused or index == 0 or self._by_nodes(index):
+            return index
+        first, second = layers[index - 1], layers[index]
+        kinds = first.op in (GraphOp.CONV2D, GraphOp.POINTWISE) and second.op is GraphOp.DEPTHWISE
+        only = sum(layer.reads.count(index) for layer in layers) == 1 and second.reads == (index,)
+        nodes = index - 1 in self.trained and self._by_nodes(index - 1)
+        return index - 1 if kinds and only and not nodes else index
 
     def _run(self, index: int, values: list[Values]) -> Values:
         self._count(index)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods.deepzero import DeepZero
-from hil.reference.methods.graph_method import GraphMethod
 from hil.reference.methods.poor_mans import PoorMans
+from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.plain.graph_method import PlainGraphMethod
 from reference.drawn_graphs import drawn_graph, images
 
@@ -28,6 +28,7 @@ def poor_mans_settings(draw: st.DrawFn) -> GraphSettings:
         difference=difference,
         gns=draw(st.integers(0, 1)),
         qas=draw(st.integers(0, 1)),
+        fused=draw(st.integers(0, 1)),
         queries=draw(st.sampled_from([1, 2, 5])),
         eta=draw(st.sampled_from([2.0**-20, 1e-4, 0.01, 0.3, 1.0, 1000.0, 2.0**20])),
         seed=draw(st.integers(0, 2**32 - 1)),
@@ -35,7 +36,7 @@ def poor_mans_settings(draw: st.DrawFn) -> GraphSettings:
 
 
 def check(
-    method: type[GraphMethod], graph: Graph, chosen: GraphSettings, rng: np.random.Generator, samples: int
+    method: type[ZerothOrder], graph: Graph, chosen: GraphSettings, rng: np.random.Generator, samples: int
 ) -> None:
     fast, slow = method(graph, chosen), PlainGraphMethod(graph, chosen)
     fast.configure(chosen, 5)
@@ -45,7 +46,7 @@ def check(
         plus, minus = slow.step(step, pictures, labels.tolist())
         assert np.float32(outcome.loss_plus).tobytes() == np.float32(plus).tobytes()
         assert np.float32(outcome.loss_minus).tobytes() == np.float32(minus).tobytes()
-        assert (fast.macs, fast.layer_runs) == (slow.macs, slow.runs)
+        assert (fast.work.macs, fast.work.layer_runs) == (slow.macs, slow.runs)
         for layer in fast.trained:
             own = slow.own[layer.index]
             assert own is not None
@@ -71,6 +72,7 @@ def deepzero_settings(draw: st.DrawFn) -> GraphSettings:
         train_bias=1 if train == "bias" else draw(st.integers(0, 1)),
         gns=draw(st.integers(0, 1)),
         qas=draw(st.integers(0, 1)),
+        fused=draw(st.integers(0, 1)),
         sparsity=draw(st.sampled_from([0, 128, 230, 255])),
         eta=draw(st.sampled_from([1e-4, 0.01, 1.0, 100.0])),
         seed=draw(st.integers(0, 2**32 - 1)),

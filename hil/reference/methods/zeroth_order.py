@@ -19,13 +19,14 @@ from hil.reference.tflite.fast import Own
 from hil.reference.tflite.loss import cross_entropy, summed
 from hil.reference.tflite.passes import Passes
 from hil.reference.tflite.trained import TrainedLayer
+from hil.reference.tflite.work import Work
 
 CHUNK = 64  # images of an evaluation at a time
 NO_EXPONENT = bytes(2)
 LAYERS, QUERIES = 64, 128  # that a stream's number has room for
 
 
-class GraphMethod(ABC):
+class ZerothOrder(ABC):
     """A method that trains a graph, with its weights, its step counter and its counters of work.
 
     Args:
@@ -33,8 +34,7 @@ class GraphMethod(ABC):
         settings: docs/arithmetic-zeroth-order.md, section 8.
 
     Attributes:
-        macs, layer_runs: multiply-accumulates of the forward passes of the last step, and the layers that were run for them,
-            counted as a board runs them (section 7, Work); what is batched or left out here changes nothing of it.
+        work: layers that were run for the last step, and their multiply-accumulates, counted as a board runs them.
 
     Raises:
         RigError: no layer is trained.
@@ -48,7 +48,7 @@ class GraphMethod(ABC):
             raise RigError(
                 f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
             )
-        self.macs = self.layer_runs = 0
+        self.work = Work(graph)
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)
 
@@ -64,7 +64,7 @@ class GraphMethod(ABC):
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
-        self.macs = self.layer_runs = 0
+        self.work = Work(self.graph)
         for layer in self.trained:
             layer.clip()
         own = self._current()
@@ -144,11 +144,6 @@ class GraphMethod(ABC):
             Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
             for layer, value in zip(self.graph.layers, values, strict=True)
         ]
-
-    def _count(self, first: int, end: int, times: int) -> None:
-        """Count runs of the layers first..end - 1."""
-        self.macs += times * sum(layer.macs for layer in self.graph.layers[first:end])
-        self.layer_runs += times * max(end - first, 0)
 
     def _streams(self, step: int, layer: TrainedLayer, samples: np.ndarray, queries: np.ndarray) -> np.ndarray:
         """Return the states before the draws of samples and queries, uint32 [N, Q] (section 3)."""
