@@ -71,7 +71,7 @@ uint16_t host_laps(const engine_t *engine, lap_t laps[ENGINE_MAX_LAPS]) {
 
 /* Cycles by layer of the last step or run: forward of every layer, then backward. */
 void host_profile(const engine_t *engine, uint64_t *cycles) {
-    const cycle_account_t *account = &engine->model.watch.account;
+    const cycle_account_t *account = &engine->model.account;
     const uint8_t layers = engine_layers(engine);
     memcpy(cycles, account->forward, layers * sizeof cycles[0]);
     memcpy(cycles + layers, account->backward, layers * sizeof cycles[0]);
