@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* w = w + k * xi for `n` weights, k in {1, -1}; returns the signs of the draws behind them. The weights are aligned to 4 bytes and
-   -126..126 before k = 1 and k = -1 alike, or what such a call made of them: the same signs with the other k restore them exactly. */
+/* w = w + k * xi for `n` weights, k in {1, -1}; returns the signs of the draws behind them. The weights are aligned to 4 bytes
+   and within -126..126 when they are perturbed, so that none leaves its byte: the same signs with the other k restore them exactly. */
 uint32_t perturb_weights_s8(int8_t *weights, uint32_t n, uint32_t signs, int32_t k);
 
 #endif
