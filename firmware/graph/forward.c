@@ -1,7 +1,5 @@
 #include "graph/forward.h"
 
-#include <stddef.h>
-
 #include "graph/layer_args.h"
 #include "kernels/cross_entropy_scaled_f32.h"
 #include "kernels/requantize_channels_s8.h"
@@ -97,7 +95,7 @@ static void account_for(graph_model_t *model, uint8_t l) {
     }
     stopwatch_book(&model->watch, &model->account.forward[l]);
     if (group_last(&model->training, l) > l) {
-        observe(model->observer, NULL, 0, 0);
+        observe(model->observer, graph_s8(model, 0), 0, 0);
     } else {
         observe(model->observer, graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1)), graph_outputs(layer), 0);
     }
