@@ -46,7 +46,7 @@ static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample
     }
 }
 
-static void learn(graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
     (void)step;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t weights = trained_weights(&model->training, layer);

@@ -24,7 +24,7 @@ typedef struct {
    its gradient of them and, with one sample a step, updates it. */
 typedef struct {
     void (*ask)(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l);
-    void (*learn)(graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l);
+    void (*learn)(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l);
 } layer_method_t;
 
 /* The layers from..n - 1 and the loss. */

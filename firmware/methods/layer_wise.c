@@ -18,33 +18,44 @@ static uint8_t start_from(const graph_model_t *model, uint8_t l) {
     return l;
 }
 
-/* The trained layers of the group that begins with `start`; then what the group of the start behind it reads, with the weights of the step, and
-   only then the update. The gradient of nodes asks for the values at hand, and its layer does not run again. */
-static void take_group(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, const layer_method_t *method) {
-    const graph_training_t *training = &model->training;
-    const uint8_t end = (uint8_t)(group_last(training, start) + 1), next = start_from(model, end);
-    const bool nodes = in_set(training->nodes, start), goes_on = next < model->file.layers;
-    for (uint8_t l = start; l < end; l++) {
-        if (in_set(training->layers, l)) {
-            method->ask(model, step, sample, l);
+static void for_trained(graph_model_t *model, uint8_t from, uint8_t to, void (*act)(graph_model_t *, graph_step_t *, const sample_t *, uint8_t),
+                        graph_step_t *step, const sample_t *sample) {
+    for (uint8_t l = from; l < to; l++) {
+        if (in_set(model->training.layers, l)) {
+            act(model, step, sample, l);
         }
     }
-    if (goes_on && !nodes) {
+}
+
+/* A layer that is trained by nodes: its clean output is what they are perturbed in, and what gates their gradient. */
+static void take_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint8_t next, const layer_method_t *method) {
+    graph_run(model, &sample->clean, l, (uint8_t)(l + 1));
+    method->ask(model, step, sample, l);
+    method->learn(model, step, sample, l);
+    if (next < model->file.layers) {
+        graph_run(model, &sample->clean, (uint8_t)(l + 1), next);
+    }
+}
+
+/* The trained layers of the group start..end - 1; then what the group of the next start reads, with the weights of the step, and only then
+   the update. */
+static void take_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, uint8_t next, const layer_method_t *method) {
+    const uint8_t end = (uint8_t)(group_last(&model->training, start) + 1);
+    for_trained(model, start, end, method->ask, step, sample);
+    if (next < model->file.layers) {
         graph_run(model, &sample->clean, start, next);
     }
-    for (uint8_t l = start; l < end; l++) {
-        if (in_set(training->layers, l)) {
-            method->learn(model, step, sample, l);
-        }
-    }
-    if (goes_on && nodes) {
-        graph_run(model, &sample->clean, end, next);
-    }
+    for_trained(model, start, end, method->learn, step, sample);
 }
 
 void layer_wise_sample(graph_model_t *model, graph_step_t *step, uint16_t slot, const layer_method_t *method) {
     const sample_t sample = graph_take_sample(model, step, slot);
-    for (uint8_t l = start_from(model, 0); l < model->file.layers; l = start_from(model, (uint8_t)(l + 1))) {
-        take_group(model, step, &sample, l, method);
+    for (uint8_t l = start_from(model, 0), next; l < model->file.layers; l = next) {
+        next = start_from(model, (uint8_t)(group_last(&model->training, l) + 1));
+        if (in_set(model->training.nodes, l)) {
+            take_nodes(model, step, &sample, l, next, method);
+        } else {
+            take_weights(model, step, &sample, l, next, method);
+        }
     }
 }

@@ -104,7 +104,7 @@ static void weight_gradient(graph_model_t *model, const sample_t *sample, uint8_
     }
 }
 
-static void learn(graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
     query_t *queries = queries_of(model, l);
     for (uint32_t q = 0; q < model->settings.queries; q++) {
         queries[q].signs = signs_of(model, step, sample, l, q);
@@ -159,7 +159,7 @@ static int32_t ask_all(graph_model_t *model, graph_step_t *step, const sample_t 
 }
 
 /* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead of its update. */
-static void learn_all(graph_model_t *model, const graph_step_t *step, const sample_t *sample) {
+static void learn_all(graph_model_t *model, graph_step_t *step, const sample_t *sample) {
     const graph_training_t *training = &model->training;
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (training->nodes >> l != 0 && !in_set(training->second, l)) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from math import prod
@@ -33,6 +33,16 @@ KIND = {
     GraphOp.AVERAGE_POOL: "mean",
     GraphOp.ADD: "add",
 }
+
+
+def named(ops: Sequence[GraphOp]) -> list[str]:
+    """Return the names of layers in order, numbered by kind: conv1, dw1, pw1, add1, ..."""
+    seen: dict[GraphOp, int] = {}
+    names = []
+    for op in ops:
+        seen[op] = seen.get(op, 0) + 1
+        names.append(f"{KIND[op]}{seen[op]}")
+    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +145,7 @@ class Graph:
         layers: 1..64 of them; the last is fully_connected and gives the logits.
         in_shape: of the network's input.
         classes: 2..256.
-        scale, zero: of the input.
+        scale, zero: of the input; the scale is a binary32 number.
         rounding: `double` or `single`.
     """
 
@@ -143,7 +153,7 @@ class Graph:
     layers: tuple[GraphLayer, ...]
     in_shape: Shape
     classes: int
-    scale: float = 1 / 255
+    scale: float = float(np.float32(1 / 255))
     zero: int = -128
     rounding: str = "double"
 

@@ -54,6 +54,11 @@ def rescale_single(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -
     return (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
 
 
+def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:
+    """Scale by the rounding that is named, `double` or `single`; the rest as of `rescale_double`."""
+    return (rescale_double if rounding == "double" else rescale_single)(acc, multiplier, shift)
+
+
 def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
     """Return the int8 outputs [..., O] of sums that have their bias, int64 [..., O].
 
@@ -64,6 +69,5 @@ def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
         raise OverflowError(
             f"a sum of {acc.min()}..{acc.max()} is outside int32; the layer has too many taps or too large a bias"
         )
-    rescale = rescale_double if quantization.rounding == "double" else rescale_single
-    scaled = rescale(acc, quantization.multiplier, quantization.shift)
+    scaled = rescale(acc, quantization.multiplier, quantization.shift, quantization.rounding)
     return np.clip(scaled + quantization.output_zero, quantization.act_min, quantization.act_max).astype(np.int8)
