@@ -22,9 +22,10 @@ typedef struct {
 
 /* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and leaves it as it was; `learn` makes
    its gradient of them and, with one sample a step, updates it. */
+typedef void layer_act_t(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l);
+
 typedef struct {
-    void (*ask)(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l);
-    void (*learn)(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l);
+    layer_act_t *ask, *learn;
 } layer_method_t;
 
 /* The layers from..n - 1 and the loss. */

@@ -18,9 +18,9 @@ static uint8_t start_from(const graph_model_t *model, uint8_t l) {
     return l;
 }
 
-static void for_trained(graph_model_t *model, uint8_t from, uint8_t to, void (*act)(graph_model_t *, graph_step_t *, const sample_t *, uint8_t),
-                        graph_step_t *step, const sample_t *sample) {
-    for (uint8_t l = from; l < to; l++) {
+/* For every trained layer of the group that begins with `start`. */
+static void for_group(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, layer_act_t *act) {
+    for (uint8_t l = start; l <= group_last(&model->training, start); l++) {
         if (in_set(model->training.layers, l)) {
             act(model, step, sample, l);
         }
@@ -28,7 +28,8 @@ static void for_trained(graph_model_t *model, uint8_t from, uint8_t to, void (*a
 }
 
 /* A layer that is trained by nodes: its clean output is what they are perturbed in, and what gates their gradient. */
-static void take_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint8_t next, const layer_method_t *method) {
+static void take_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint8_t next,
+                       const layer_method_t *method) {
     graph_run(model, &sample->clean, l, (uint8_t)(l + 1));
     method->ask(model, step, sample, l);
     method->learn(model, step, sample, l);
@@ -37,15 +38,15 @@ static void take_nodes(graph_model_t *model, graph_step_t *step, const sample_t 
     }
 }
 
-/* The trained layers of the group start..end - 1; then what the group of the next start reads, with the weights of the step, and only then
-   the update. */
-static void take_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, uint8_t next, const layer_method_t *method) {
-    const uint8_t end = (uint8_t)(group_last(&model->training, start) + 1);
-    for_trained(model, start, end, method->ask, step, sample);
+/* A group whose weights are perturbed; then what the group of the next start reads, with the weights of the step, and only then the
+   update. */
+static void take_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, uint8_t next,
+                         const layer_method_t *method) {
+    for_group(model, step, sample, start, method->ask);
     if (next < model->file.layers) {
         graph_run(model, &sample->clean, start, next);
     }
-    for_trained(model, start, end, method->learn, step, sample);
+    for_group(model, step, sample, start, method->learn);
 }
 
 void layer_wise_sample(graph_model_t *model, graph_step_t *step, uint16_t slot, const layer_method_t *method) {
