@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "arith/rademacher_next.h"
 #include "arith/random.h"
 
 enum { SIGNS_PER_WORD = 32 };
@@ -20,8 +21,14 @@ static inline uint32_t rademacher_state(uint32_t seed, uint32_t step, uint32_t s
 /* The signs of the next 32 draws: bit i is that of draw i, xi = 1 - 2 * bit. Of a stream that begins with `state` (not 0). */
 uint32_t rademacher_begin(uint32_t state);
 
-/* Those of the 32 draws after these. */
+/* Those of the 32 draws after these. Armv6-M has too few registers to take it into a loop. */
+#if defined(__ARM_ARCH_6M__)
 uint32_t rademacher_next(uint32_t signs);
+#else
+static inline uint32_t rademacher_next(uint32_t signs) {
+    return rademacher_following(signs);
+}
+#endif
 
 /* Those of the 32 draws from draw `n` on, n in 0..31. */
 static inline uint32_t rademacher_skip(uint32_t signs, uint32_t n) {

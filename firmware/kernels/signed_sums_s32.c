@@ -2,55 +2,90 @@
 
 #include "arith/rademacher.h"
 
-/* delta * xi = delta - 2 * delta * bit: the sum of all delta, less twice those whose bit is 1. */
+/* Queries are taken by fours: the signs of one draw of four queries are a number in 0..15, and a table has the sum for each. So a draw
+   costs one look-up, whichever the signs are (the method of the four Russians; Arlazarov et al., 1970). */
+enum { GROUP = 4, TABLE = 1 << GROUP };
 
-static int32_t sum_of_deltas(const query_t *queries, uint32_t count) {
-    int32_t sum = 0;
-    for (uint32_t q = 0; q < count; q++) {
-        sum += queries[q].delta;
+typedef struct {
+    int32_t table[TABLE];
+    uint32_t signs[GROUP];
+} group_t;
+
+/* Of `size` queries; those that are not there add 0. */
+static void group_begin(group_t *group, const query_t *queries, uint32_t size) {
+    int32_t all = 0;
+    for (uint32_t q = 0; q < size; q++) {
+        all += queries[q].delta;
     }
-    return sum;
+    group->table[0] = all;
+    for (uint32_t q = 0; q < GROUP; q++) {
+        const int32_t twice = q < size ? 2 * queries[q].delta : 0;
+        group->signs[q] = q < size ? queries[q].signs : 0;
+        for (uint32_t s = 0; s < 1u << q; s++) {
+            group->table[(1u << q) + s] = group->table[s] - twice;
+        }
+    }
 }
 
-/* Of draws first..first + 3 of the words at hand. */
-static void four_sums(const query_t *queries, uint32_t count, uint32_t first, int32_t all, int32_t sums[4]) {
-    int32_t a = 0, b = 0, c = 0, d = 0;
-    for (const query_t *const end = queries + count; queries != end; queries++) {
-        const uint32_t signs = queries->signs >> first;
-        const int32_t delta = queries->delta;
-        a += delta * (int32_t)(signs & 1u);
-        b += delta * (int32_t)(signs >> 1 & 1u);
-        c += delta * (int32_t)(signs >> 2 & 1u);
-        d += delta * (int32_t)(signs >> 3 & 1u);
+/* These two are not inlined: where the compiler knows the group to be on the stack, it computes every address in it from there. */
+
+/* A number for each of 32 draws, in words of eight that are four draws apart. */
+__attribute__((noinline)) static void numbers_of(const uint32_t *restrict signs, uint32_t *restrict numbers) {
+    const uint32_t mask = 0x11111111u;
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t low = (signs[0] >> i & mask) | (signs[1] >> i & mask) << 1;
+        numbers[i] = low | (signs[2] >> i & mask) << 2 | (signs[3] >> i & mask) << 3;
     }
-    sums[0] = all - 2 * a;
-    sums[1] = all - 2 * b;
-    sums[2] = all - 2 * c;
-    sums[3] = all - 2 * d;
 }
 
-static void one_word(const query_t *queries, uint32_t count, uint32_t n, int32_t all, int32_t *sums) {
-    uint32_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        four_sums(queries, count, i, all, sums + i);
+__attribute__((noinline)) static void look_up(const int32_t *restrict table, const uint32_t *restrict numbers, int32_t *restrict sums) {
+    for (const uint32_t *const end = numbers + 4; numbers != end; numbers++) {
+        const uint32_t word = *numbers;
+        for (uint32_t j = 0; j < SIGNS_PER_WORD; j += 4) {
+            sums[j] += table[word >> j & (TABLE - 1u)];
+        }
+        sums++;
     }
-    int32_t last[4];
-    four_sums(queries, count, i & (SIGNS_PER_WORD - 1u), all, last);
-    for (uint32_t j = 0; i + j < n; j++) {
-        sums[i + j] = last[j];
+}
+
+/* The next 32 draws. */
+static void add_word(const group_t *group, int32_t *sums) {
+    uint32_t numbers[4];
+    numbers_of(group->signs, numbers);
+    look_up(group->table, numbers, sums);
+}
+
+static void add_last(group_t *group, uint32_t n, int32_t *sums) {
+    int32_t last[SIGNS_PER_WORD] = {0};
+    add_word(group, last);
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i] += last[i];
+    }
+}
+
+static void add_group(query_t *queries, uint32_t size, uint32_t n, int32_t *sums) {
+    group_t group;
+    group_begin(&group, queries, size);
+    for (; n >= SIGNS_PER_WORD; n -= SIGNS_PER_WORD) {
+        add_word(&group, sums);
+        for (uint32_t q = 0; q < size; q++) {
+            group.signs[q] = rademacher_next(group.signs[q]);
+        }
+        sums += SIGNS_PER_WORD;
+    }
+    if (n > 0) {
+        add_last(&group, n, sums);
+    }
+    for (uint32_t q = 0; q < size; q++) {
+        queries[q].signs = rademacher_skip(group.signs[q], n);
     }
 }
 
 void signed_sums_s32(query_t *queries, uint32_t count, uint32_t n, int32_t *sums) {
-    const int32_t all = sum_of_deltas(queries, count);
-    while (n > 0) {
-        const uint32_t taken = n < SIGNS_PER_WORD ? n : SIGNS_PER_WORD;
-        one_word(queries, count, taken, all, sums);
-        for (uint32_t q = 0; q < count; q++) {
-            queries[q].signs =
-                taken < SIGNS_PER_WORD ? rademacher_skip(queries[q].signs, taken) : rademacher_next(queries[q].signs);
-        }
-        sums += taken;
-        n -= taken;
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i] = 0;
+    }
+    for (uint32_t q = 0; q < count; q += GROUP) {
+        add_group(queries + q, count - q < GROUP ? count - q : GROUP, n, sums);
     }
 }

@@ -137,8 +137,10 @@ void test_perturbation_kernels(void) {
         const uint32_t n = (uint32_t)draw(0, LONGEST), first = n == 0 ? 0 : (uint32_t)draw(0, (int32_t)n - 1) / 4 * 4;
         check_weights(n, first, round % 2 == 0 ? 1 : -1);
         check_biases((uint32_t)draw(0, 80), round % 2 == 0 ? 1 : -1);
-        const int8_t act_min = (int8_t)(draw(0, 1) == 0 ? -128 : draw(-128, 100));
-        check_nodes(n, first, act_min, (int8_t)(draw(0, 1) == 0 ? 127 : draw(act_min, 127)));
+        const int8_t act_min = (int8_t)(draw(0, 1) == 0 ? -128 : draw(-128, 127));
+        const int32_t near = act_min + draw(0, 2);
+        check_nodes(n, first, act_min, (int8_t)(draw(0, 1) == 0 ? draw(act_min, 127) : near < 127 ? near : 127));
+        check_nodes(n, first, act_min, 127);
     }
     test_limit();
 }
