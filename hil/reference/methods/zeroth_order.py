@@ -32,8 +32,8 @@ class Estimate:
     """What a step estimated: the gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
 
     gradients: list[Gradient]
-    plus: np.float32 = F(0)
-    minus: np.float32 = F(0)
+    plus: np.float32
+    minus: np.float32
 
 
 class ZerothOrder(ABC):
@@ -88,7 +88,7 @@ class ZerothOrder(ABC):
         for layer in self.trained:
             layer.clip()
         own = self.own_now()
-        found = Estimate([Gradient() for _ in self.trained])
+        found = Estimate([Gradient() for _ in self.trained], F(0), F(0))
         size = self._group_size()
         for first in range(0, len(images), size):
             part = slice(first, first + size)

@@ -188,7 +188,7 @@ def test_a_pass_from_any_layer_on_is_the_end_of_a_whole_one(seed: int, queries: 
                 np.testing.assert_array_equal(logits[n, q] + graph.layers[-1].zero, whole.ravel())
 
 
-def _clipped(method: PoorMans) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def _as_they_are(method: PoorMans) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     return {layer.index: (layer.weights, layer.bias) for layer in method.trained}
 
 
