@@ -52,8 +52,8 @@ class ZerothOrder(ABC):
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph = graph
-        self.passes_of = Passes(graph)
-        self.trained = [TrainedLayer(graph, settings, self.passes_of.layers[i], i) for i in settings.trained(graph)]
+        self.forward = Passes(graph)
+        self.trained = [TrainedLayer(graph, settings, self.forward.layers[i], i) for i in settings.trained(graph)]
         if not self.trained:
             raise RigError(
                 f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
@@ -93,12 +93,12 @@ class ZerothOrder(ABC):
         for first in range(0, len(images), size):
             part = slice(first, first + size)
             samples = np.arange(first, min(first + size, len(images)), dtype=np.uint32)
-            clean, queries = self._estimate(step, samples, images[part], labels[part], own, found.gradients)
+            clean, queries = self.estimate_samples(step, samples, images[part], labels[part], own, found.gradients)
             found.plus, found.minus = summed(clean, found.plus), summed(queries, found.minus)
         return found
 
     @abstractmethod
-    def _estimate(
+    def estimate_samples(
         self,
         step: int,
         samples: np.ndarray,
@@ -155,7 +155,7 @@ class ZerothOrder(ABC):
             given = next(left) if layer.trains_weights else layer.weights
             bias = next(left) if layer.trains_bias else layer.bias
             own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
-        values = self.passes_of.clean(images[slot : slot + 1], own)[1:]
+        values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
             Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
             for layer, value in zip(self.graph.layers, values, strict=True)
@@ -178,7 +178,7 @@ class ZerothOrder(ABC):
         return own
 
     def _own(self, index: int) -> Own | None:
-        layer, fast = self.graph.layers[index], self.passes_of.layers[index]
+        layer, fast = self.graph.layers[index], self.forward.layers[index]
         if layer.own is None:
             return None
         return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
@@ -187,7 +187,7 @@ class ZerothOrder(ABC):
         """Return the logits of all images, int8 [B, classes]."""
         own, parts = self.own_now(), []
         for at in range(0, len(images), CHUNK):
-            logits = self.passes_of.logits(0, {0: self.passes_of.input_values(images[at : at + CHUNK])}, own)
+            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
             parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
         return np.concatenate(parts)
 

@@ -169,12 +169,12 @@ def test_a_pass_from_any_layer_on_is_the_end_of_a_whole_one(seed: int, queries: 
     method = PoorMans(graph, GraphSettings(blocks=15))
     for layer in method.trained:
         layer.clip()  # where weights rest when they are perturbed
-    values = method.passes_of.clean(pictures, method.own_now())
+    values = method.forward.clean(pictures, method.own_now())
     for layer in method.trained:
         noise = rng.choice([-1, 1], (2, queries, layer.coordinates)).astype(np.int8)
         own = method.own_now()
         own[layer.index] = layer.perturbed(noise)
-        logits = method.passes_of.logits(layer.index, dict(enumerate(values)), own)
+        logits = method.forward.logits(layer.index, dict(enumerate(values)), own)
         for n in range(2):
             for q in range(queries):
                 weights, bias = np.split(noise[n, q].astype(np.int32), [layer.layer.weights])
