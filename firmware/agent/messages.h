@@ -240,6 +240,13 @@ typedef struct __attribute__((packed)) {
 } msg_use_flash_reply_t;
 _Static_assert(sizeof(msg_use_flash_reply_t) == 6, "msg_use_flash_reply_t is packed");
 
+#define MSG_WRITE_TENSOR 0x19u
+typedef struct __attribute__((packed)) {
+    uint8_t tensor;
+    uint32_t offset;
+} msg_write_tensor_request_t;
+_Static_assert(sizeof(msg_write_tensor_request_t) == 5, "msg_write_tensor_request_t is packed");
+
 #define MSG_WORK 0x18u
 typedef struct __attribute__((packed)) {
     uint64_t macs;

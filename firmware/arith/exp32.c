@@ -2,13 +2,6 @@
 
 #include "arith/float32.h"
 
-/* Half to even, for |x| < 2^22: the sum has no bits left for a fraction. */
-static float round_to_integer(float x) {
-    const float shift = 0x1.8p23f;
-    const float sum = x + shift;
-    return sum - shift;
-}
-
 /* Horner's scheme, each product and each sum rounded. */
 static float polynomial(float r) {
     static const float c[8] = {0x1p+0f,        0x1p+0f,        0x1p-1f,        0x1.555556p-3f,
@@ -25,7 +18,7 @@ float exp32(float x) {
     if (x < -87.0f) {
         return 0.0f;
     }
-    const float k = round_to_integer(x * 0x1.715476p+0f);
+    const float k = float32_round(x * 0x1.715476p+0f);
     const float high = k * 0x1.62e400p-1f;
     const float low = k * 0x1.7f7d1cp-20f;
     const float r = (x - high) - low;

@@ -23,6 +23,13 @@ static inline float float32_from_bits(uint32_t word) {
     return x;
 }
 
+/* x rounded to an integer, half to even, for |x| < 2^22: the sum has no bits left for a fraction. */
+static inline float float32_round(float x) {
+    const float shift = 0x1.8p23f;
+    const float sum = x + shift;
+    return sum - shift;
+}
+
 /* 2^k for k in -126..127. */
 static inline float float32_power_of_two(int32_t k) {
     return float32_from_bits((uint32_t)(k + 127) << 23);

@@ -7,6 +7,7 @@
 #include "arith/psto_shift.h"
 #include "arith/random.h"
 #include "arith/round_shift.h"
+#include "graph/engine.h"
 #include "net/engine.h"
 
 /* Counts its own calls: a counter that is the same in every run. */
@@ -71,7 +72,7 @@ uint16_t host_laps(const engine_t *engine, lap_t laps[ENGINE_MAX_LAPS]) {
 
 /* Cycles by layer of the last step or run: forward of every layer, then backward. */
 void host_profile(const engine_t *engine, uint64_t *cycles) {
-    const cycle_account_t *account = &engine->model.watch.account;
+    const cycle_account_t *account = &engine->model.account;
     const uint8_t layers = engine_layers(engine);
     memcpy(cycles, account->forward, layers * sizeof cycles[0]);
     memcpy(cycles + layers, account->backward, layers * sizeof cycles[0]);
@@ -111,4 +112,75 @@ uint32_t host_xorshift32(uint32_t x) {
 
 uint32_t host_stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     return stream_start(seed, step, i);
+}
+
+/* An engine of the second family, as host_engine_new(). A file that is used from flash is the caller's memory. */
+graph_engine_t *host_graph_new(uint32_t arena_size) {
+    graph_engine_t *engine = malloc(sizeof *engine);
+    uint8_t *arena = malloc(arena_size);
+    if (engine == NULL || arena == NULL) {
+        free(engine);
+        free(arena);
+        return NULL;
+    }
+    graph_engine_init(engine, arena, arena_size, calls);
+    return engine;
+}
+
+void host_graph_free(graph_engine_t *engine) {
+    free(engine->model.arena);
+    free(engine);
+}
+
+/* Bring a file to the beginning of the arena, as the agent does piece by piece, and use it. */
+failure_t host_graph_load(graph_engine_t *engine, const uint8_t *file, uint32_t size) {
+    if (size > engine->arena_size) {
+        return refusal(FAILURE_DOES_NOT_FIT, size, engine->arena_size);
+    }
+    memcpy(engine->model.arena, file, size);
+    return graph_engine_use_arena(engine, size);
+}
+
+failure_t host_graph_run(graph_engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result, uint32_t *digests) {
+    const failure_t failure = graph_engine_check_run(engine, step, steps, count);
+    if (failure.code == 0) {
+        graph_engine_run(engine, steps, count, result);
+        graph_engine_report(engine, result, digests);
+    }
+    return failure;
+}
+
+/* Bytes and offset of a buffer of the plan: a line of the second table of docs/memory-graph.md, and its value or layer. */
+void host_graph_buffer(const graph_engine_t *engine, uint8_t line, uint8_t i, uint32_t fields[2]) {
+    fields[0] = engine->model.plan.bytes[line][i];
+    fields[1] = engine->model.plan.at[line][i];
+}
+
+/* Ends of what stays and of what always lives; offsets of labels, queries, samples; then of every layer's theta, beta and gradient. */
+void host_graph_always(const graph_engine_t *engine, uint32_t fields[5 + 3 * GRAPH_MAX_LAYERS]) {
+    const graph_plan_t *plan = &engine->model.plan;
+    const uint32_t first[5] = {plan->kept, plan->always, plan->labels, plan->queries, plan->samples};
+    memcpy(fields, first, sizeof first);
+    memcpy(fields + 5, plan->theta, sizeof plan->theta);
+    memcpy(fields + 5 + GRAPH_MAX_LAYERS, plan->beta, sizeof plan->beta);
+    memcpy(fields + 5 + 2 * GRAPH_MAX_LAYERS, plan->grad, sizeof plan->grad);
+}
+
+/* Sets of layers: trained, by nodes, second of a pair. */
+void host_graph_training(const graph_engine_t *engine, uint64_t sets[3]) {
+    sets[0] = engine->model.training.layers;
+    sets[1] = engine->model.training.nodes;
+    sets[2] = engine->model.training.second;
+}
+
+/* Multiply-accumulates and layers run of the last step or run. */
+void host_graph_work(const graph_engine_t *engine, uint64_t work[2]) {
+    work[0] = engine->model.macs;
+    work[1] = engine->model.layer_runs;
+}
+
+/* Sizes in bytes of graph_settings_t and graph_engine_t. */
+void host_graph_sizes(uint32_t sizes[2]) {
+    sizes[0] = sizeof(graph_settings_t);
+    sizes[1] = sizeof(graph_engine_t);
 }

@@ -1,25 +1,10 @@
 #include "kernels/cross_entropy_f32.h"
 
-#include "arith/exp32.h"
 #include "arith/float32.h"
-#include "arith/log32.h"
-#include "kernels/argmax_s8.h"
-
-/* 2^s' with s' = min(max(s, -60), 60). */
-static float scale_of(int32_t exponent) {
-    int32_t clamped = exponent < -60 ? -60 : exponent;
-    clamped = clamped > 60 ? 60 : clamped;
-    return float32_power_of_two(clamped);
-}
+#include "kernels/cross_entropy_scaled_f32.h"
 
 float cross_entropy_f32(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label) {
-    const float scale = scale_of(exponent);
-    const int32_t maximum = logits[argmax_s8(logits, n)];
-    float sum = 0.0f;
-    for (uint32_t j = 0; j < n; j++) {
-        const float x = (float)(logits[j] - maximum) * scale;
-        sum = sum + exp32(x);
-    }
-    const float distance = (float)(maximum - logits[label]) * scale;
-    return log32(sum) + distance;
+    int32_t clamped = exponent < -60 ? -60 : exponent;
+    clamped = clamped > 60 ? 60 : clamped;
+    return cross_entropy_scaled_f32(logits, n, float32_power_of_two(clamped), label);
 }

@@ -45,18 +45,24 @@ static void band_outputs(const conv_band_t *band, const int8_t *weights, const t
     }
 }
 
-void tflite_conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                      int8_t *scratch, int8_t *out) {
-    const uint32_t rows = rows_of(shape);
-    conv_band_t band = {.shape = shape, .in = in, .stride = shape->stride, .zero = layer->input_zero, .pitch = pitch_of(shape)};
+void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
+                           uint32_t first, uint32_t count, int8_t *scratch, int8_t *out) {
+    const uint32_t rows = rows_of(shape), end = first + count;
+    conv_band_t band = {
+        .shape = shape, .in = in, .stride = shape->stride, .zero = layer->input_zero, .pitch = pitch_of(shape), .y = first};
     int32_t *sums = (int32_t *)(void *)(scratch + conv_band_work(shape));
     band.work = scratch;
     band.rows = (band_value_t *)(void *)((int8_t *)sums + sums_bytes(shape));
-    for (; band.y < shape->out_h; band.y += band.count) {
-        const uint32_t left = shape->out_h - band.y;
+    for (; band.y < end; band.y += band.count) {
+        const uint32_t left = end - band.y;
         band.count = rows < left ? rows : left;
         conv_band_fill(&band);
         band_outputs(&band, weights, layer, sums, out);
         out += band.count * shape->out_w * shape->out_c;
     }
+}
+
+void tflite_conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
+                      int8_t *scratch, int8_t *out) {
+    tflite_conv2d_rows_s8(in, weights, shape, layer, 0, shape->out_h, scratch, out);
 }

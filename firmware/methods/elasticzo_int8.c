@@ -49,7 +49,7 @@ static void perturb(model_t *model, const settings_t *settings, uint32_t step, i
     }
     moves_to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));
     move_weights(model, settings, step, &moves);
-    stopwatch_book(&model->watch, &model->watch.account.perturb);
+    stopwatch_book(&model->watch, &model->account.perturb);
 }
 
 static void update_zeroth_order(model_t *model, const settings_t *settings, uint32_t step, int8_t sign) {
@@ -72,7 +72,7 @@ static void begin_pass(model_t *model, const settings_t *settings, elasticzo_ste
     step->through = 0;
     if (pass == 0 && back_propagates(model, settings)) {
         backward_begin(model);
-        stopwatch_book(&model->watch, &model->watch.account.backward[model->network.layers - 1]);
+        stopwatch_book(&model->watch, &model->account.backward[model->network.layers - 1]);
     }
     if (settings->partition > 0) {
         perturb(model, settings, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
@@ -116,7 +116,7 @@ static void add_loss(const model_t *model, const settings_t *settings, elasticzo
 static void take_group(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t slot, uint16_t count) {
     const int8_t *samples = model_sample(model, slot);
     const uint8_t *labels = model_labels(model) + slot;
-    cycle_account_t *account = &model->watch.account;
+    cycle_account_t *account = &model->account;
     forward(model, samples, count);
     for (uint16_t member = 0; member < count; member++) {
         add_loss(model, settings, step, member, labels[member]);
@@ -164,5 +164,5 @@ void elasticzo_int8_finish(model_t *model, const settings_t *settings, const ela
     if (back_propagates(model, settings)) {
         backward_update(model, settings->b_bp);
     }
-    stopwatch_book(&model->watch, &model->watch.account.update);
+    stopwatch_book(&model->watch, &model->account.update);
 }

@@ -137,7 +137,7 @@ void backward(model_t *model, const int8_t *samples, const uint8_t *labels, uint
             propagate(model, i, in, &error);
             observe(model->observer, error.values, shape_inputs(&model->network.layer[i].shape), error.exponent);
         }
-        stopwatch_book(&model->watch, &model->watch.account.backward[i]);
+        stopwatch_book(&model->watch, &model->account.backward[i]);
     }
     model->gradient_begun = true;
 }

@@ -11,13 +11,6 @@
 #include "net/model.h"
 #include "net/training.h"
 
-enum { ENGINE_MAX_LAPS = 32 };
-
-/* Cycles of one step of a run. */
-typedef struct {
-    uint64_t perturb, forward, backward, update;
-} lap_t;
-
 typedef struct {
     uint32_t arena_size; /* bytes */
     uint32_t total, received; /* bytes of the network file; total is 0 when none was begun */

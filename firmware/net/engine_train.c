@@ -56,7 +56,7 @@ failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t fi
         return failure;
     }
     if (!engine_has_begun(engine)) {
-        engine->model.watch.account = (cycle_account_t){.perturb = 0};
+        engine->model.account = (cycle_account_t){.perturb = 0};
     }
     elasticzo_int8_part(&engine->model, &engine->settings, &engine->under_way, pass, count);
     slots_empty(engine);
@@ -96,16 +96,17 @@ static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
 
 void engine_report(engine_t *engine, step_result_t *result) {
     stopwatch_t *watch = &engine->model.watch;
+    cycle_account_t *account = &engine->model.account;
     stopwatch_start(watch);
     (void)engine_digests(engine, result->digests); /* there is a network */
-    stopwatch_book(watch, &watch->account.digest);
+    stopwatch_book(watch, &account->digest);
     stopwatch_stop(watch);
     const uint8_t layers = engine->model.network.layers;
-    result->cycles_perturb = watch->account.perturb;
-    result->cycles_forward = total_of_layers(watch->account.forward, layers);
-    result->cycles_backward = total_of_layers(watch->account.backward, layers);
-    result->cycles_update = watch->account.update;
-    result->cycles_digest = watch->account.digest;
+    result->cycles_perturb = account->perturb;
+    result->cycles_forward = total_of_layers(account->forward, layers);
+    result->cycles_backward = total_of_layers(account->backward, layers);
+    result->cycles_update = account->update;
+    result->cycles_digest = account->digest;
     result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward + result->cycles_update +
                            result->cycles_digest;
     slots_empty(engine);
@@ -121,7 +122,7 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
         return failure;
     }
     if (!begun) {
-        engine->model.watch.account = (cycle_account_t){.perturb = 0};
+        engine->model.account = (cycle_account_t){.perturb = 0};
         take_all(engine, count);
     }
     finish(engine, result);
@@ -131,7 +132,7 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 
 /* Cycles that the account holds by now. */
 static lap_t booked(const engine_t *engine) {
-    const cycle_account_t *account = &engine->model.watch.account;
+    const cycle_account_t *account = &engine->model.account;
     const uint8_t layers = engine->model.network.layers;
     return (lap_t){.perturb = account->perturb, .forward = total_of_layers(account->forward, layers),
                    .backward = total_of_layers(account->backward, layers), .update = account->update};
@@ -155,7 +156,7 @@ failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps
 
 void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
     lap_t before = {.perturb = 0};
-    engine->model.watch.account = (cycle_account_t){.perturb = 0};
+    engine->model.account = (cycle_account_t){.perturb = 0};
     engine->lap_count = 0;
     for (uint16_t i = 0; i < steps; i++) {
         take_all(engine, count);

@@ -52,7 +52,7 @@ static void forward_layer(model_t *model, uint8_t i, const int8_t *samples, uint
 void forward(model_t *model, const int8_t *samples, uint16_t count) {
     for (uint8_t i = 0; i < model->network.layers; i++) {
         forward_layer(model, i, samples, count);
-        stopwatch_book(&model->watch, &model->watch.account.forward[i]);
+        stopwatch_book(&model->watch, &model->account.forward[i]);
         observe(model->observer, model_s8(model, model->plan.layer[i].act), shape_outputs(&model->network.layer[i].shape),
                 model->act_exponent[i]);
     }

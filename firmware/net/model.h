@@ -10,6 +10,13 @@
 #include "net/plan.h"
 #include "net/stopwatch.h"
 
+/* Where the cycles of a step go: by phase, and forward and backward by layer. */
+typedef struct {
+    uint64_t perturb, update, digest;
+    uint64_t forward[ENGINE_MAX_LAYERS]; /* the loss counts to the last layer */
+    uint64_t backward[ENGINE_MAX_LAYERS];
+} cycle_account_t;
+
 typedef struct {
     uint8_t *arena;
     network_t network;
@@ -20,6 +27,7 @@ typedef struct {
     const observer_t *observer;                   /* of every activation and error; NULL in training */
     bool gradient_begun;                          /* a sample has been summed into the gradients of this step */
     stopwatch_t watch;
+    cycle_account_t account;
 } model_t;
 
 static inline int8_t *model_s8(const model_t *model, uint32_t offset) {

@@ -1,23 +1,14 @@
-/* Where the cycles of a step go: by phase, and forward and backward by layer. */
+/* Books the cycles of a step to where they go. */
 #ifndef STOPWATCH_H
 #define STOPWATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/training.h"
-
-typedef struct {
-    uint64_t perturb, update, digest;
-    uint64_t forward[ENGINE_MAX_LAYERS]; /* the loss counts to the last layer */
-    uint64_t backward[ENGINE_MAX_LAYERS];
-} cycle_account_t;
-
 typedef struct {
     uint32_t (*cycles)(void); /* a free-running counter, modulo 2^32 */
     uint32_t lap;             /* what it showed when something was last booked */
     bool running;             /* in a step; an evaluation books nothing, so that the account stays that of the last step */
-    cycle_account_t account;
 } stopwatch_t;
 
 /* Book from now on. */

@@ -3,8 +3,7 @@
 #define TRACE_H
 
 #include "net/model.h"
-
-#define TRACE_ALL_STAGES 0xFFFFu
+#include "net/stages.h"
 
 /* Run the sample of a slot forward, and backward where back-propagation trains, with the weights as they are; nothing is updated.
    `group` samples share its exponents: 1, or as many as the slots 0..group-1 hold. With TRACE_ALL_STAGES `out` takes the digest of

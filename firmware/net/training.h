@@ -44,6 +44,13 @@ typedef struct {
     uint32_t digests[ENGINE_MAX_TENSORS]; /* XXH32 of each trained tensor after the step */
 } step_result_t;
 
+enum { ENGINE_MAX_LAPS = 32 };
+
+/* Cycles of one step of a run. */
+typedef struct {
+    uint64_t perturb, forward, backward, update;
+} lap_t;
+
 /* One evaluation. The caller provides room for `count` predictions. */
 typedef struct {
     uint16_t correct;

@@ -97,7 +97,7 @@ failure_t request_laps(const engine_t *engine, link_reply_t *reply) {
 }
 
 failure_t request_profile(const engine_t *engine, link_reply_t *reply) {
-    const cycle_account_t *account = &engine->model.watch.account;
+    const cycle_account_t *account = &engine->model.account;
     const size_t size = engine_layers(engine) * sizeof account->forward[0];
     memcpy(reply->body, account->forward, size);
     memcpy(reply->body + size, account->backward, size);

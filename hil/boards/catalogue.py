@@ -69,6 +69,14 @@ class Board:
     qemu_machine: str | None = None
     identity: Identity | None = None
 
+    @property
+    def room_for_data(self) -> Region | None:
+        """The flash behind its first quarter, which no program of ours fills: for a network file; None where nothing can be flashed."""
+        if "kernel" in self.routes:
+            return None
+        flash = max((region for region in self.memory if region.kind == "flash"), key=lambda region: region.size)
+        return Region(flash.name, "flash", flash.start + flash.size // 4, flash.size - flash.size // 4)
+
     def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
         """Return the limit on SRAM in bytes for a variant of the method; None where the catalogue states none.
 

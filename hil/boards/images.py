@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -34,11 +34,22 @@ class Image:
 
     Attributes:
         own: whether it is the user's own, which no manifest lists.
+        cargo: (address, bytes) that go into the flash beside the program: a network file that stays there.
     """
 
     path: Path
     sha256: str
     own: bool = False
+    cargo: tuple[tuple[int, bytes], ...] = ()
+
+    def carrying(self, address: int, data: bytes) -> Image:
+        """Return the same program with data beside it in the flash."""
+        return replace(self, cargo=((address, data),))
+
+    @property
+    def flashed(self) -> list[tuple[int, bytes]]:
+        """(address, bytes) of everything that goes into the flash, lowest address first."""
+        return sorted([*self.segments, *self.cargo])
 
     @cached_property
     def segments(self) -> list[tuple[int, bytes]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hil.network.blob import blob_size
 from hil.network.graph import Layer, Network, Op
+from hil.network.place import end_of, place
 from hil.network.settings import Settings
 
 HAS_WEIGHTS = (Op.CONV2D, Op.FULLY_CONNECTED)
@@ -26,6 +27,10 @@ class Buffer:
         """Whether the lifetimes share a slot."""
         return self.first <= other.last and other.first <= self.last
 
+    def moved(self, offset: int) -> Buffer:
+        """Return the same buffer at another offset."""
+        return replace(self, offset=offset)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -43,20 +48,9 @@ def plan(network: Network, settings: Settings, slots: int) -> Plan:
         settings: batch, partition, scope and loss decide what is needed.
         slots: samples that the board holds at a time, 1..batch.
     """
-    wanted = _buffers(network, settings, slots)
-    placed = [wanted[0]]  # the network file is written before there is a plan, so it lies at offset 0
-    for buffer in sorted(wanted[1:], key=lambda buffer: -buffer.size):
-        placed.append(Buffer(buffer.name, buffer.size, buffer.first, buffer.last, _lowest(buffer, placed)))
-    return Plan(tuple(placed), max(buffer.offset + buffer.size for buffer in placed))
-
-
-def _lowest(buffer: Buffer, placed: list[Buffer]) -> int:
-    offset = 0
-    for other in sorted((other for other in placed if buffer.overlaps(other)), key=lambda other: other.offset):
-        if offset + buffer.size <= other.offset:
-            break
-        offset = max(offset, other.offset + other.size)
-    return offset
+    blob, *others = _buffers(network, settings, slots)
+    placed = place(others, [blob])  # the network file is written before there is a plan, so it lies at offset 0
+    return Plan(placed, end_of(placed))
 
 
 def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:

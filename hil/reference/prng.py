@@ -1,4 +1,4 @@
-"""The noise of a step: its pool, and the streams that draw from it (docs/arithmetic.md, section 8).
+"""The noise of a step: its pool, and the streams that draw from it (docs/arithmetic.md, section 8); and streams of signs.
 
 xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream is made in lanes that run side
 by side, and their first states by doubling: the first n of them, jumped by n lanes, are the next n.
@@ -38,6 +38,16 @@ def start_state(seed: int, step: int, i: int) -> int:
     return mix32(key ^ (0x27D4EB2F * i & MASK)) or 0x6D2B79F5
 
 
+def start_states(seed: int, step: int, indices: np.ndarray) -> np.ndarray:
+    """Return `start(i)` for uint32 indices of any shape, uint32."""
+    key = np.uint32(mix32(seed + 0x9E3779B9 * (step + 1) & MASK))
+    h = key ^ (indices * np.uint32(0x27D4EB2F))
+    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    h = h ^ (h >> np.uint32(16))
+    return np.where(h == 0, np.uint32(0x6D2B79F5), h)
+
+
 @cache
 def _jump_tables(doublings: int) -> np.ndarray:
     """Return the map of 2^doublings steps as uint32 [4, 256]: one table for each byte of the state."""
@@ -46,6 +56,24 @@ def _jump_tables(doublings: int) -> np.ndarray:
     else:
         half = _jump_tables(doublings - 1)
         columns = _jump(half, _jump(half, np.uint32(1) << np.arange(32, dtype=np.uint32)))
+    return _tables(columns)
+
+
+@cache
+def _low_bit_tables() -> np.ndarray:
+    """Return the map of a state to the lowest bits of the 32 states after it, the first of them lowest; as `_jump_tables`."""
+    columns = []
+    for bit in range(32):
+        state, low = 1 << bit, 0
+        for place in range(32):
+            state = xorshift32(state)
+            low |= (state & 1) << place
+        columns.append(low)
+    return _tables(np.array(columns, np.uint32))
+
+
+def _tables(columns: np.ndarray) -> np.ndarray:
+    """Return a linear map, given by what it makes of each bit (uint32 [32]), as uint32 [4, 256]."""
     tables = np.zeros((4, 256), np.uint32)
     for byte in range(4):
         for bit in range(8):
@@ -76,6 +104,33 @@ def words(state: int, count: int) -> np.ndarray:
         lanes ^= lanes << 5
         following[:] = lanes
     return stream.T.reshape(-1)[:count]
+
+
+def signs(states: np.ndarray, count: int) -> np.ndarray:
+    """Return `count` Rademacher numbers of each stream (docs/arithmetic-zeroth-order.md, section 3): -1 where bit 0 of a state is 1.
+
+    32 of them are one word, a linear map of the state before them.
+
+    Args:
+        states: uint32, any shape: each stream's state before its first draw.
+        count: draws of each.
+
+    Returns:
+        int8 [..., count].
+    """
+    words_each = -(-count // 32)
+    lanes = np.empty((*states.shape, words_each), np.uint32)  # states 32 draws apart
+    lanes[..., 0:1] = states[..., None]
+    have, doublings = 1, 5
+    while have < words_each:
+        more = min(have, words_each - have)
+        lanes[..., have : have + more] = _jump(_jump_tables(doublings), lanes[..., :more])
+        have, doublings = have + more, doublings + 1
+    drawn = _jump(_low_bit_tables(), lanes).astype("<u4").view(np.uint8)
+    ones = np.unpackbits(drawn, axis=-1, count=count, bitorder="little").view(np.int8)
+    ones *= -2
+    ones += 1
+    return ones
 
 
 def signed_pool(seed: int, step: int, p_zero: int, r_max: int) -> np.ndarray:

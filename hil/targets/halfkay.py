@@ -131,7 +131,7 @@ def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
         Blocked: the image lies outside the flash.
     """
     pages: dict[int, bytearray] = {0: bytearray(b"\xff" * BLOCK)}
-    for address, data in image.segments:
+    for address, data in image.flashed:
         if not BASE <= address <= address + len(data) <= BASE + LIMIT:
             raise Blocked(
                 "flash",

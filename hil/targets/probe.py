@@ -121,7 +121,7 @@ class Probe:
         Raises:
             Blocked: the probe failed, or what was read back differs.
         """
-        told = self._ask("flash", "flash the image", "program", image.segments, always)
+        told = self._ask("flash", "flash the image", "program", image.flashed, always)
         if told == "differs":
             raise Blocked(
                 "flash",

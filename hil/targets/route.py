@@ -46,7 +46,13 @@ class AlreadyLoaded:
     name = "kernel"
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Nothing was programmed."""
+        """Nothing was programmed.
+
+        Raises:
+            Blocked: data is to lie beside the program.
+        """
+        if image.cargo:
+            raise Blocked("flash", "this stand-in loads the program alone, and no network beside it: train on another board.")
         return False
 
     def start(self) -> None:

@@ -25,7 +25,7 @@ def uf2_of(image: Image, family: int, start: int, size: int) -> bytes:
         Blocked: the image lies outside the flash.
     """
     sectors: dict[int, bytearray] = {}
-    for address, data in image.segments:
+    for address, data in image.flashed:
         if not start <= address <= address + len(data) <= start + size:
             raise Blocked(
                 "flash",

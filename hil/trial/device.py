@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
-from hil.link.messages import description
 from hil.link.session import Refused, Session, board_name
-from hil.network.settings import Settings
+from hil.trial.subject.subject import Configuration
 
 BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
+SAMPLE_BLOCK = 1000  # pixels a frame
 STEP_DEADLINE_S = 120.0
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
-    "configure": "set the method", "digests": "compare the weights", "samples": "send a batch", "step": "train",
+    "configure": "set the method", "configure_graph": "set the method", "sample_part": "send a batch",
+    "use_flash": "use a network in flash", "work": "count multiply-accumulates",
+    "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
@@ -59,6 +60,11 @@ class Device:
         self._tensors = 0
         self.identity = identity
 
+    @property
+    def tensors(self) -> int:
+        """How many tensors the firmware trains, once it has network and settings."""
+        return self._tensors
+
     def load(self, blob: bytes) -> dict[str, Any]:
         """Send the network; return what the agent read in it."""
         self._session.request("load_begin", total=len(blob))
@@ -69,33 +75,38 @@ class Device:
         self._tensors = read["tensors"]
         return read
 
-    def configure(self, settings: Settings, slots: int, first_step: int) -> dict[str, Any]:
-        """Send the settings, the samples that the board is to hold, and the index of the next step. Return the agent's memory plan."""
-        enums = description().enums
-        return self._session.request(
-            "configure",
-            partition=settings.partition,
-            b_zo=settings.b_zo,
-            b_bp=settings.b_bp,
-            p_zero=settings.p_zero,
-            r_max=settings.r_max,
-            loss=enums["loss"][settings.loss],
-            scope=enums["scope"][settings.scope],
-            perturb=enums["perturb"][settings.perturb],
-            batch=settings.batch,
-            seed=settings.seed,
-            slots=slots,
-            first_step=first_step,
-        )
+    def use_flash(self, address: int, total: int) -> dict[str, Any]:
+        """Let the agent use a network that lies in flash; return what it read in it."""
+        return self._session.request("use_flash", address=address, total=total)
+
+    def write(self, tensor: int, data: bytes) -> None:
+        """Write a trained tensor of the second family."""
+        for at in range(0, len(data), BLOCK):
+            self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
+
+    def work(self) -> dict[str, Any]:
+        """Return the multiply-accumulates and layer runs of the last step or run."""
+        return self._session.request("work")
+
+    def configure(self, wanted: Configuration) -> dict[str, Any]:
+        """Send the settings. Return the agent's memory plan."""
+        reply = self._session.request(wanted.request, **wanted.fields)
+        self._tensors = reply.get("tensors", self._tensors)
+        return reply
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
-        """Stream a batch: images uint8 [n, height, width], labels [n]."""
-
-        def bodies() -> Iterator[dict[str, Any]]:
-            for slot, (image, label) in enumerate(zip(images, labels, strict=True)):
-                yield {"slot": slot, "label": int(label), "pixels": image.tobytes()}
-
-        self._session.stream("samples", bodies())
+        """Stream a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""
+        pairs = list(enumerate(zip(images, labels, strict=True)))
+        if images[0].size <= SAMPLE_BLOCK:
+            whole = ({"slot": slot, "label": int(label), "pixels": image.tobytes()} for slot, (image, label) in pairs)
+            self._session.stream("samples", whole)
+            return
+        pieces = (
+            {"slot": slot, "label": int(label), "offset": at, "pixels": image.tobytes()[at : at + SAMPLE_BLOCK]}
+            for slot, (image, label) in pairs
+            for at in range(0, image.size, SAMPLE_BLOCK)
+        )
+        self._session.stream("sample_part", pieces)
 
     def step(self, step: int, count: int) -> dict[str, Any]:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
@@ -188,7 +199,7 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
     if refusal.code == "does_not_fit":
         return Blocked(
             "plan",
-            f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less by back-propagation.",
+            f"the network needs {refusal.a:,} bytes of an arena of {refusal.b:,}: choose a smaller batch or a variant that trains less.",
         )
     if refusal.code == "unknown_request":
         return DeviceFault(

@@ -78,8 +78,8 @@ def differing_terms(reply: dict[str, Any], outcome: StepLike) -> list[tuple[str,
 
 
 def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> Difference:
-    """Compare a fetched tensor with the reference's (int8, any shape) and name the first element that differs."""
-    ours = np.frombuffer(board, dtype=np.int8)
+    """Compare a fetched tensor with the reference's (any type and shape) and name the first element that differs."""
+    ours = np.frombuffer(board, dtype=reference.dtype.newbyteorder("<"))
     theirs = reference.reshape(-1)
     indices = np.flatnonzero(ours != theirs)
     if indices.size == 0:

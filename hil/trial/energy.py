@@ -277,6 +277,6 @@ def _compare(trial: LockStep, reply: dict[str, Any], reference: tuple[int, ...],
     trial.outcome.autonomous += steps
     if wrong:
         ours, theirs = f"digest {reply['digests'][wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
-        name = trial.p.network.trained[wrong[0]].name
+        name = trial.p.subject.tensors[wrong[0]].name
         what = f"after {steps} autonomous steps, weight"
         trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)

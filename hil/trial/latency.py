@@ -11,11 +11,9 @@ import pandas as pd
 
 from hil.errors import Blocked
 from hil.link.messages import description
-from hil.network.graph import Network
-from hil.network.settings import Settings
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, differing_tensors
-from hil.trial.latency_figures import Booking, bookings_by_layer, bookings_by_phase, figures
+from hil.trial.latency_figures import Booking, Bookings, figures
 from hil.trial.spec import LatencySteps
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     counters = {value: name for name, value in description().enums["counter"].items()}
     latency = Latency(Booking.of(trial.device.bookings()), counters[trial.device.identity["counter"]], word)
     if wanted.layers:
-        names = [layer.name for layer in prepared.network.layers]
+        names = prepared.subject.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
     left = wanted.steps
     while left > 0 and outcome.difference is None:
@@ -103,7 +101,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     if wrong:
         ours, theirs = f"digest {reply['digests'][wrong[0]]:08X}", f"digest {expected[wrong[0]]:08X}"
         what = f"after {steps} autonomous steps, weight"
-        name = trial.p.network.trained[wrong[0]].name
+        name = trial.p.subject.tensors[wrong[0]].name
         trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)
         return
     if latency.provenance is Provenance.MEASURED:
@@ -143,9 +141,9 @@ def check_rounds(cycles: int, clock_hz: int, wall_s: float) -> None:
         )
 
 
-def latency_json(latency: Latency, network: Network, settings: Settings, clock_hz: int) -> dict[str, Any]:
+def latency_json(latency: Latency, bookings: Bookings, clock_hz: int) -> dict[str, Any]:
     """Return the entry `latency` of a trial's record, but for budget and judgement."""
-    counts = bookings_by_phase(network, settings)
+    counts, of_layers = bookings
     phases = {phase: figures(latency.laps[phase], counts[phase], latency.booking).to_json() for phase in (*LAP_PHASES, "total")}
     phases["digest"] = figures(latency.digests, 1, latency.booking).to_json()
     return {
@@ -156,14 +154,14 @@ def latency_json(latency: Latency, network: Network, settings: Settings, clock_h
         "provenance": latency.provenance.value,
         "booking": vars(latency.booking),
         "phases": phases,
-        "layers": _layers_json(latency, network, settings),
+        "layers": _layers_json(latency, of_layers),
     }
 
 
-def _layers_json(latency: Latency, network: Network, settings: Settings) -> dict[str, Any] | None:
+def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]]) -> dict[str, Any] | None:
     if latency.layers is None:
         return None
-    counts = dict(zip(("forward", "backward"), bookings_by_layer(network, settings), strict=True))
+    counts = dict(zip(("forward", "backward"), bookings, strict=True))
     return {
         direction: {
             name: figures(cycles, count, latency.booking).to_json()

@@ -13,6 +13,7 @@ from hil.network.settings import Settings
 
 QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95, "p99": 0.99}
 MOST_BINS = 30  # of a histogram
+Bookings = tuple[dict[str, int], tuple[list[int], list[int]]]  # a step's, by phase, and by layer forward and backward
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ import xxhash
 
 from hil.errors import Blocked, RigError
 from hil.link.session import Refused
-from hil.network.blob import encode
-from hil.network.settings import Settings
 from hil.trial.device import Device
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
 
@@ -41,7 +39,7 @@ class WrongStep:
     """
 
     step: int
-    settings: Settings
+    settings: Any
     before: list[np.ndarray]
     images: np.ndarray
     labels: np.ndarray
@@ -81,23 +79,19 @@ def _weight(
     tensors = differing_tensors(wrong.reply["digests"], wrong.outcome.digests)
     if not tensors:
         return None
-    perturbed = [index for index in tensors if index < prepared.settings.partition]
-    by_bp = [index for index in tensors if index >= prepared.settings.partition]
-    index = by_bp[-1] if by_bp and (losses_agree or not perturbed) else perturbed[0]
-    layer = prepared.network.trained[index]
-    size = reference.weights[index].size
+    index = prepared.subject.first_wrong(tensors, losses_agree)
+    tensor = prepared.subject.tensors[index]
     try:
-        ours = device.tensor(index, size)
+        ours = device.tensor(index, tensor.size)
     except Refused:  # a firmware that does not give its weights away has its digest told
-        return Difference(wrong.step, layer.name, None, "another digest", "its digest", "weight")
-    return first_weight(wrong.step, layer.name, ours, reference.weights[index])
+        return Difference(wrong.step, tensor.name, None, "another digest", "its digest", "weight")
+    return first_weight(wrong.step, tensor.name, ours, reference.weights[index])
 
 
 def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
-    for weights in reference.passes(wrong.before, wrong.step):
-        device.load(encode(prepared.network.with_weights(weights)))
-        device.configure(wrong.settings, prepared.slots, wrong.step)
+    for weights in prepared.subject.traced(reference, wrong.before, wrong.step):
+        prepared.subject.give(device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step))
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, weights, wrong, part)

@@ -11,8 +11,7 @@ import numpy as np
 from hil.data import batches
 from hil.errors import DeviceFault
 from hil.measure.sram import Watermarks, through_probe
-from hil.network.settings import Settings
-from hil.reference.methods import StepOutcome, method
+from hil.reference.methods import StepOutcome
 from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors
 from hil.trial.locate import WrongStep, locate
@@ -40,7 +39,7 @@ class LockStep:
         self.p, self.device, self.witness, self.outcome, self.progress = prepared, device, witness, outcome, progress
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
-        self.reference = method(prepared.spec.method)(prepared.network, self.settings)
+        self.reference = prepared.subject.reference()
         self.reference.configure(self.settings, self.next_step)
         self.order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
         for _ in range(self.next_step):
@@ -48,10 +47,15 @@ class LockStep:
 
     def begin(self) -> None:
         """Load the network, configure, compare the start, evaluate."""
-        found, held = self.device.load(self.p.blob)["tensors"], len(self.p.network.trained)
-        if found != held:
-            raise DeviceFault(f"the firmware finds {found} tensors in a network file that holds {held}.")
-        agent_plan = self.device.configure(self.settings, self.p.slots, self.next_step)
+        if self.p.image.cargo:
+            (address, data), *_ = self.p.image.cargo
+            self.device.use_flash(address, len(data))
+        else:
+            self.device.load(self.p.blob)
+        if self.device.tensors:  # the first family: the file says what is trained; else the settings do
+            self._check_tensors()
+        agent_plan = self.configure(self.settings)
+        self._check_tensors()
         if agent_plan["arena_planned"] != self.p.plan.total:
             raise DeviceFault(
                 f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
@@ -59,6 +63,11 @@ class LockStep:
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_before, _ = self._evaluate()
+
+    def _check_tensors(self) -> None:
+        found, held = self.device.tensors, len(self.p.subject.tensors)
+        if found != held:
+            raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
 
     def train(self) -> None:
         """Train every step of the trial, until one differs."""
@@ -86,11 +95,15 @@ class LockStep:
         chosen = next(self.order)
         return self.p.data.train_images[chosen], self.p.data.train_labels[chosen]
 
+    def configure(self, settings: Any) -> dict[str, Any]:
+        """Send settings for the next step; return the agent's memory plan."""
+        return self.device.configure(self.p.subject.configuration(settings, self.p.slots, self.next_step))
+
     def _follow_schedule(self) -> None:
         """Send the settings again where the schedule changes them."""
         settings = self.p.settings_at(self.next_step)
         if settings != self.settings:
-            self.device.configure(settings, self.p.slots, self.next_step)
+            self.configure(settings)
             self.reference.configure(settings, self.next_step)
             self.settings = settings
 
@@ -99,7 +112,7 @@ class LockStep:
         images, labels = self.next_batch()
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
-        reply = board_step(self.device, self.settings, self.p.slots, step, images, labels)
+        reply = board_step(self.device, self.p.subject.passes(), self.p.slots, step, images, labels)
         outcome = pending.result()
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
@@ -118,7 +131,7 @@ class LockStep:
         wrong = self.witness.check(step, digests)
         self.outcome.probe_checks, self.outcome.probe_agreed = len(self.witness.steps), self.witness.agreed
         if wrong:
-            name = self.p.network.trained[wrong[0]].name
+            name = self.p.subject.tensors[wrong[0]].name
             self.outcome.difference = Difference(
                 step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
             )
@@ -130,7 +143,7 @@ class LockStep:
         if wrong:
             ours, theirs = f"digest {board[wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
             self.outcome.difference = Difference(
-                self.next_step - 1, self.p.network.trained[wrong[0]].name, None, ours, theirs, "weight"
+                self.next_step - 1, self.p.subject.tensors[wrong[0]].name, None, ours, theirs, "weight"
             )
 
     def _evaluate(self) -> tuple[float, float]:
@@ -155,14 +168,14 @@ class LockStep:
 
 
 def board_step(
-    device: Device, settings: Settings, slots: int, step: int, images: np.ndarray, labels: np.ndarray
+    device: Device, passes: int, slots: int, step: int, images: np.ndarray, labels: np.ndarray
 ) -> dict[str, Any]:
-    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once a pass."""
+    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`."""
     n = len(images)
     if n <= slots:
         device.samples(images, labels)
         return device.step(step, n)
-    for number in range(2 if settings.partition else 1):
+    for number in range(passes):
         for first in range(0, n, slots):
             part = slice(first, first + slots)
             device.samples(images[part], labels[part])

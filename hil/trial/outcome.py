@@ -15,7 +15,7 @@ from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
-from hil.trial.latency_figures import bookings_by_phase, figures
+from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Outcome:
         if self.sram is None or self.prepared is None:
             return []
         settings = self.prepared.settings
-        budget = self.prepared.board.sram_budget(self.spec.variant, settings.batch, settings.scope)
+        budget = self.prepared.board.sram_budget(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
         reasons = []
         if budget is not None and self.sram.total > budget:
             reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
@@ -187,8 +187,8 @@ class Outcome:
         if self.latency is None or self.prepared is None or not self.clock_hz or not self.latency.steps:
             return None
         settings = self.prepared.settings
-        budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, settings.scope)
-        bookings = bookings_by_phase(self.prepared.network, settings)["total"]
+        budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
+        bookings = self.prepared.subject.bookings()[0]["total"]
         p99_ms = 1e3 * figures(self.latency.laps["total"], bookings, self.latency.booking).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")

@@ -9,13 +9,13 @@ import pandas as pd
 
 from hil import boards
 from hil.boards import Image
-from hil.network.analytic import forward_macs, training_bytes
-from hil.network.plan import weight_count
 from hil.quantity import Provenance
 from hil.record import TrialRecord
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
+
+BUFFER = ("name", "size", "first", "last", "offset")
 
 
 def trial_record(outcome: Outcome) -> TrialRecord:
@@ -58,7 +58,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         reason=outcome.reason,
         stage=outcome.stage,
         settings=asdict(prepared.settings) if prepared else {},
-        layers=[layer.name for layer in prepared.network.trained] if prepared else [],
+        layers=[tensor.name for tensor in prepared.subject.tensors] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],
         probe_checks=outcome.probe_checks,
         probe_agreed=outcome.probe_agreed,
@@ -73,7 +73,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         signs=_signs(outcome),
         memory_plan=_memory_plan(prepared) if prepared else None,
         profile=_profile(outcome),
-        analytic=_analytic(prepared) if prepared else None,
+        analytic=prepared.subject.analytic() if prepared else None,
         evaluations=_evaluations(outcome),
         energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
         latency=_latency(outcome),
@@ -110,49 +110,33 @@ def _latency(outcome: Outcome) -> dict[str, Any] | None:
     judged = outcome.judged_latency()
     if judged is None or outcome.latency is None or outcome.prepared is None or outcome.clock_hz is None:
         return None
-    found = latency_json(outcome.latency, outcome.prepared.network, outcome.prepared.settings, outcome.clock_hz)
+    found = latency_json(outcome.latency, outcome.prepared.subject.bookings(), outcome.clock_hz)
     return found | {"budget_ms": judged.budget_ms, "judged": judged.word}
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:
     """Count the right signs of INT8*: the paper reports about 95 % (ElasticZO, section 4.3)."""
     prepared, steps = outcome.prepared, outcome.steps
-    if prepared is None or prepared.settings.loss != "integer" or prepared.settings.partition == 0 or not steps:
+    if prepared is None or not prepared.subject.integers_only() or not steps:
         return None
     return {"right": sum(row.right_sign for row in steps), "of": len(steps), "asked": outcome.spec.steps}
 
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     """Return the plan with the names of its time slots (docs/memory.md)."""
-    names = [layer.name for layer in prepared.network.layers]
-    backward = [f"{name} backward" for name in reversed(names)]
     return {
         "total": prepared.plan.total,
-        "slots": [*names, "loss", *backward, "perturb, update"],
-        "buffers": [asdict(buffer) for buffer in prepared.plan.buffers],
+        "slots": prepared.subject.slots(),
+        "buffers": [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers],
     }
 
 
 def _profile(outcome: Outcome) -> dict[str, dict[str, int]] | None:
     if outcome.prepared is None or outcome.profile is None:
         return None
-    names = [layer.name for layer in outcome.prepared.network.layers]
+    names = outcome.prepared.subject.layers
     directions = zip(("forward", "backward"), outcome.profile, strict=True)
     return {direction: dict(zip(names, cycles, strict=True)) for direction, cycles in directions}
-
-
-def _analytic(prepared: Prepared) -> dict[str, Any]:
-    """Return what the paper's formula gives: ElasticZO, equations (13) for C = 0, (14) for C = L, (15) between."""
-    trained, partition = prepared.network.trained, prepared.settings.partition
-    sizes = [weight_count(layer) for layer in trained]
-    equation = "(13)" if partition == 0 else "(14)" if partition == len(trained) else "(15)"
-    return {
-        "equation": equation,
-        "bytes": training_bytes(prepared.network, partition, prepared.settings.batch),
-        "macs_forward": forward_macs(prepared.network),
-        "weights": sum(sizes),
-        "weights_by_zo": sum(sizes[:partition]),
-    }
 
 
 def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
@@ -187,9 +171,7 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
             spec.variant, spec.batch, str(spec.settings.get("scope", "sample"))
         ),
         "planned": prepared.plan.total if prepared else None,
-        "analytic": training_bytes(prepared.network, prepared.settings.partition, prepared.settings.batch)
-        if prepared
-        else None,
+        "analytic": prepared.subject.analytic()["bytes"] if prepared else None,
     }
 
 

@@ -191,5 +191,6 @@ def _meter(prepared: Prepared, taken: Taken) -> Iterator[Meter | None]:
 def _witness(prepared: Prepared, target: Target) -> Witness | None:
     if target.probe is None:
         return None
-    offsets = tuple(layer.weight_offset for layer in prepared.network.trained)
-    return Witness(target.probe, prepared.image, prepared.network, offsets)
+    subject = prepared.subject
+    sizes = (tensor.size for tensor in subject.tensors)
+    return Witness(target.probe, prepared.image, tuple(zip(subject.places(prepared.plan), sizes, strict=True)))

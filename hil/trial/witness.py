@@ -7,28 +7,23 @@ from dataclasses import dataclass, field
 import xxhash
 
 from hil.boards import Image
-from hil.network.graph import Network
 from hil.targets.probe import Probe
 
 
 @dataclass
 class Witness:
-    """Reads the weights where the arena holds them: the network file lies at its start and is used in place (docs/memory.md)."""
+    """Reads the trained tensors where the arena holds them: (offset, bytes) of each."""
 
     probe: Probe
     image: Image
-    network: Network
-    weight_offsets: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
     steps: list[int] = field(default_factory=list)
     agreed: int = 0
 
     def digests(self) -> tuple[int, ...]:
         """Return XXH32 of every trained tensor, from the board's memory."""
         arena = self.image.symbols["__arena_start"]
-        return tuple(
-            xxhash.xxh32_intdigest(self.probe.read(arena + offset, layer.weights.size))
-            for offset, layer in zip(self.weight_offsets, self.network.trained, strict=True)
-        )
+        return tuple(xxhash.xxh32_intdigest(self.probe.read(arena + offset, size)) for offset, size in self.places)
 
     def check(self, step: int, reference: tuple[int, ...]) -> list[int]:
         """Compare memory with the reference's digests after a step; return the tensors that differ."""

@@ -24,7 +24,7 @@ static void check_profile(const engine_t *engine, uint32_t groups, uint32_t step
     const network_t *network = &engine->model.network;
     const uint32_t passes = settings->partition > 0 ? 2 : 1, last = network->layers - 1u;
     const uint32_t first_bp = network_first_bp(network, settings->partition);
-    const cycle_account_t *account = &engine->model.watch.account;
+    const cycle_account_t *account = &engine->model.account;
     for (uint32_t i = 0; i <= last; i++) {
         const uint32_t forward = steps * passes * groups * (i == last ? 2 : 1);
         const uint32_t backward = i < first_bp ? 0 : steps * (groups + (i == last ? 1 : 0));
@@ -155,11 +155,11 @@ static void test_book_nothing(void) {
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
     batch_t batch = draw_batch(&trainee.engine->model.network, 1);
     (void)step_at_once(trainee.engine, 0, &batch);
-    const cycle_account_t before = trainee.engine->model.watch.account;
+    const cycle_account_t before = trainee.engine->model.account;
     for (int i = 0; i < 5; i++) {
         CHECK(engine_book_nothing(trainee.engine) == 1000, "one reading to the next");
     }
-    CHECK(memcmp(&before, &trainee.engine->model.watch.account, sizeof before) == 0, "the account is that of the step");
+    CHECK(memcmp(&before, &trainee.engine->model.account, sizeof before) == 0, "the account is that of the step");
     free_batch(&batch);
     trainee_end(&trainee);
     file_free(&file);

@@ -150,3 +150,14 @@ def file_size(graph: Graph) -> int:
     """Return the bytes of the graph's file."""
     own = sum(ended(layer.weights) + parameter_bytes(layer.channels) for layer in graph.layers if layer.own is not None)
     return HEADER.size + RECORD.size * len(graph.layers) + own
+
+
+def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
+    """Return where weights and biases of each layer that has them lie in the file: index -> (offset, offset)."""
+    blob = encode(graph)
+    places = {}
+    for index, layer in enumerate(graph.layers):
+        if layer.own is not None:
+            record = Record.unpack(blob, HEADER.size + RECORD.size * index)
+            places[index] = (record.weights_at, record.parameters_at)
+    return places

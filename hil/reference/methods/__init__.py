@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from hil.errors import RigError, close_matches
 from hil.network.graph import Network
 from hil.network.settings import Settings
+
+if TYPE_CHECKING:
+    from hil.reference.methods.zeroth_order import ZerothOrder
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,21 @@ def method(name: str) -> type[Method]:
     from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 
     known: dict[str, type[Method]] = {"elasticzo-int8": ElasticZoInt8}
+    if name not in known:
+        raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
+    return known[name]
+
+
+def graph_method(name: str) -> type[ZerothOrder]:
+    """Return a method of the second family by name.
+
+    Raises:
+        RigError: no such method.
+    """
+    from hil.reference.methods.deepzero import DeepZero
+    from hil.reference.methods.poor_mans import PoorMans
+
+    known: dict[str, type[ZerothOrder]] = {"poor-mans": PoorMans, "deepzero": DeepZero}
     if name not in known:
         raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
     return known[name]

@@ -1,4 +1,6 @@
-"""Forward passes (docs/arithmetic-tflite.md, sections 2 to 4). Zero points are subtracted where they stand; nothing is folded.
+"""Forward passes (docs/arithmetic-tflite.md, sections 2 to 4; add: docs/arithmetic-zeroth-order.md, section 1).
+
+Zero points are subtracted where they stand; nothing is folded.
 
 Tensors have any number of batch axes in front: [..., H, W, C].
 """
@@ -10,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.reference.tflite.rescale import Quantization, requantize
+from hil.network.tflite.layers import AddFactors
+from hil.reference.tflite.rescale import Quantization, requantize, rescale
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,24 @@ def average_pool(x: np.ndarray, window: Window, act_min: int, act_max: int) -> n
     count = windows(np.ones((*x.shape[-3:-1], 1), np.int64), window, 0).sum(axis=(-3, -2))
     mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
     return np.clip(mean, act_min, act_max).astype(np.int8)
+
+
+def add(a: np.ndarray, b: np.ndarray, a_zero: int, b_zero: int, factors: AddFactors, last: Quantization) -> np.ndarray:
+    """Return the sum of two tensors of one shape.
+
+    Args:
+        a, b: int8 [...].
+        a_zero, b_zero: their zero points.
+        factors: multipliers and shifts.
+        last: zero point, limits and rounding of the output; its multiplier and shift are those of `factors`.
+
+    Returns:
+        int8 [...].
+    """
+    raised = [
+        rescale(centred(x, zero) << 20, np.asarray(multiplier), np.asarray(shift), last.rounding)
+        for x, zero, multiplier, shift in zip(
+            (a, b), (a_zero, b_zero), factors.multipliers, factors.shifts, strict=False
+        )
+    ]
+    return requantize(raised[0] + raised[1], last)

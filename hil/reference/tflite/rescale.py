@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class Quantization:
         act_min, act_max: limits of the output, -128..127.
         multiplier: int64 [O], 2^30..2^31 - 1.
         shift: int64 [O], -31..30; the real factor is multiplier * 2^(shift - 31).
-        rounding: which of the two roundings the network has.
+        rounding: `double` or `single`, which the network has.
     """
 
     input_zero: int
@@ -28,7 +27,7 @@ class Quantization:
     act_max: int
     multiplier: np.ndarray
     shift: np.ndarray
-    rounding: Literal["double", "single"] = "double"
+    rounding: str = "double"
 
 
 def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -54,6 +53,11 @@ def rescale_single(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -
     return (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
 
 
+def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:
+    """Scale by the rounding that is named, `double` or `single`; the rest as of `rescale_double`."""
+    return (rescale_double if rounding == "double" else rescale_single)(acc, multiplier, shift)
+
+
 def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
     """Return the int8 outputs [..., O] of sums that have their bias, int64 [..., O].
 
@@ -64,6 +68,5 @@ def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
         raise OverflowError(
             f"a sum of {acc.min()}..{acc.max()} is outside int32; the layer has too many taps or too large a bias"
         )
-    rescale = rescale_double if quantization.rounding == "double" else rescale_single
-    scaled = rescale(acc, quantization.multiplier, quantization.shift)
+    scaled = rescale(acc, quantization.multiplier, quantization.shift, quantization.rounding)
     return np.clip(scaled + quantization.output_zero, quantization.act_min, quantization.act_max).astype(np.int8)

@@ -21,6 +21,7 @@ from hil.trial import TrialSpec
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import prepare
+from hil.trial.subject.subject import Configuration
 
 
 class FakeBoard:
@@ -33,14 +34,17 @@ class FakeBoard:
 
     def load(self, blob: bytes) -> dict[str, int]:
         self.network = decode(blob)
-        return {"tensors": len(self.network.trained)}
+        self.tensors = len(self.network.trained)
+        return {"tensors": self.tensors}
 
-    def configure(self, settings: Any, slots: int, first_step: int) -> dict[str, int]:
+    def configure(self, configuration: Configuration) -> dict[str, int]:
+        fields = configuration.fields
+        settings = self.prepared.settings_at(fields["first_step"])
         if self.learner is None:
             self.learner = method("elasticzo-int8")(self.network, settings)
             if self.spoil is not None:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
-        self.learner.configure(settings, first_step)
+        self.learner.configure(settings, fields["first_step"])
         return {"arena_planned": self.prepared.plan.total}
 
     def digests(self) -> tuple[int, ...]:

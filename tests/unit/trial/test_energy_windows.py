@@ -57,7 +57,7 @@ class FakeTrial:
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
             slots=8, settings=SimpleNamespace(batch=8), board=board, data=SimpleNamespace(train_images=np.zeros(800)),
-            network=SimpleNamespace(trained=[weight]),
+            subject=SimpleNamespace(tensors=[weight]),
         )  # fmt: skip
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=100_000_000, reality="virtual", difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[]

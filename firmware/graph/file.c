@@ -1,0 +1,78 @@
+/* The file as a whole, and its header: docs/network-tflite.md. */
+#include "graph/file.h"
+
+#include <stddef.h>
+
+#include "arith/xxh32.h"
+#include "graph/checks.h"
+
+#define MAGIC 0x54454E48u
+#define DIGEST_FROM 16u
+
+enum { HEADER_LAYER = 255, LEAST_CLASSES = 2, MOST_CLASSES = 256, ALIGNMENT = 4 };
+
+static failure_t refuse_layer(uint32_t layer, uint32_t check) {
+    return refusal(FAILURE_NETWORK_LAYER, layer, check);
+}
+
+/* Everything in front of the meaning of its fields. */
+static failure_t check_file(const graph_file_t *file, uint32_t received) {
+    const graph_header_t *header = graph_header(file);
+    if (received < sizeof *header) {
+        return refusal(FAILURE_NETWORK_TRUNCATED, received, sizeof *header);
+    }
+    if (header->magic != MAGIC) {
+        return refusal(FAILURE_NETWORK_MAGIC, header->magic, 0);
+    }
+    if (header->version != GRAPH_VERSION) {
+        return refusal(FAILURE_NETWORK_VERSION, header->version, GRAPH_VERSION);
+    }
+    const uint32_t records_end = (uint32_t)(sizeof *header + header->layers * sizeof(graph_layer_t));
+    if (received != header->size || received < records_end) {
+        return refusal(FAILURE_NETWORK_TRUNCATED, received, received != header->size ? header->size : records_end);
+    }
+    const uint32_t digest = xxh32(file->bytes + DIGEST_FROM, received - DIGEST_FROM, 0);
+    return digest == header->digest ? no_failure() : refusal(FAILURE_NETWORK_DIGEST, digest, header->digest);
+}
+
+static failure_t check_header(const graph_header_t *header) {
+    const bool in_range = header->layers >= 1 && header->layers <= GRAPH_MAX_LAYERS && header->classes >= LEAST_CLASSES &&
+                          header->classes <= MOST_CLASSES && header->single <= 1;
+    if (!in_range) {
+        return refuse_layer(HEADER_LAYER, 0);
+    }
+    if (header->none != 0) {
+        return refuse_layer(HEADER_LAYER, CHECK_ZERO);
+    }
+    if (!scale_is_allowed(header->scale)) {
+        return refuse_layer(HEADER_LAYER, CHECK_SCALE);
+    }
+    return header->in_h > 0 && header->in_w > 0 && header->in_c > 0 ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_DIMENSION);
+}
+
+static failure_t check_layers(const graph_file_t *file) {
+    uint32_t place = (uint32_t)(sizeof(graph_header_t) + file->layers * sizeof(graph_layer_t));
+    for (uint8_t i = 0; i < file->layers; i++) {
+        const uint32_t check = graph_check_layer(file, i, &place);
+        if (check != CHECK_PASSED) {
+            return refuse_layer(i, check);
+        }
+    }
+    return no_failure();
+}
+
+failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t received) {
+    *file = (graph_file_t){.bytes = bytes, .size = received};
+    if ((uintptr_t)bytes % ALIGNMENT != 0) {
+        return refuse_layer(HEADER_LAYER, CHECK_PLACE);
+    }
+    failure_t failure = check_file(file, received);
+    if (failure.code == 0) {
+        failure = check_header(graph_header(file));
+    }
+    if (failure.code == 0) {
+        file->layers = (uint8_t)graph_header(file)->layers;
+        failure = check_layers(file);
+    }
+    return failure;
+}

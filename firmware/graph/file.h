@@ -1,0 +1,150 @@
+/* The network file of the second family (docs/network-tflite.md), read in place: in RAM, where what is trained changes in it, or in
+   flash. The file is aligned to 4 bytes, and this computer is little-endian, as it is. */
+#ifndef GRAPH_FILE_H
+#define GRAPH_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/shapes.h"
+#include "net/failure.h"
+
+#define GRAPH_VERSION 2u
+#define GRAPH_MAX_LAYERS 64
+
+enum graph_op {
+    GRAPH_CONV2D = 1,
+    GRAPH_FULLY_CONNECTED = 2,
+    GRAPH_MAX_POOL = 4,
+    GRAPH_DEPTHWISE = 5,
+    GRAPH_POINTWISE = 6,
+    GRAPH_AVERAGE_POOL = 7,
+    GRAPH_ADD = 8,
+};
+
+/* The header, as it lies in the file. */
+typedef struct {
+    uint32_t magic;
+    uint16_t version, layers;
+    uint32_t size, digest;
+    uint16_t in_h, in_w, in_c, classes;
+    float scale; /* of the input */
+    int8_t zero;
+    uint8_t single; /* rounding: rescale `single`, else `double` */
+    uint16_t none;
+} graph_header_t;
+
+/* A layer, as it lies in the file. */
+typedef struct {
+    uint8_t op;
+    uint8_t kernel_h, kernel_w, stride, padding;
+    uint8_t block;
+    int8_t act_min, act_max;
+    int8_t zero; /* of the output */
+    uint8_t reads[2];
+    uint8_t none;
+    uint16_t in_h, in_w, in_c, out_h, out_w, out_c;
+    float scale; /* of the output */
+    uint32_t weights_offset, weights;
+    uint32_t parameters_offset, channels;
+    int32_t add_multiplier[3];
+    int8_t add_shift[3];
+    uint8_t nothing[5];
+} graph_layer_t;
+
+_Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 64, "docs/network-tflite.md");
+
+typedef struct {
+    const uint8_t *bytes; /* NULL: there is none */
+    uint32_t size;
+    uint8_t layers;
+} graph_file_t;
+
+/* What a layer with weights has by output channel. */
+typedef struct {
+    const int32_t *bias, *multiplier;
+    const float *scale;
+    const int32_t *sum;
+    const int8_t *shift;
+} graph_parameters_t;
+
+/* Read and check the `received` bytes of a network file. After a failure the file is not to be used. */
+failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t received);
+
+/* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the layer before it ends in the
+   file, and then where this one does. */
+uint32_t graph_check_layer(const graph_file_t *file, uint8_t i, uint32_t *place);
+
+static inline const graph_header_t *graph_header(const graph_file_t *file) {
+    return (const graph_header_t *)(const void *)file->bytes;
+}
+
+static inline const graph_layer_t *graph_layer(const graph_file_t *file, uint8_t i) {
+    return (const graph_layer_t *)(const void *)(file->bytes + sizeof(graph_header_t)) + i;
+}
+
+static inline bool graph_has_weights(const graph_layer_t *layer) {
+    return layer->channels > 0;
+}
+
+static inline const int8_t *graph_weights(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const int8_t *)file->bytes + layer->weights_offset;
+}
+
+static inline graph_parameters_t graph_parameters(const graph_file_t *file, const graph_layer_t *layer) {
+    const uint32_t n = layer->channels;
+    const int32_t *words = (const int32_t *)(const void *)(file->bytes + layer->parameters_offset);
+    return (graph_parameters_t){
+        .bias = words,
+        .multiplier = words + n,
+        .scale = (const float *)(const void *)(words + 2 * n),
+        .sum = words + 3 * n,
+        .shift = (const int8_t *)(words + 4 * n),
+    };
+}
+
+static inline layer_shape_t graph_shape(const graph_layer_t *layer) {
+    return (layer_shape_t){
+        .in_h = layer->in_h, .in_w = layer->in_w, .in_c = layer->in_c,
+        .out_h = layer->out_h, .out_w = layer->out_w, .out_c = layer->out_c,
+        .kernel_h = layer->kernel_h, .kernel_w = layer->kernel_w, .padding = layer->padding, .stride = layer->stride,
+    };
+}
+
+static inline uint32_t graph_inputs(const graph_layer_t *layer) {
+    return (uint32_t)layer->in_h * layer->in_w * layer->in_c;
+}
+
+static inline uint32_t graph_outputs(const graph_layer_t *layer) {
+    return (uint32_t)layer->out_h * layer->out_w * layer->out_c;
+}
+
+/* Weights behind one output channel. */
+static inline uint32_t graph_taps(const graph_layer_t *layer) {
+    return layer->weights / layer->channels;
+}
+
+/* Products of a forward pass, taps in the padding counted. */
+static inline uint64_t graph_products(const graph_layer_t *layer) {
+    return graph_has_weights(layer) ? (uint64_t)graph_taps(layer) * graph_outputs(layer) : 0;
+}
+
+/* Of value v: 0 is the network's input, v the output of layer v - 1. An input of which most is never read may have more than 2^32. */
+static inline uint64_t graph_elements(const graph_file_t *file, uint8_t value) {
+    const graph_header_t *header = graph_header(file);
+    return value == 0 ? (uint64_t)header->in_h * header->in_w * header->in_c : graph_outputs(graph_layer(file, (uint8_t)(value - 1)));
+}
+
+static inline int8_t graph_zero(const graph_file_t *file, uint8_t value) {
+    return value == 0 ? graph_header(file)->zero : graph_layer(file, (uint8_t)(value - 1))->zero;
+}
+
+static inline float graph_scale(const graph_file_t *file, uint8_t value) {
+    return value == 0 ? graph_header(file)->scale : graph_layer(file, (uint8_t)(value - 1))->scale;
+}
+
+static inline bool graph_reads(const graph_layer_t *layer, uint8_t value) {
+    return layer->reads[0] == value || (layer->op == GRAPH_ADD && layer->reads[1] == value);
+}
+
+#endif

@@ -1,0 +1,121 @@
+#include "graph/forward.h"
+
+#include "graph/layer_args.h"
+#include "kernels/cross_entropy_scaled_f32.h"
+#include "kernels/requantize_channels_s8.h"
+#include "kernels/requantize_channels_single_s8.h"
+#include "kernels/tflite_add_s8.h"
+#include "kernels/tflite_average_pool_s8.h"
+#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/tflite_fold_bias.h"
+#include "kernels/tflite_fold_bias_sums.h"
+#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/tflite_max_pool_s8.h"
+#include "kernels/tflite_pointwise_s8.h"
+
+const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_t value) {
+    if (value == 0) {
+        return pass->sample;
+    }
+    return value == pass->replaced ? pass->nodes : graph_buffer(model, PLAN_VALUE, value);
+}
+
+static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero, int32_t *folded) {
+    const uint32_t taps = graph_taps(layer), channels = layer->channels;
+    if (!in_set(pass->perturbed, l)) {
+        tflite_fold_bias_sums(tensors->bias, tensors->sums, zero, channels, folded);
+    } else if (layer->op == GRAPH_DEPTHWISE) {
+        tflite_fold_bias(tensors->bias, tensors->weights, taps, channels, channels, 1, zero, folded);
+    } else {
+        tflite_fold_bias(tensors->bias, tensors->weights, taps, 1, channels, taps, zero, folded);
+    }
+}
+
+layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = graph_tensors(model, l);
+    const int8_t zero = graph_zero(&model->file, layer->reads[0]);
+    int32_t *folded = graph_s32(model, model->plan.at[PLAN_FOLDED][l]);
+    fold(pass, l, layer, &tensors, zero, folded);
+    return (layer_args_t){
+        .layer = layer,
+        .shape = graph_shape(layer),
+        .weights = tensors.weights,
+        .factors = {.input_zero = zero, .output_zero = layer->zero, .act_min = layer->act_min, .act_max = layer->act_max,
+                    .bias = folded, .multiplier = tensors.multiplier, .shift = tensors.shift,
+                    .requantize = graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
+        .scratch = graph_buffer(model, PLAN_SCRATCH, l),
+    };
+}
+
+static void run_with_weights(const graph_model_t *model, const pass_t *pass, uint8_t l, const int8_t *in, int8_t *out) {
+    const layer_args_t args = graph_layer_args(model, pass, l);
+    switch (args.layer->op) {
+    case GRAPH_CONV2D: tflite_conv2d_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case GRAPH_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case GRAPH_POINTWISE: tflite_pointwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    default:
+        tflite_fully_connected_s8(in, args.weights, shape_inputs(&args.shape), shape_outputs(&args.shape), &args.factors,
+                                  (int32_t *)(void *)args.scratch, out);
+    }
+}
+
+static void run_add(const graph_model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
+    const graph_file_t *file = &model->file;
+    const int8_t zeros[3] = {graph_zero(file, layer->reads[0]), graph_zero(file, layer->reads[1]), layer->zero};
+    tflite_operand_t operands[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        operands[i] = (tflite_operand_t){.multiplier = layer->add_multiplier[i], .shift = layer->add_shift[i], .zero = zeros[i]};
+    }
+    const tflite_add_t add = {.a = operands[0], .b = operands[1], .out = operands[2], .act_min = layer->act_min,
+                              .act_max = layer->act_max, .single = graph_header(file)->single != 0};
+    tflite_add_s8(a, b, graph_outputs(layer), &add, out);
+}
+
+static void run_layer(const graph_model_t *model, const pass_t *pass, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const layer_shape_t shape = graph_shape(layer);
+    const int8_t *in = graph_value(model, pass, layer->reads[0]);
+    int8_t *out = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
+    switch (layer->op) {
+    case GRAPH_MAX_POOL: tflite_max_pool_s8(in, &shape, layer->act_min, layer->act_max, out); break;
+    case GRAPH_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, layer->act_min, layer->act_max, out); break;
+    case GRAPH_ADD: run_add(model, layer, in, graph_value(model, pass, layer->reads[1]), out); break;
+    default: run_with_weights(model, pass, l, in, out);
+    }
+}
+
+/* A layer has been run: what it cost, and what it gave; of the value within a pair there is nothing to be seen. */
+static void account_for(graph_model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    if (model->watch.running) {
+        model->macs += graph_products(layer);
+        model->layer_runs++;
+    }
+    stopwatch_book(&model->watch, &model->account.forward[l]);
+    if (group_last(&model->training, l) > l) {
+        observe(model->observer, graph_s8(model, 0), 0, 0);
+    } else {
+        observe(model->observer, graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1)), graph_outputs(layer), 0);
+    }
+}
+
+void graph_run(graph_model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
+    for (uint8_t l = from; l < to; l++) {
+        if (group_last(&model->training, l) > l) {
+            graph_run_pair(model, pass, l);
+        } else if (!in_set(model->training.second, l)) {
+            run_layer(model, pass, l);
+        }
+        account_for(model, l);
+    }
+}
+
+float graph_loss(graph_model_t *model, const pass_t *pass, uint16_t label) {
+    const uint8_t n = model->file.layers;
+    const int8_t *logits = graph_value(model, pass, n);
+    const float loss = cross_entropy_scaled_f32(logits, graph_header(&model->file)->classes, graph_scale(&model->file, n), label);
+    stopwatch_book(&model->watch, &model->account.forward[n - 1]);
+    return loss;
+}

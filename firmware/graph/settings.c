@@ -1,0 +1,107 @@
+#include "graph/settings.h"
+
+#include "arith/float32.h"
+#include "graph/sizes.h"
+
+#define LARGEST_ETA 0x1p20f
+
+enum { ALL_BLOCKS = 15, MOST_QUERIES = 127, ALL_FLAGS = FLAG_CONSUMED | FLAG_FUSED };
+
+/* The fields of the request, where they are named here. */
+enum field { FIELD_BLOCKS = 2, FIELD_ETA = 12 };
+
+static bool eta_is_allowed(float eta) {
+    return eta > 0.0f && eta <= LARGEST_ETA;
+}
+
+failure_t graph_settings_check(const graph_settings_t *settings, const graph_file_t *file) {
+    const bool by_weights = settings->perturb == PERTURB_WEIGHT;
+    const struct {
+        uint32_t value, least, most;
+    } fields[] = {
+        {settings->method, METHOD_POOR_MANS, METHOD_DEEPZERO},
+        {settings->train, TRAIN_ALL, TRAIN_POINTWISE},
+        {settings->blocks, 0, ALL_BLOCKS},
+        {settings->train_bias, settings->train == TRAIN_BIAS, 1},
+        {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
+        {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
+        {settings->difference, DIFFERENCE_FORWARD, by_weights ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
+        {settings->gns, 0, 1},
+        {settings->qas, 0, 1},
+        {settings->sparsity, 0, UINT8_MAX},
+        {settings->queries, 1, MOST_QUERIES},
+        {settings->flags, 0, ALL_FLAGS},
+        {float32_bits(settings->eta), 0, UINT32_MAX},
+        {settings->batch, 1, UINT16_MAX},
+        {settings->seed, 0, UINT32_MAX},
+        {settings->slots, 1, settings->batch},
+    };
+    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const bool none = i == FIELD_BLOCKS && graph_training(settings, file).layers == 0;
+        const bool bad_eta = i == FIELD_ETA && !eta_is_allowed(settings->eta);
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most || none || bad_eta) {
+            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
+        }
+    }
+    return no_failure();
+}
+
+static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {
+    for (uint8_t later = (uint8_t)(l + 1); later < file->layers; later++) {
+        if (graph_has_weights(graph_layer(file, later))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_trained(const graph_settings_t *settings, const graph_file_t *file, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(file, l);
+    if (!graph_has_weights(layer)) {
+        return false;
+    }
+    if (settings->train == TRAIN_LAST) {
+        return is_last_with_weights(file, l);
+    }
+    const bool in_block = (settings->blocks >> (layer->block - 1) & 1) != 0;
+    return in_block && (settings->train != TRAIN_POINTWISE || layer->op == GRAPH_POINTWISE);
+}
+
+static bool is_by_nodes(const graph_settings_t *settings, const graph_layer_t *layer) {
+    const uint32_t d_w = settings->train == TRAIN_BIAS ? layer->channels : layer->weights;
+    const bool chosen = settings->perturb == PERTURB_NODE || (settings->perturb == PERTURB_ADAPTIVE && d_w >= graph_outputs(layer));
+    return settings->method == METHOD_POOR_MANS && chosen;
+}
+
+static bool read_elsewhere(const graph_file_t *file, uint8_t value) {
+    uint32_t readers = 0;
+    for (uint8_t l = 0; l < file->layers; l++) {
+        readers += graph_reads(graph_layer(file, l), value);
+    }
+    return readers > 1;
+}
+
+/* Whether layers l and l + 1 run as a pair: docs/memory-graph.md. */
+static bool is_pair(const graph_file_t *file, const graph_training_t *training, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(file, l);
+    const bool convolves = layer->op == GRAPH_CONV2D || layer->op == GRAPH_POINTWISE;
+    const uint8_t next = (uint8_t)(l + 1);
+    const graph_layer_t *reader = graph_layer(file, next);
+    const bool by_nodes = in_set(training->nodes, l) || in_set(training->nodes, next);
+    return convolves && reader->op == GRAPH_DEPTHWISE && graph_reads(reader, next) && !read_elsewhere(file, next) && !by_nodes &&
+           ring_width(reader) <= UINT16_MAX;
+}
+
+graph_training_t graph_training(const graph_settings_t *settings, const graph_file_t *file) {
+    graph_training_t training = {.weights = settings->train != TRAIN_BIAS, .biases = settings->train_bias != 0};
+    for (uint8_t l = 0; l < file->layers; l++) {
+        if (is_trained(settings, file, l)) {
+            training.layers |= UINT64_C(1) << l;
+            training.nodes |= (uint64_t)is_by_nodes(settings, graph_layer(file, l)) << l;
+        }
+    }
+    for (uint8_t l = 0; (settings->flags & FLAG_FUSED) != 0 && l + 1 < file->layers; l++) {
+        training.second |= (uint64_t)is_pair(file, &training, l) << (l + 1);
+    }
+    return training;
+}

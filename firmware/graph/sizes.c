@@ -1,0 +1,82 @@
+#include "graph/sizes.h"
+
+enum {
+    BAND_PRODUCTS = 3072, /* of kernels/tflite_conv2d_s8.c */
+    BAND_POSITIONS = 16,
+    BLOCK_INPUTS = 2048, /* of kernels/tflite_pointwise_s8.c */
+    LEAST_BLOCK = 16,
+    MOST_BLOCK = 64,
+    PATCHES = 32, /* of kernels/tflite_conv2d_s8_weight_gradient.c */
+    SLACK = 8,
+    WORK = 24, /* what the work on the weights needs beyond their number, and the slack */
+};
+
+static uint64_t greater(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t up_8(uint64_t n) {
+    return (n + 7) / 8 * 8;
+}
+
+static uint64_t conv2d_bytes(const graph_layer_t *layer) {
+    const uint64_t taps = (uint64_t)layer->kernel_h * layer->kernel_w * layer->in_c, ow = layer->out_w;
+    const uint64_t rows = smaller(layer->out_h, (greater(BAND_PRODUCTS / taps, BAND_POSITIONS) + ow - 1) / ow);
+    const uint64_t height = (rows - 1) * smaller(layer->stride, layer->kernel_h) + layer->kernel_h;
+    const uint64_t pitch = (((ow - 1) * layer->stride + layer->kernel_w) * layer->in_c + 1) / 2 * 2;
+    return 8 * taps + WORK + 8 * rows * ow + 2 * height * pitch;
+}
+
+static uint64_t pointwise_bytes(const graph_layer_t *layer) {
+    const uint64_t block = smaller(greater((uint64_t)BLOCK_INPUTS / layer->in_c / 2 * 2, LEAST_BLOCK), MOST_BLOCK);
+    return 8ull * layer->in_c + WORK + 8 * block + 2 * block * layer->in_c;
+}
+
+static uint64_t depthwise_bytes(const graph_layer_t *layer, bool second) {
+    const uint64_t rows = second ? 1 : layer->out_h;
+    const uint64_t height = (rows - 1) * layer->stride + layer->kernel_h;
+    const uint64_t width = (layer->out_w - 1ull) * layer->stride + layer->kernel_w;
+    return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
+}
+
+uint64_t scratch_bytes(const graph_layer_t *layer, bool second) {
+    switch (layer->op) {
+    case GRAPH_CONV2D: return conv2d_bytes(layer);
+    case GRAPH_POINTWISE: return pointwise_bytes(layer);
+    case GRAPH_DEPTHWISE: return depthwise_bytes(layer, second);
+    default: return 4ull * layer->out_c;
+    }
+}
+
+uint32_t ring_width(const graph_layer_t *layer) {
+    const uint32_t read = (layer->out_w - 1u) * layer->stride + layer->kernel_w, filled = (uint32_t)layer->padding + layer->in_w;
+    return (uint32_t)greater(read, filled);
+}
+
+uint64_t ring_bytes(const graph_layer_t *layer) {
+    return (uint64_t)layer->kernel_h * ring_width(layer) * layer->in_c;
+}
+
+/* Scratch of the kernel of the weights' gradient. */
+static uint64_t gradient_bytes(const graph_layer_t *layer) {
+    if (layer->op == GRAPH_DEPTHWISE) {
+        const uint64_t height = layer->out_h + (layer->kernel_h - 1ull) / layer->stride;
+        const uint64_t width = layer->out_w + (layer->kernel_w - 1ull) / layer->stride;
+        return height * width + SLACK + (uint64_t)layer->out_h * layer->out_w;
+    }
+    return layer->op == GRAPH_CONV2D ? (uint64_t)PATCHES * graph_taps(layer) : 0;
+}
+
+sums_layout_t sums_layout(const graph_layer_t *layer, bool weights) {
+    const bool all = !weights || layer->op == GRAPH_DEPTHWISE;
+    const uint64_t channels = all ? layer->channels : smaller(GRADIENT_CHANNELS, layer->channels);
+    const uint64_t taps = weights ? graph_taps(layer) : 0, positions = (uint64_t)layer->out_h * layer->out_w;
+    sums_layout_t layout = {.channels = (uint32_t)channels, .errors = up_8(4 * (taps + 1) * channels)};
+    layout.scratch = layout.errors + (all ? 0 : up_8(positions * channels));
+    layout.end = layout.scratch + (weights ? up_8(gradient_bytes(layer)) : 0);
+    return layout;
+}

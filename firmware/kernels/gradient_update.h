@@ -1,0 +1,42 @@
+/* What an update makes of a gradient: docs/arithmetic-zeroth-order.md, section 6. */
+#ifndef GRADIENT_UPDATE_H
+#define GRADIENT_UPDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Weights and biases at rest are within plus or minus these (section 2 there). */
+enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
+
+/* The update of a layer. */
+typedef struct {
+    float rate;       /* update_rate() */
+    bool nodes;       /* the gradient is that of node perturbation */
+    bool qas;         /* quantization-aware scaling */
+    bool depthwise;   /* weights are height, width, channel; else output first */
+    uint32_t taps;    /* weights behind one output channel */
+    uint32_t channels;
+    float input_scale;
+    const float *weight_scale; /* these three by output channel */
+    const int32_t *multiplier;
+    const int8_t *shift;
+    int32_t exponent; /* E, of the gradient */
+} gradient_update_t;
+
+/* f of one channel and, with the gradient's exponent, how it is applied: D = G * m / 2^n. m = 0: no update. */
+typedef struct {
+    uint32_t m; /* 2^23..2^24 - 1 */
+    int32_t n;
+} update_factor_t;
+
+/* f as far as it is the same for all channels of a layer: `eta`, with gns scaled for `dimensions` (d), divided by samples * queries. */
+float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint32_t dimensions);
+
+/* Of output channel `o`, for its weights or for its bias. */
+update_factor_t weight_update_factor(const gradient_update_t *update, uint32_t o);
+update_factor_t bias_update_factor(const gradient_update_t *update, uint32_t o);
+
+/* D of one element: -2^30..2^30. */
+int32_t update_step(int32_t gradient, update_factor_t factor);
+
+#endif

@@ -1,0 +1,24 @@
+/* add in TFLite's convention: docs/arithmetic-zeroth-order.md, section 1. */
+#ifndef TFLITE_ADD_S8_H
+#define TFLITE_ADD_S8_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of one of the two inputs, or of the output: multiplier 2^30..2^31 - 1, shift -31..0. */
+typedef struct {
+    int32_t multiplier;
+    int8_t shift;
+    int8_t zero;
+} tflite_operand_t;
+
+typedef struct {
+    tflite_operand_t a, b, out;
+    int8_t act_min, act_max;
+    bool single; /* rescale rounds once, not twice */
+} tflite_add_t;
+
+/* out = a + b for `n` values. `out` may be `a` or `b`. */
+void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out);
+
+#endif

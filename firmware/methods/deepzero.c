@@ -1,0 +1,63 @@
+#include "methods/deepzero.h"
+
+#include "arith/rademacher.h"
+#include "kernels/loss_delta.h"
+#include "kernels/perturb_biases_s32.h"
+#include "methods/graph_gradient.h"
+
+enum { UNIT = -16, DRAWN = 24 /* a coordinate looks at the upper byte of its draw */ };
+
+/* Raise, or lower, a coordinate: a weight with the sum of its channel, or a bias. */
+static void move(graph_model_t *model, uint8_t l, uint32_t j, int32_t by) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = graph_tensors(model, l);
+    const uint32_t weights = trained_weights(&model->training, layer);
+    if (j < weights) {
+        const uint32_t channel = layer->op == GRAPH_DEPTHWISE ? j % layer->channels : j / graph_taps(layer);
+        tensors.weights[j] = (int8_t)(tensors.weights[j] + by);
+        tensors.sums[channel] += by;
+    } else {
+        const uint32_t channel = j - weights;
+        tensors.bias[channel] += by * (INT32_C(1) << bias_step_exponent(tensors.shift[channel]));
+    }
+    stopwatch_book(&model->watch, &model->account.perturb);
+}
+
+static int32_t ask_coordinate(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t j) {
+    move(model, l, j, 1);
+    const float loss = query_loss(model, step, &sample->clean, sample, group_first(&model->training, l));
+    move(model, l, j, -1);
+    return loss_delta(loss - sample->loss);
+}
+
+static int32_t *coordinates_of(const graph_model_t *model, uint8_t l) {
+    return graph_s32(model, model->plan.at[PLAN_COORDINATES][l]);
+}
+
+static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+    int32_t *coordinates = coordinates_of(model, l);
+    uint32_t state = rademacher_state(model->settings.seed, step->step, sample->number, l, 0);
+    for (uint32_t j = 0; j < n; j++) {
+        state = xorshift32(state);
+        const bool active = state >> DRAWN >= model->settings.sparsity;
+        coordinates[j] = active ? ask_coordinate(model, step, sample, l, j) : 0;
+    }
+}
+
+static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+    (void)step;
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t weights = trained_weights(&model->training, layer);
+    const int32_t *coordinates = coordinates_of(model, l);
+    const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
+    gradient_take_weights(&sink, 0, weights, coordinates);
+    gradient_take_biases(&sink, 0, trained_biases(&model->training, layer), coordinates + weights);
+    stopwatch_book(&model->watch, &model->account.backward[l]);
+}
+
+void deepzero_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
+    static const layer_method_t method = {.ask = ask, .learn = learn};
+    layer_wise_sample(model, step, slot, &method);
+}

@@ -1,0 +1,40 @@
+/* Where gradients go: into the update of a layer with one sample a step, else into their sum over the samples
+   (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
+#ifndef GRAPH_GRADIENT_H
+#define GRAPH_GRADIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/model.h"
+#include "kernels/gradient_update.h"
+#include "kernels/query.h"
+#include "methods/graph_step.h"
+
+/* The gradient of a layer, of one sample, while it is made. */
+typedef struct {
+    graph_model_t *model;
+    uint8_t l;
+    bool at_once; /* it updates its layer; else it is summed up */
+    int32_t shift; /* of the sample's gradient against that of the samples before */
+    tensors_t tensors;
+    gradient_update_t update;
+} gradient_sink_t;
+
+/* Begin with the gradient of a sample with exponent `x`. */
+gradient_sink_t gradient_open(graph_model_t *model, const sample_t *sample, uint8_t l, int32_t x);
+
+/* Take the gradient of weights, or biases, first..first + n - 1 of the layer. */
+void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);
+void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);
+
+/* Update all trained layers by the sum over `samples` samples. */
+void gradient_update_summed(graph_model_t *model, uint32_t samples);
+
+/* Clip what is trained to where it rests; the first step begins so. */
+void graph_limit_trained(graph_model_t *model);
+
+/* Of the nodes of a layer, from queries at the beginning of their streams: docs/arithmetic-zeroth-order.md, section 5, NP. */
+void node_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, query_t *queries);
+
+#endif

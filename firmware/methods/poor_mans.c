@@ -1,0 +1,189 @@
+#include "methods/poor_mans.h"
+
+#include "arith/rademacher.h"
+#include "kernels/loss_delta.h"
+#include "kernels/perturb_biases_s32.h"
+#include "kernels/perturb_nodes_s8.h"
+#include "kernels/perturb_weights_s8.h"
+#include "kernels/signed_sums_s32.h"
+#include "methods/graph_gradient.h"
+
+enum { UNIT = -16 /* exponent of the deltas */, BLOCK = 2 * SIGNS_PER_WORD /* numbers of a gradient on the stack */ };
+
+/* The queries of a layer. Those of both layers of a pair are kept until both have learned; the model-wise form has one set. */
+static query_t *queries_of(const graph_model_t *model, uint8_t l) {
+    query_t *queries = (query_t *)(void *)(model->arena + model->plan.queries);
+    const bool second = model->settings.wise == WISE_LAYER && in_set(model->training.second, l);
+    return second ? queries + model->settings.queries : queries;
+}
+
+static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t q) {
+    return rademacher_begin(rademacher_state(model->settings.seed, step->step, sample->number, l, q));
+}
+
+static bool is_central(const graph_model_t *model) {
+    return model->settings.difference == DIFFERENCE_CENTRAL;
+}
+
+/* Add k times the draws to the weights and biases of a layer. */
+static void perturb_layer(graph_model_t *model, uint8_t l, uint32_t signs, int32_t k) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = graph_tensors(model, l);
+    if (model->training.weights) {
+        signs = perturb_weights_s8(tensors.weights, layer->weights, signs, k);
+    }
+    if (model->training.biases) {
+        (void)perturb_biases_s32(tensors.bias, tensors.shift, layer->channels, signs, k);
+    }
+    stopwatch_book(&model->watch, &model->account.perturb);
+}
+
+/* delta_q: docs/arithmetic-zeroth-order.md, section 4. */
+static int32_t forward_delta(const sample_t *sample, float loss) {
+    return loss_delta(loss - sample->loss);
+}
+
+static int32_t central_delta(float plus, float minus) {
+    const float difference = plus - minus;
+    return loss_delta(difference * 0.5f);
+}
+
+static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
+    const uint8_t start = group_first(&model->training, l);
+    pass_t pass = sample->clean;
+    pass.perturbed = UINT64_C(1) << l;
+    perturb_layer(model, l, signs, 1);
+    const float plus = query_loss(model, step, &pass, sample, start);
+    perturb_layer(model, l, signs, -1);
+    if (!is_central(model)) {
+        return forward_delta(sample, plus);
+    }
+    perturb_layer(model, l, signs, -1);
+    const float minus = query_loss(model, step, &pass, sample, start);
+    perturb_layer(model, l, signs, 1);
+    return central_delta(plus, minus);
+}
+
+static int32_t ask_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint8_t value = (uint8_t)(l + 1);
+    const int8_t *clean = graph_value(model, &sample->clean, value);
+    int8_t *nodes = graph_buffer(model, PLAN_NODE, l);
+    pass_t pass = sample->clean;
+    (void)perturb_nodes_s8(clean, graph_outputs(layer), layer->act_min, layer->act_max, signs, nodes);
+    stopwatch_book(&model->watch, &model->account.perturb);
+    pass.replaced = value;
+    pass.nodes = nodes;
+    return forward_delta(sample, query_loss(model, step, &pass, sample, value));
+}
+
+static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+    const bool nodes = in_set(model->training.nodes, l);
+    for (uint32_t q = 0; q < model->settings.queries; q++) {
+        const uint32_t signs = signs_of(model, step, sample, l, q);
+        const int32_t delta = nodes ? ask_nodes(model, step, sample, l, signs) : ask_weights(model, step, sample, l, signs);
+        queries_of(model, l)[q].delta = delta;
+    }
+}
+
+/* A block at a time, in the order of the draws: the weights, then the biases. */
+static void weight_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+    const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
+    int32_t block[BLOCK];
+    for (uint32_t i = 0, n; i < weights; i += n) {
+        n = weights - i < BLOCK ? weights - i : BLOCK;
+        signed_sums_s32(queries, model->settings.queries, n, block);
+        gradient_take_weights(&sink, i, n, block);
+    }
+    for (uint32_t i = 0, n; i < biases; i += n) {
+        n = biases - i < BLOCK ? biases - i : BLOCK;
+        signed_sums_s32(queries, model->settings.queries, n, block);
+        gradient_take_biases(&sink, i, n, block);
+    }
+}
+
+static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+    query_t *queries = queries_of(model, l);
+    for (uint32_t q = 0; q < model->settings.queries; q++) {
+        queries[q].signs = signs_of(model, step, sample, l, q);
+    }
+    if (in_set(model->training.nodes, l)) {
+        node_gradient(model, sample, l, queries);
+    } else {
+        weight_gradient(model, sample, l, queries);
+    }
+    stopwatch_book(&model->watch, &model->account.backward[l]);
+}
+
+/* Model-wise: the weights of all trained layers that have them perturbed. */
+static void perturb_all(graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint32_t q, int32_t k) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (in_set(model->training.layers & ~model->training.nodes, l)) {
+            perturb_layer(model, l, signs_of(model, step, sample, l, q), k);
+        }
+    }
+}
+
+/* A pass with everything perturbed; nodes are, as the pass has computed them. */
+static float loss_of_query(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint32_t q) {
+    const graph_training_t *training = &model->training;
+    pass_t pass = sample->clean;
+    pass.perturbed = training->layers & ~training->nodes;
+    uint8_t from = 0;
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (in_set(training->nodes, l)) {
+            const graph_layer_t *layer = graph_layer(&model->file, l);
+            int8_t *value = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
+            graph_run(model, &pass, from, (uint8_t)(l + 1));
+            from = (uint8_t)(l + 1);
+            (void)perturb_nodes_s8(value, graph_outputs(layer), layer->act_min, layer->act_max, signs_of(model, step, sample, l, q), value);
+            stopwatch_book(&model->watch, &model->account.perturb);
+        }
+    }
+    return query_loss(model, step, &pass, sample, from);
+}
+
+static int32_t ask_all(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint32_t q) {
+    perturb_all(model, step, sample, q, 1);
+    const float plus = loss_of_query(model, step, sample, q);
+    perturb_all(model, step, sample, q, -1);
+    if (!is_central(model)) {
+        return forward_delta(sample, plus);
+    }
+    perturb_all(model, step, sample, q, -1);
+    const float minus = loss_of_query(model, step, sample, q);
+    perturb_all(model, step, sample, q, 1);
+    return central_delta(plus, minus);
+}
+
+/* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead of its update. */
+static void learn_all(graph_model_t *model, graph_step_t *step, const sample_t *sample) {
+    const graph_training_t *training = &model->training;
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (training->nodes >> l != 0 && !in_set(training->second, l)) {
+            graph_run(model, &sample->clean, l, (uint8_t)(group_last(training, l) + 1));
+        }
+        const bool whole = group_last(training, l) == l;
+        for (uint8_t i = group_first(training, l); whole && i <= l; i++) {
+            if (in_set(training->layers, i)) {
+                learn(model, step, sample, i);
+            }
+        }
+    }
+}
+
+void poor_mans_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
+    static const layer_method_t layer_wise = {.ask = ask, .learn = learn};
+    if (model->settings.wise == WISE_LAYER) {
+        layer_wise_sample(model, step, slot, &layer_wise);
+        return;
+    }
+    const sample_t sample = graph_take_sample(model, step, slot);
+    query_t *queries = queries_of(model, 0);
+    for (uint32_t q = 0; q < model->settings.queries; q++) {
+        queries[q].delta = ask_all(model, step, &sample, q);
+    }
+    learn_all(model, step, &sample);
+}

@@ -1,0 +1,59 @@
+"""Bytes that kernels of the second family work in (docs/memory-graph.md, sizes of scratch): the largest of all cores."""
+
+from __future__ import annotations
+
+from hil.network.tflite.layers import GraphLayer, GraphOp
+
+CHUNK = 8  # output channels whose gradient is made at a time
+
+
+def up(size: int, to: int) -> int:
+    """Return a size rounded up to a multiple."""
+    return -(-size // to) * to
+
+
+def forward_scratch(layer: GraphLayer, second_of_pair: bool = False) -> int:
+    """Return the scratch of a layer's forward pass; 0 where it has none."""
+    (kernel_h, kernel_w), stride, channels = layer.kernel, layer.stride, layer.in_shape[2]
+    out_h, out_w, out_c = layer.out_shape
+    if layer.op is GraphOp.CONV2D:
+        taps = kernel_h * kernel_w * channels
+        rows = min(out_h, (max(3072 // taps, 16) + out_w - 1) // out_w)
+        height = (rows - 1) * min(stride, kernel_h) + kernel_h
+        pitch = up(((out_w - 1) * stride + kernel_w) * channels, 2)
+        return 8 * taps + 24 + 8 * rows * out_w + 2 * height * pitch
+    if layer.op is GraphOp.POINTWISE:
+        block = min(max(2048 // channels // 2 * 2, 16), 64)
+        return 8 * channels + 24 + 8 * block + 2 * block * channels
+    if layer.op is GraphOp.DEPTHWISE:
+        height = 1 if second_of_pair else out_h
+        plane = ((height - 1) * stride + kernel_h) * ((out_w - 1) * stride + kernel_w)
+        return plane + 8 + kernel_h * kernel_w
+    return 4 * out_c if layer.op is GraphOp.FULLY_CONNECTED else 0
+
+
+def ring(layer: GraphLayer) -> int:
+    """Return the rows that the second of a pair, a depthwise layer, sees at a time."""
+    (kernel_h, kernel_w), (_, in_w, channels) = layer.kernel, layer.in_shape
+    return kernel_h * max(layer.pad + in_w, (layer.out_shape[1] - 1) * layer.stride + kernel_w) * channels
+
+
+def gradient_sums(layer: GraphLayer, weights_too: bool) -> int:
+    """Return what the gradient of a layer trained by nodes is made in."""
+    out_h, out_w, out_c = layer.out_shape
+    if not weights_too:
+        return 4 * out_c
+    depthwise = layer.op is GraphOp.DEPTHWISE
+    chunk = out_c if depthwise else min(CHUNK, out_c)
+    errors = 0 if depthwise else out_h * out_w * chunk
+    return up(4 * (layer.taps + 1) * chunk, 8) + up(errors, 8) + up(_gradient_scratch(layer), 8)
+
+
+def _gradient_scratch(layer: GraphLayer) -> int:
+    (kernel_h, kernel_w), (out_h, out_w, _) = layer.kernel, layer.out_shape
+    if layer.op is GraphOp.CONV2D:
+        return 32 * layer.taps
+    if layer.op is GraphOp.DEPTHWISE:
+        height, width = out_h + (kernel_h - 1) // layer.stride, out_w + (kernel_w - 1) // layer.stride
+        return height * width + 8 + out_h * out_w
+    return 0

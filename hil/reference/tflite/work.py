@@ -1,0 +1,64 @@
+"""What a board runs in a step (docs/arithmetic-zeroth-order.md, section 7, Work; docs/memory-graph.md, What is run)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hil.network.tflite.layers import Graph, GraphOp
+from hil.network.tflite.settings import GraphSettings
+
+
+@dataclass
+class Work:
+    """Layers that were run, and their multiply-accumulates; counted as a board runs them, however the reference computes."""
+
+    graph: Graph
+    layer_runs: int = 0
+    macs: int = 0
+
+    def add(self, first: int, end: int, times: int) -> None:
+        """Count runs of the layers first..end - 1."""
+        self.layer_runs += times * max(end - first, 0)
+        self.macs += times * sum(layer.macs for layer in self.graph.layers[first:end])
+
+    def add_layerwise(self, settings: GraphSettings, samples: int, passes: Mapping[int, int]) -> None:
+        """Count layer-wise samples, with the passes that each trained layer asked for, by its index."""
+        n = len(self.graph.layers)
+        self.add(0, n, samples)
+        starts = _starts(self.graph, settings)
+        for place, (start, members) in enumerate(starts):
+            behind = start + settings.by_nodes(self.graph.layers[members[0]])
+            self.add(start, behind, samples)
+            for index in members:
+                self.add(behind, n, passes[index])
+            if place + 1 < len(starts):
+                self.add(behind, starts[place + 1][0], samples)
+
+    def add_modelwise(self, settings: GraphSettings, samples: int, passes: int) -> None:
+        """Count model-wise samples and all their queries' passes."""
+        self.add(0, len(self.graph.layers), samples + passes)
+        by_nodes = [index for index in settings.trained(self.graph) if settings.by_nodes(self.graph.layers[index])]
+        self.add(0, max(by_nodes, default=-1) + 1, samples)
+
+
+def _starts(graph: Graph, settings: GraphSettings) -> list[tuple[int, list[int]]]:
+    """Return the layers at which passes begin, each with the trained layers that they are for."""
+    pairs = _pairs(graph, settings) if settings.fused else set()
+    starts: dict[int, list[int]] = {}
+    for index in settings.trained(graph):
+        starts.setdefault(index - 1 if index - 1 in pairs else index, []).append(index)
+    return list(starts.items())
+
+
+def _pairs(graph: Graph, settings: GraphSettings) -> set[int]:
+    """Return the first layer of each pair that is run row by row (docs/memory-graph.md, Groups and starts)."""
+    trained = settings.trained(graph)
+    by_nodes = {index for index in trained if settings.by_nodes(graph.layers[index])}
+    pairs: set[int] = set()
+    for index, (layer, following) in enumerate(zip(graph.layers, graph.layers[1:], strict=False)):
+        readers = [other for other in graph.layers if index + 1 in other.reads]
+        alone = readers == [following] and following.op is GraphOp.DEPTHWISE
+        if layer.op in (GraphOp.CONV2D, GraphOp.POINTWISE) and alone and not {index, index + 1} & by_nodes:
+            pairs.add(index)
+    return pairs

@@ -1,0 +1,66 @@
+"""From the words of a trial to what is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from hil.boards import Board
+from hil.errors import RigError
+from hil.network import build
+from hil.network.graph import Network
+from hil.network.settings import Settings
+from hil.network.tflite.methods import METHODS, graph_settings
+from hil.network.tflite.networks import build_graph
+from hil.trial.spec import TrialSpec
+from hil.trial.subject.exponents import ExponentSubject
+from hil.trial.subject.graphs import GraphSubject, resident
+from hil.trial.subject.subject import Subject
+
+
+def subject_of(spec: TrialSpec, board: Board, arena: int) -> Subject:
+    """Look network and method of a trial up, with its settings.
+
+    Args:
+        spec: the trial.
+        board: its catalogue entry.
+        arena: bytes of the board's arena.
+
+    Raises:
+        RigError: an unknown name, a setting out of range, a checkpoint of another network.
+    """
+    return _graph(spec, board, arena) if spec.method in METHODS else _exponents(spec)
+
+
+def _exponents(spec: TrialSpec) -> ExponentSubject:
+    network = build(spec.network, spec.seed)
+    if spec.checkpoint is not None:
+        network = network.with_weights(_checkpoint(spec.checkpoint, network))
+    others = {"batch": spec.batch, "seed": spec.seed, **spec.settings}
+    return ExponentSubject(spec.method, network, Settings.of_variant(spec.variant, len(network.trained), **others))
+
+
+def _graph(spec: TrialSpec, board: Board, arena: int) -> GraphSubject:
+    if spec.checkpoint is not None:
+        raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
+    settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
+    room = board.room_for_data
+    return resident(build_graph(spec.network, spec.seed), settings, arena, room.size if room else 0)
+
+
+def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:
+    """Read a checkpoint; every tensor must have the shape that the network has."""
+    try:
+        with np.load(path) as arrays:
+            weights = [arrays[f"w{index}"] for index in range(len(network.trained))]
+    except (OSError, KeyError, ValueError) as error:
+        raise RigError(
+            f"the checkpoint {path} cannot be read ({error}): give an .npz with the int8 arrays w0, w1, ... of the trained tensors."
+        ) from error
+    for layer, array in zip(network.trained, weights, strict=True):
+        if layer.weights is None or array.dtype != np.int8 or array.shape != layer.weights.shape:
+            raise RigError(
+                f"the checkpoint {path} holds {array.dtype}{list(array.shape)} for {layer.name}: it is of another network."
+            )
+    return weights

@@ -1,0 +1,168 @@
+"""The second family: graphs in TFLite's convention, trained by Poor Man's Training and its baselines (docs/arithmetic-zeroth-order.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hil.network.tflite.analytic import step_work, training_bytes
+from hil.network.tflite.file import encode, places_in_file
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.plan import GraphPlan, plan_graph
+from hil.network.tflite.settings import WORDS, GraphSettings
+from hil.reference.methods import graph_method
+from hil.trial.subject.subject import Configuration, Tensor
+
+if TYPE_CHECKING:
+    from hil.reference.methods import Method
+    from hil.trial.device import Device
+
+CONSUMED, FUSED = 1, 2  # bits of `flags`
+SAVINGS = ({}, {"consumed": 1}, {"fused": 1}, {"consumed": 1, "fused": 1})  # in the order in which they are tried
+
+
+class GraphSubject:
+    """A graph and settings of the second family.
+
+    Args:
+        graph: the network with its first weights.
+        settings: before the first change of the schedule.
+        in_flash: whether the network file stays in flash.
+    """
+
+    def __init__(self, graph: Graph, settings: GraphSettings, in_flash: bool = False) -> None:
+        self.network, self.settings, self.in_flash = graph, settings, in_flash
+        self.in_shape = graph.in_shape
+        self.layers = tuple(layer.name for layer in graph.layers)
+        self.trained = settings.trained(graph)
+        self.tensors = tuple(tensor for index in self.trained for tensor in self._tensors(index))
+        self._file_size = len(encode(graph))
+
+    def _tensors(self, index: int) -> Iterator[Tensor]:
+        layer = self.network.layers[index]
+        if self.settings.trains_weights:
+            yield Tensor(layer.name, "int8", layer.weights)
+        if self.settings.train_bias:
+            yield Tensor(f"{layer.name}.bias", "int32", layer.channels)
+
+    def file(self, weights: Sequence[np.ndarray] | None = None) -> bytes:
+        """Return the network file (docs/network-tflite.md)."""
+        return encode(self.network if weights is None else self._with(weights))
+
+    def _with(self, weights: Sequence[np.ndarray]) -> Graph:
+        """Return the graph with other trained tensors."""
+        left = iter(weights)
+        own = {}
+        for index in self.trained:
+            old = self.network.layers[index].own
+            assert old is not None
+            mine = next(left) if self.settings.trains_weights else old.weights
+            own[index] = (mine.reshape(old.weights.shape), next(left) if self.settings.train_bias else old.bias)
+        return self.network.with_parameters(own)
+
+    def reference(self) -> Method:
+        """Return the method in NumPy."""
+        return graph_method(self.settings.method)(self.network, self.settings)
+
+    def plan(self, slots: int) -> GraphPlan:
+        """Return the plan of docs/memory-graph.md."""
+        return plan_graph(self.network, self.settings, slots, self._file_size, self.in_flash)
+
+    def slots(self) -> tuple[str, ...]:
+        """Return every layer, the loss, and what follows the queries of a layer."""
+        return (*self.layers, "loss", "gradient, update")
+
+    def configuration(self, settings: GraphSettings, slots: int, first_step: int) -> Configuration:
+        """Return the request `configure_graph`."""
+        words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
+        names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
+        flags = CONSUMED * settings.consumed | FUSED * settings.fused
+        numbers = {name: getattr(settings, name) for name in names}
+        return Configuration(
+            "configure_graph", words | numbers | {"flags": flags, "slots": slots, "first_step": first_step}
+        )
+
+    def give(self, device: Device, weights: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Write the trained tensors; the rest of the network has not changed."""
+        device.configure(configuration)
+        for index, tensor in enumerate(weights):
+            device.write(index, tensor.astype(tensor.dtype.newbyteorder("<")).tobytes())
+
+    def passes(self) -> int:
+        """Each sample goes through all its queries before the next."""
+        return 1
+
+    def streams(self) -> bool:
+        """Samples are independent of each other."""
+        return True
+
+    def traced(self, reference: Method, before: Sequence[np.ndarray], step: int) -> Iterator[Sequence[np.ndarray]]:
+        """Yield the weights of the clean pass: a perturbed one starts in mid-network, from what the clean one left."""
+        yield before
+
+    def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
+        """Layers take their turns from input to output."""
+        return tensors[0]
+
+    def places(self, plan: GraphPlan) -> tuple[int, ...]:
+        """Where the file is in flash, trained tensors have buffers of their own; else they are used where they lie in the file."""
+        lie = places_in_file(self.network)
+        places = []
+        for index in self.trained:
+            weights, bias = lie[index]
+            if self.settings.trains_weights:
+                places.append(plan.offset(f"theta[{index}]") if self.in_flash else weights)
+            if self.settings.train_bias:
+                places.append(plan.offset(f"beta[{index}]") if self.in_flash else bias)
+        return tuple(places)
+
+    def analytic(self) -> dict[str, Any]:
+        """Return what PMT counts (section 4.3, memory cost): trained parameters, the peak of inference, and a gradient."""
+        work = step_work(self.network, self.settings)
+        return {
+            "equation": "PMT, section 4.3",
+            "bytes": training_bytes(self.network, self.settings),
+            "macs_forward": self.network.macs,
+            "macs_step": work.macs,
+            "layer_runs": work.layer_runs,
+            "weights": sum(layer.weights for layer in self.network.layers),
+            "weights_by_zo": sum(self.network.layers[index].weights for index in self.trained),
+        }
+
+    def bookings(self) -> None:
+        """Depends on the queries and starts of the step."""
+        return
+
+    def integers_only(self) -> bool:
+        """Whether signs come from integers alone: there are no signs."""
+        return False
+
+    def smaller(self) -> str:
+        """A block, or a smaller network."""
+        return "a variant that trains fewer layers (block1 to block4, last-layer), a batch of 1, or a smaller network"
+
+    def budget_scope(self) -> str:
+        """The catalogue's budgets are those of the first family."""
+        return ""
+
+
+def resident(graph: Graph, settings: GraphSettings, arena: int, flash: int) -> GraphSubject:
+    """Return the subject in the plainest form that fits: the file in RAM if it can be, else in flash; then what saves memory.
+
+    Where nothing fits it is the smallest form, for its figures.
+
+    Args:
+        graph, settings: what is trained, and how.
+        arena: bytes of the board's arena.
+        flash: bytes of flash for a network file.
+    """
+    found = GraphSubject(graph, settings)
+    for in_flash in (False, True) if len(found.file()) <= flash else (False,):
+        for saving in SAVINGS if settings.batch == 1 else SAVINGS[::2]:
+            found = GraphSubject(graph, replace(settings, **saving), in_flash)
+            if found.plan(1).total <= arena:
+                return found
+    return found

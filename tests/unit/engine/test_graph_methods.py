@@ -1,0 +1,97 @@
+"""Whole steps of the second family in C against the NumPy reference, bit for bit: every method and form, on drawn graphs."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import numpy as np
+import pytest
+from engine.graph_engine import GraphEngine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.drawn_graphs import drawn_graph, images
+from reference.test_graph_methods_against_plain import poor_mans_settings
+
+from hil.network.tflite.file import encode
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.settings import GraphSettings
+from hil.reference.methods import graph_method
+
+ETAS = st.sampled_from([2.0**-20, 1e-4, 0.01, 1.0, 2.0**20])
+
+
+def same_float(a: float, b: float) -> bool:
+    return struct.pack("<f", a) == struct.pack("<f", b)
+
+
+def check_steps(library: ctypes.CDLL, graph: Graph, chosen: GraphSettings, slots: int, flash: bool, seed: int) -> None:
+    """Train two steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
+    rng = np.random.default_rng(seed)
+    reference = graph_method(chosen.method)(graph, chosen)
+    reference.configure(chosen, 3)
+    engine = GraphEngine(library, encode(graph), flash=flash)
+    try:
+        engine.configure(chosen, slots, 3)
+        for step in (3, 4):
+            pictures, labels = images(graph, chosen.batch, rng)
+            expected = reference.step(pictures, labels)
+            for first in range(0, chosen.batch if slots < chosen.batch else 0, slots):
+                part = slice(first, first + slots)
+                engine.samples(pictures[part], labels[part])
+                engine.part(step, 0, first, len(labels[part]))
+            if slots == chosen.batch:
+                engine.samples(pictures, labels)
+            done = engine.step(step, chosen.batch)
+            assert (done.step, done.sign) == (step, 0)
+            assert same_float(done.loss_plus, expected.loss_plus) and same_float(done.loss_minus, expected.loss_minus)
+            for tensor, values in enumerate(reference.weights):
+                assert engine.tensor(tensor, values.nbytes) == values.tobytes(), (step, tensor)
+            assert done.digests == expected.digests
+            assert engine.work() == (reference.work.macs, reference.work.layer_runs)
+    finally:
+        engine.close()
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_poor_mans_training_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataObject) -> None:
+    chosen, seed = data.draw(poor_mans_settings()), data.draw(st.integers(0, 2**32))
+    batch = data.draw(st.integers(1, 3))
+    graph = drawn_graph(np.random.default_rng(seed))
+    chosen = GraphSettings(**{**chosen.__dict__, "batch": batch, "consumed": data.draw(st.integers(0, 1))})
+    slots = data.draw(st.integers(1, batch))
+    if chosen.trained(graph):
+        check_steps(library, graph, chosen, slots, data.draw(st.booleans()), seed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_deepzero_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataObject) -> None:
+    seed, batch = data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, 2))
+    graph = drawn_graph(np.random.default_rng(seed))
+    train = data.draw(st.sampled_from(["all", "last", "bias", "pointwise"]))
+    chosen = GraphSettings(
+        method="deepzero", train=train, train_bias=data.draw(st.integers(train == "bias", 1)), sparsity=data.draw(st.integers(0, 255)),
+        qas=data.draw(st.integers(0, 1)), fused=data.draw(st.integers(0, 1)), eta=data.draw(ETAS), batch=batch, seed=seed % 2**32,
+    )  # fmt: skip
+    if chosen.trained(graph):
+        check_steps(library, graph, chosen, data.draw(st.integers(1, batch)), data.draw(st.booleans()), seed)
+
+
+@pytest.mark.parametrize("rounding", ["double", "single"])
+def test_something_is_learned_in_the_drawn_steps(library: ctypes.CDLL, rounding: str) -> None:
+    """The comparison above is of weights that move: with a large rate most tensors differ from the file's after a step."""
+    rng = np.random.default_rng(5)
+    graph = drawn_graph(rng)
+    while len(graph.layers) < 3 or graph.rounding != rounding:
+        graph = drawn_graph(rng)
+    chosen = GraphSettings(eta=2.0**20, perturb="weight", qas=0)
+    engine = GraphEngine(library, encode(graph))
+    engine.configure(chosen, 1)
+    before = engine.digests()
+    pictures, labels = images(graph, 1, rng)
+    engine.samples(pictures, labels)
+    after = engine.step(0, 1).digests
+    engine.close()
+    assert sum(a != b for a, b in zip(before, after, strict=True)) * 2 > len(before)

@@ -1,0 +1,182 @@
+"""Small random graphs of the second family, built from the data classes: every operation, residual adds, all three activations.
+
+The multipliers are chosen so that a layer's outputs fill its range for random images, as a calibrated network's do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hil.network.tflite.layers import KIND, AddFactors, Graph, GraphLayer, GraphOp, Parameters, Shape
+from hil.reference.tflite import graph as spec
+
+SPREAD = 45  # standard deviation of a layer's outputs, in steps
+WINDOWED = (GraphOp.CONV2D, GraphOp.DEPTHWISE, GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
+
+
+def factor_parts(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return multiplier int32 and shift int8 of positive real factors."""
+    fraction, exponent = np.frexp(factor)
+    multiplier = np.minimum(np.round(fraction * 2.0**31), 2.0**31 - 1)
+    return multiplier.astype(np.int32), exponent.astype(np.int8)
+
+
+@dataclass
+class Builder:
+    """A graph that grows layer by layer, with what its values are for a few random images."""
+
+    rng: np.random.Generator
+    in_shape: Shape
+    rounding: str
+    classes: int
+    bits: int = 7
+    layers: list[GraphLayer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.values = [self.rng.integers(-128, 128, (6, *self.in_shape)).astype(np.int8)]
+
+    @property
+    def graph(self) -> Graph:
+        """The graph so far."""
+        return Graph("drawn", tuple(self.layers), self.in_shape, self.classes, 1 / 255, -128, self.rounding)
+
+    @property
+    def shape(self) -> Shape:
+        """Of the last value."""
+        height, width, channels = self.values[-1].shape[1:]
+        return height, width, channels
+
+    def append(
+        self, op: GraphOp, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0
+    ) -> None:
+        """Append a layer that reads the last value."""
+        if op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+            scale, zero = self.graph.scale_of(len(self.layers)), self.graph.zero_of(len(self.layers))
+            low, high = -128, 127
+        else:
+            scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
+        read, own = len(self.layers), None
+        plain = GraphLayer(
+            self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero
+        )
+        if op not in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+            own = self._parameters(plain)
+        self._add(plain, own)
+
+    def append_add(self, other: int) -> None:
+        """Append the sum of the last value and an earlier one."""
+        scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
+        reads = (other, len(self.layers)) if self.rng.integers(2) else (len(self.layers), other)
+        scales = [self.graph.scale_of(value) for value in reads]
+        largest = 2 * max(scales)
+        parts = [
+            factor_parts(np.array(f)) for f in (scales[0] / largest, scales[1] / largest, largest / (2**20 * scale))
+        ]
+        factors = AddFactors(tuple(int(m) for m, _ in parts), tuple(int(s) for _, s in parts))
+        layer = GraphLayer(
+            self._name(GraphOp.ADD),
+            GraphOp.ADD,
+            reads,
+            self.shape,
+            self.shape,
+            (0, 0),
+            0,
+            0,
+            0,
+            low,
+            high,
+            scale,
+            zero,
+            None,
+            factors,
+        )
+        self._add(layer, None)
+
+    def _add(self, layer: GraphLayer, own: Parameters | None) -> None:
+        block = 0 if own is None else int(self.rng.integers(1, 5))
+        layer = GraphLayer(**{**layer.__dict__, "own": own, "block": block})
+        self.layers.append(layer)
+        weights = (None, None) if own is None else (own.weights, own.bias)
+        self.values.append(spec.run(self.graph, layer, [self.values[v] for v in layer.reads], *weights))
+
+    def _name(self, op: GraphOp) -> str:
+        return f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
+
+    def _activation(self) -> tuple[int, int, int]:
+        """Return zero point and limits: none, ReLU or ReLU6."""
+        kind, zero = self.rng.integers(3), int(self.rng.integers(-128, 20))
+        return zero, -128 if kind == 0 else zero, 127 if kind < 2 else min(127, zero + int(self.rng.integers(60, 160)))
+
+    def _parameters(self, layer: GraphLayer) -> Parameters:
+        """Draw weights and biases, then multipliers that fill the range of the output."""
+        rng, outputs = self.rng, layer.out_shape[2]
+        shape = {
+            GraphOp.DEPTHWISE: (*layer.kernel, outputs),
+            GraphOp.FULLY_CONNECTED: (outputs, layer.in_size),
+        }.get(layer.op, (outputs, *layer.kernel, layer.in_shape[2]))
+        largest = 2**self.bits - 1
+        weights = rng.integers(-largest, largest + 1, shape).astype(np.int8)
+        bias = rng.integers(-3000, 3001, outputs).astype(np.int32)
+        one = np.full(outputs, 2**30, np.int32), np.full(outputs, -31, np.int8)
+        trial = GraphLayer(**{**layer.__dict__, "own": Parameters(weights, bias, *one, np.ones(outputs, np.float32))})
+        acc = sums(self.graph, trial, self.values[layer.reads[0]])
+        factor = SPREAD / (acc.reshape(-1, outputs).std(axis=0) + 50) * rng.uniform(0.7, 1.4, outputs)
+        scale = (factor * layer.scale / self.graph.scale_of(layer.reads[0])).astype(np.float32)
+        return Parameters(weights, bias, *factor_parts(factor), scale)
+
+
+def sums(graph: Graph, layer: GraphLayer, x: np.ndarray) -> np.ndarray:
+    """Return acc of a layer with weights, int64 [B, oh, ow, O], by a product with all windows."""
+    from hil.reference.tflite.layers import centred, windows
+
+    assert layer.own is not None
+    weights, values = layer.own.weights.astype(np.int64), centred(x, graph.zero_of(layer.reads[0]))
+    if layer.op is GraphOp.FULLY_CONNECTED:
+        return (values.reshape(len(x), -1) @ weights.T + layer.own.bias)[:, None, None, :]
+    seen = windows(values, spec.window_of(layer), 0)
+    if layer.op is GraphOp.DEPTHWISE:
+        return (seen * weights).sum(axis=(-3, -2)) + layer.own.bias
+    return np.tensordot(seen, weights, axes=((-3, -2, -1), (1, 2, 3))) + layer.own.bias
+
+
+def drawn_graph(rng: np.random.Generator, largest: int = 5, middle: int = 4) -> Graph:
+    """Return a graph of up to `middle` random layers and a last fully connected one."""
+    size = [int(n) for n in rng.integers(2, largest + 1, 2)]
+    builder = Builder(
+        rng, (size[0], size[1], int(rng.integers(1, 4))), str(rng.choice(["double", "single"])), int(rng.integers(2, 5))
+    )
+    for _ in range(int(rng.integers(0, middle + 1))):
+        _append_one(builder, rng)
+    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, builder.classes))
+    return builder.graph
+
+
+def _append_one(builder: Builder, rng: np.random.Generator) -> None:
+    height, width, channels = builder.shape
+    twins = [v for v, value in enumerate(builder.values) if value.shape == builder.values[-1].shape]
+    if rng.random() < 0.35 and len(builder.layers):
+        builder.append_add(int(rng.choice(twins)))
+        return
+    op = GraphOp(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2])))
+    outputs = (
+        int(rng.integers(1, 4)) if op in (GraphOp.CONV2D, GraphOp.POINTWISE, GraphOp.FULLY_CONNECTED) else channels
+    )
+    if op is GraphOp.POINTWISE:
+        builder.append(op, (height, width, outputs), (1, 1), 1)
+    elif op is GraphOp.FULLY_CONNECTED:
+        builder.append(op, (1, 1, outputs))
+    else:
+        kernel = int(rng.integers(1, min(3, height) + 1)), int(rng.integers(1, min(3, width) + 1))
+        stride, pad = int(rng.integers(1, 3)), int(rng.integers(0, min(kernel)))
+        out = [
+            min((n + pad - 1) // stride + 1, (n + 2 * pad - k) // stride + 1)
+            for n, k in zip((height, width), kernel, strict=True)
+        ]
+        builder.append(op, (out[0], out[1], outputs), kernel, stride, pad)
+
+
+def images(graph: Graph, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return uint8 images and labels."""
+    return rng.integers(0, 256, (count, *graph.in_shape)).astype(np.uint8), rng.integers(0, graph.classes, count)
