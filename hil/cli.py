@@ -9,7 +9,7 @@ from pathlib import Path
 from hil import __version__, boards
 from hil.errors import RigError
 
-OWN_OPTIONS = ("bench-server", "data", "experiment", "measure", "mlperf-tiny", "power")  # commands that read the rest of the line themselves
+OWN_OPTIONS = ("bench-server", "data", "experiment", "matrix", "measure", "mlperf-tiny", "power")  # commands that read the rest of the line themselves
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
         help="train the table of a paper, and certify it on the board: hil experiment NAME",
         add_help=False,
     )
+    commands.add_parser("matrix", help="show which method is bit-exact on which network and board", add_help=False)
     commands.add_parser("measure", help="measure the energy between two edges of a pin of any firmware", add_help=False)
     commands.add_parser("power", help="watch the power of a board in the terminal: hil power --watch", add_help=False)
     commands.add_parser("mlperf-tiny", help="make a board ready for MLPerf Tiny's own runner", add_help=False)
@@ -82,6 +83,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.experiment import main as experiment
 
         return experiment(rest)
+    if options.command == "matrix":
+        from hil.matrix.command import main as matrix
+
+        return matrix(rest)
     if options.command in ("measure", "power"):
         from hil.tools import measure, watch
 

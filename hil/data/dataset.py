@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.data.corrupt import corrupted
 from hil.data.idx import idx_bytes, read_idx
+from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError, close_matches
@@ -22,11 +24,13 @@ PAPER_TRAIN = 50_000  # training images that ElasticZO states (section 5.1), of 
 ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)
 DRAW = 1024  # first word of the seed that draws them; the second is the split
 CLASSES = 10
+CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
+SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Images uint8 [n, height, width] and labels uint8 [n] in 0..9, to train on and to test with.
+    """Images uint8 [n, height, width], or [n, height, width, channels], and labels uint8 [n] in 0..9, to train on and to test with.
 
     `sha256` is over the four arrays in IDX form, in the order of the fields.
     """
@@ -52,7 +56,7 @@ def load(name: str) -> DataSet:
 
 
 def names() -> list[str]:
-    """Return every name that `load` knows, besides idx:FOLDER."""
+    """Return every name that `load` knows, besides idx:FOLDER, and NAME+CORRUPTION-SEVERITY and NAME@HEIGHTxWIDTHxCHANNELS of any of them."""
     full = list(known_sets())
     turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
     return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
@@ -60,7 +64,13 @@ def names() -> list[str]:
 
 @lru_cache(maxsize=4)  # a full set is 55 MB
 def _load(name: str, root: Path) -> DataSet:
-    if name.startswith(OWN):
+    if spoilt := CORRUPTED.fullmatch(name):
+        arrays = _corrupted(_load(spoilt["clean"], root), spoilt["corruption"], int(spoilt["severity"]))
+    elif sized := SIZED.fullmatch(name):
+        small = _load(sized["small"], root)
+        train, test = (resized(part, *map(int, sized.groups()[1:])) for part in (small.train_images, small.test_images))
+        arrays = train, small.train_labels, test, small.test_labels
+    elif name.startswith(OWN):
         arrays = _own(Path(name[len(OWN) :]))
     elif name == DEFAULT:
         arrays = _own(DEFAULT_FOLDER)
@@ -100,6 +110,15 @@ def _rotated(images: np.ndarray, labels: np.ndarray, split: int, degrees: int) -
     """Draw images of one split by NumPy's PCG64, the same for every angle, and turn them."""
     chosen = np.random.Generator(np.random.PCG64([DRAW, split])).permutation(len(images))[:ROTATED]
     return rotated(images[chosen], degrees), labels[chosen]
+
+
+def _corrupted(clean: DataSet, corruption: str, severity: int) -> Arrays:
+    """Corrupt both splits, 0 to train on and 1 to test with, each with numbers of its own."""
+    train, test = (
+        corrupted(images, corruption, severity, split)
+        for split, images in enumerate((clean.train_images, clean.test_images))
+    )
+    return train, clean.train_labels, test, clean.test_labels
 
 
 def _own(folder: Path) -> Arrays:

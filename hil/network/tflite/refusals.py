@@ -191,7 +191,7 @@ def _zeros(record: Record, blob: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _sizes(record: Record, arrays: Arrays | None) -> Iterator[tuple[int, str]]:
-    height, width, channels = record.out_shape
+    height, width, _ = record.out_shape
     if height * width > MOST_POSITIONS:
         yield 11, f"{height * width} output positions are more than 2^16"
     if record.op == GraphOp.ADD and not (_are_factors(record.multipliers) and _within(record.shifts, -31, 0)):

@@ -17,7 +17,7 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class DeepZero(ZerothOrder):
     """Coordinate-wise differences. A raised weight changes one output channel, so that only this one is computed again."""
 
-    def _estimate(
+    def estimate_samples(
         self,
         step: int,
         samples: np.ndarray,
@@ -26,7 +26,8 @@ class DeepZero(ZerothOrder):
         own: list[Own | None],
         gradients: list[Gradient],
     ) -> tuple[np.ndarray, np.ndarray]:
-        values = self.passes_of.clean(images, own)
+        """Add the gradients of some samples; arguments and result as of `ZerothOrder`."""
+        values = self.forward.clean(images, own)
         clean = self._losses(values[-1][:, :, 0, 0], labels)
         losses, passes = [], {}
         for layer, gradient in zip(self.trained, gradients, strict=True):
@@ -58,7 +59,7 @@ class DeepZero(ZerothOrder):
         assert its is not None
         acc = fast.sums(values[layer.layer.reads[0]], its).reshape(-1, layer.layer.channels)
         seen = _by_weight(layer, values[layer.layer.reads[0]])
-        rows, losses = self.passes_of.rows(layer.index, 1), [np.zeros(0, F)]
+        rows, losses = self.forward.rows(layer.index, 1), [np.zeros(0, F)]
         held = dict(enumerate(values))
         for first in range(0, len(active), rows):
             channels, change = _changes(layer, active[first : first + rows], seen)
@@ -66,7 +67,7 @@ class DeepZero(ZerothOrder):
             changed = fast.scaled(acc[:, channels] + change, channels)
             out.reshape(len(channels), -1, layer.layer.channels)[np.arange(len(channels)), :, channels] = changed.T
             held[layer.index + 1] = out
-            losses.append(self._losses(self.passes_of.logits(layer.index + 1, held, own), labels)[0])
+            losses.append(self._losses(self.forward.logits(layer.index + 1, held, own), labels)[0])
         return np.concatenate(losses)
 
     def _group_size(self) -> int:

@@ -16,7 +16,7 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class PoorMans(ZerothOrder):
     """Randomized gradient estimation by perturbed weights or nodes, layer by layer or all at once."""
 
-    def _estimate(
+    def estimate_samples(
         self,
         step: int,
         samples: np.ndarray,
@@ -25,7 +25,8 @@ class PoorMans(ZerothOrder):
         own: list[Own | None],
         gradients: list[Gradient],
     ) -> tuple[np.ndarray, np.ndarray]:
-        values = self.passes_of.clean(images, own)
+        """Add the gradients of some samples; arguments and result as of `ZerothOrder`."""
+        values = self.forward.clean(images, own)
         clean = self._losses(values[-1][:, :, 0, 0], labels)
         groups = [[layer] for layer in self.trained] if self.settings.wise == "layer" else [self.trained]
         losses = []
@@ -63,7 +64,7 @@ class PoorMans(ZerothOrder):
             numbers = np.arange(first, min(first + at_once, self.settings.queries), dtype=np.uint32)
             noise = [signs(self._streams(step, layer, samples, numbers), layer.dimension) for layer in group]
             logits = [
-                self.passes_of.logits(group[0].index, held, *self._perturbed(group, noise, sign, own))
+                self.forward.logits(group[0].index, held, *self._perturbed(group, noise, sign, own))
                 for sign in ((1, -1) if self.settings.difference == "central" else (1,))
             ]
             its = [self._losses(one, labels) for one in logits]
@@ -96,7 +97,7 @@ class PoorMans(ZerothOrder):
         return [(one, DELTA_EXPONENT) for one in sums.astype(np.int64)]
 
     def _rows(self, group: list[TrainedLayer]) -> int:
-        return self.passes_of.rows(group[0].index, sum(layer.dimension for layer in group))
+        return self.forward.rows(group[0].index, sum(layer.dimension for layer in group))
 
     def _group_size(self) -> int:
         return max(1, self._rows(self.trained) // self.settings.queries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import xxhash
@@ -26,6 +27,15 @@ NO_EXPONENT = bytes(2)
 LAYERS, QUERIES = 64, 128  # that a stream's number has room for
 
 
+@dataclass
+class Estimate:
+    """What a step estimated: the gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
+
+    gradients: list[Gradient]
+    plus: np.float32
+    minus: np.float32
+
+
 class ZerothOrder(ABC):
     """A method that trains a graph, with its weights, its step counter and its counters of work.
 
@@ -42,8 +52,8 @@ class ZerothOrder(ABC):
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph = graph
-        self.passes_of = Passes(graph)
-        self.trained = [TrainedLayer(graph, settings, self.passes_of.layers[i], i) for i in settings.trained(graph)]
+        self.forward = Passes(graph)
+        self.trained = [TrainedLayer(graph, settings, self.forward.layers[i], i) for i in settings.trained(graph)]
         if not self.trained:
             raise RigError(
                 f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
@@ -64,25 +74,31 @@ class ZerothOrder(ABC):
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
+        found = self.estimate(step, images, labels)
+        for layer, gradient in zip(self.trained, found.gradients, strict=True):
+            assert gradient.exponent is not None
+            factor = self._factor(layer, len(images))
+            layer.update(gradient.total, gradient.exponent, factor, bool(self.settings.qas))
+        plus, minus = float(found.plus), float(found.minus)
+        return StepOutcome(step, plus, minus, plus, minus, 0, self.digests())
+
+    def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
+        """Return what a step with this index updates by; nothing is updated, but weights beyond their limits are clipped."""
         self.work = Work(self.graph)
         for layer in self.trained:
             layer.clip()
-        own = self._current()
-        gradients = [Gradient() for _ in self.trained]
-        plus = minus = F(0)
+        own = self.own_now()
+        found = Estimate([Gradient() for _ in self.trained], F(0), F(0))
         size = self._group_size()
         for first in range(0, len(images), size):
             part = slice(first, first + size)
             samples = np.arange(first, min(first + size, len(images)), dtype=np.uint32)
-            clean, queries = self._estimate(step, samples, images[part], labels[part], own, gradients)
-            plus, minus = summed(clean, plus), summed(queries, minus)
-        for layer, gradient in zip(self.trained, gradients, strict=True):
-            assert gradient.exponent is not None
-            layer.update(gradient.total, gradient.exponent, self._factor(layer, len(images)), bool(self.settings.qas))
-        return StepOutcome(step, float(plus), float(minus), float(plus), float(minus), 0, self.digests())
+            clean, queries = self.estimate_samples(step, samples, images[part], labels[part], own, found.gradients)
+            found.plus, found.minus = summed(clean, found.plus), summed(queries, found.minus)
+        return found
 
     @abstractmethod
-    def _estimate(
+    def estimate_samples(
         self,
         step: int,
         samples: np.ndarray,
@@ -139,7 +155,7 @@ class ZerothOrder(ABC):
             given = next(left) if layer.trains_weights else layer.weights
             bias = next(left) if layer.trains_bias else layer.bias
             own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
-        values = self.passes_of.clean(images[slot : slot + 1], own)[1:]
+        values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
             Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
             for layer, value in zip(self.graph.layers, values, strict=True)
@@ -154,7 +170,7 @@ class ZerothOrder(ABC):
         """Return the losses, float32 [N, R], of logits [N, R, classes] and labels [N]; a common zero point does not matter."""
         return cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
 
-    def _current(self) -> list[Own | None]:
+    def own_now(self) -> list[Own | None]:
         """Return the weights of all layers as they are now."""
         own = list(self._frozen)
         for layer in self.trained:
@@ -162,16 +178,16 @@ class ZerothOrder(ABC):
         return own
 
     def _own(self, index: int) -> Own | None:
-        layer, fast = self.graph.layers[index], self.passes_of.layers[index]
+        layer, fast = self.graph.layers[index], self.forward.layers[index]
         if layer.own is None:
             return None
         return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
 
     def _logits(self, images: np.ndarray) -> np.ndarray:
         """Return the logits of all images, int8 [B, classes]."""
-        own, parts = self._current(), []
+        own, parts = self.own_now(), []
         for at in range(0, len(images), CHUNK):
-            logits = self.passes_of.logits(0, {0: self.passes_of.input_values(images[at : at + CHUNK])}, own)
+            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
             parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
         return np.concatenate(parts)
 

@@ -46,7 +46,7 @@ def rescale(acc: int, multiplier: int, shift: int, rounding: str) -> int:
     return half_away(Fraction(half_up(Fraction(raised * multiplier, 2**31)), 2 ** max(-shift, 0)))
 
 
-def windows(layer: GraphLayer) -> Iterator[tuple[int, int, int, int]]:
+def windows(layer: GraphLayer) -> Iterator[tuple[int, int, int]]:
     """Yield output position, tap, and input position of all that lies inside the image: flat numbers of (y, x), (ky, kx), (y, x)."""
     (height, width, _), (out_h, out_w, _), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
     for y, x, ky, kx in np.ndindex(out_h, out_w, kh, kw):

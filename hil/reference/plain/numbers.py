@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.network.settings import Settings
+from hil.network.tflite.settings import GraphSettings
 
 F32 = np.float32
 MASK32 = 0xFFFFFFFF
@@ -100,7 +101,7 @@ def xorshift32(x: int) -> int:
     return x ^ x << 5 & MASK32
 
 
-def start(settings: Settings, step: int, i: int) -> int:
+def start(settings: Settings | GraphSettings, step: int, i: int) -> int:
     """Return the state before the first word: of the pool for i = 0, of the stream of trained tensor i - 1 else (section 8)."""
     key = mix32((settings.seed + 0x9E3779B9 * (step + 1)) & MASK32)
     return mix32(key ^ (0x27D4EB2F * i & MASK32)) or 0x6D2B79F5

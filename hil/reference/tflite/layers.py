@@ -113,7 +113,7 @@ def add(a: np.ndarray, b: np.ndarray, a_zero: int, b_zero: int, factors: AddFact
         int8 [...].
     """
     raised = [
-        rescale(centred(x, zero) << 20, np.int64(multiplier), np.int64(shift), last.rounding)
+        rescale(centred(x, zero) << 20, np.asarray(multiplier), np.asarray(shift), last.rounding)
         for x, zero, multiplier, shift in zip(
             (a, b), (a_zero, b_zero), factors.multipliers, factors.shifts, strict=False
         )

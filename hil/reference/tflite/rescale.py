@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class Quantization:
         act_min, act_max: limits of the output, -128..127.
         multiplier: int64 [O], 2^30..2^31 - 1.
         shift: int64 [O], -31..30; the real factor is multiplier * 2^(shift - 31).
-        rounding: which of the two roundings the network has.
+        rounding: `double` or `single`, which the network has.
     """
 
     input_zero: int
@@ -28,7 +27,7 @@ class Quantization:
     act_max: int
     multiplier: np.ndarray
     shift: np.ndarray
-    rounding: Literal["double", "single"] = "double"
+    rounding: str = "double"
 
 
 def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:

@@ -133,7 +133,7 @@ class TrainedLayer:
             part = gradient[: self.weights.size].reshape(self.weights.shape)
             if layer.op is not GraphOp.DEPTHWISE:
                 weight_factor = weight_factor.reshape(-1, *[1] * (self.weights.ndim - 1))
-            self.weights = stepped(self.weights, part, np.int64(exponent), weight_factor, LARGEST_WEIGHT)
+            self.weights = stepped(self.weights, part, np.asarray(exponent), weight_factor, LARGEST_WEIGHT)
         if self.trains_bias:
             part = gradient[-len(self.bias) :]
             exponents = exponent - (0 if self.by_nodes else self.bias_steps)

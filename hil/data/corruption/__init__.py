@@ -1,0 +1,1 @@
+"""Corruptions of images after Hendrycks and Dietterich (2019), in integers: four families, one file each."""

@@ -1,0 +1,83 @@
+"""Digital: contrast, elastic, pixelate, jpeg."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.data.corruption.grid import FRACTION, ONE, divided, fixed, length, positions, read_at, smooth_field
+
+CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # what is left of it
+ELASTIC = (0.8, 1.2, 1.6, 2.1, 2.7)  # largest displacement, in pixels of an image of 32
+PIXELATE = (0.6, 0.5, 0.4, 0.3, 0.25)  # part of the side
+JPEG = (25, 18, 15, 10, 7)  # quality
+CELLS = 4  # of the displacements
+SIDE, BASIS_BITS = 8, 13  # of a block, of the cosines
+# ITU-T T.81, table K.1: luminance
+LUMINANCE = np.array([
+    [16, 11, 10, 16, 24, 40, 51, 61], [12, 12, 14, 19, 26, 58, 60, 55], [14, 13, 16, 24, 40, 57, 69, 56],
+    [14, 17, 22, 29, 51, 87, 80, 62], [18, 22, 37, 56, 68, 109, 103, 77], [24, 35, 55, 64, 81, 104, 113, 92],
+    [49, 64, 78, 87, 103, 121, 120, 101], [72, 92, 95, 98, 112, 100, 103, 99],
+])  # fmt: skip
+
+
+def contrast(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw every pixel towards the mean of its image and channel."""
+    pixels, left = images.shape[1] * images.shape[2], fixed(CONTRAST[severity - 1])
+    total = images.sum((1, 2), keepdims=True)
+    return divided(left * pixels * images + (ONE - left) * total, ONE * pixels)
+
+
+def elastic(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
+    """Move every pixel by a smooth random field."""
+    most = length(images, ELASTIC[severity - 1])
+    moved = [
+        start + (most * (2 * smooth_field(rng, images.shape[:3], CELLS) - ONE) >> FRACTION)
+        for start in positions(images)
+    ]
+    return divided(read_at(images, moved[0], moved[1]), ONE * ONE)
+
+
+def pixelate(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
+    """Average over fewer, larger pixels."""
+    height, width = images.shape[1:3]
+    rows, columns = (max(round(PIXELATE[severity - 1] * size), 1) for size in (height, width))
+    total = np.einsum("ry,nyxc,sx->nrsc", _overlaps(rows, height), images, _overlaps(columns, width))
+    small = divided(total, height * width)
+    back_y, back_x = ((2 * np.arange(size) + 1) * few // (2 * size) for size, few in ((height, rows), (width, columns)))
+    return small[:, back_y][:, :, back_x]
+
+
+def _overlaps(few: int, many: int) -> np.ndarray:
+    """Return how much of each of `few` large pixels each of `many` small ones covers, int64 [few, many]; every row sums to `many`."""
+    large, small = np.arange(few)[:, None] * many, np.arange(many)[None] * few
+    return np.maximum(np.minimum(large + many, small + few) - np.maximum(large, small), 0)
+
+
+def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
+    """Round the cosine transform of blocks of 8 x 8 as JPEG does its luminance, every channel by itself."""
+    count, height, width, channels = images.shape
+    padded = np.pad(images, ((0, 0), (0, -height % SIDE), (0, -width % SIDE), (0, 0)), "edge")
+    rows, columns = padded.shape[1] // SIDE, padded.shape[2] // SIDE
+    blocks = padded.reshape(count, rows, SIDE, columns, SIDE, channels).transpose(0, 1, 3, 5, 2, 4) - 128
+    basis, table = _cosines(), _table(JPEG[severity - 1])
+    whole = table << (2 * BASIS_BITS)
+    coefficients = basis @ blocks @ basis.T
+    levels = np.sign(coefficients) * ((2 * np.abs(coefficients) + whole) // (2 * whole))
+    again = basis.T @ (levels * table) @ basis + (128 << (2 * BASIS_BITS))
+    pixels = divided(again, 1 << (2 * BASIS_BITS)).transpose(0, 1, 4, 2, 5, 3).reshape(padded.shape)
+    return pixels[:, :height, :width]
+
+
+def _cosines() -> np.ndarray:
+    """Return the orthonormal cosine basis with 13 bits of fraction, int64 [frequency, place]."""
+    return np.array([
+        [round(2**BASIS_BITS * math.sqrt((1 if k == 0 else 2) / SIDE) * math.cos((2 * n + 1) * k * math.pi / (2 * SIDE))) for n in range(SIDE)]
+        for k in range(SIDE)
+    ], np.int64)  # fmt: skip
+
+
+def _table(quality: int) -> np.ndarray:
+    """Return the steps of a quality below 50 as the Independent JPEG Group scales them."""
+    return np.clip((LUMINANCE * (5000 // quality) + 50) // 100, 1, 255)

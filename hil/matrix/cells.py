@@ -1,0 +1,44 @@
+"""The cells of the matrix: every method and variant on every network that it takes, on every board."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hil.network import BUILDERS
+from hil.network.settings import VARIANTS
+from hil.network.tflite.methods import METHODS
+from hil.network.tflite.networks import NETWORKS
+from hil.trial import TrialSpec
+
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method in one variant, on one network and board."""
+
+    method: str
+    variant: str
+    network: str
+    board: str
+
+    def spec(self) -> TrialSpec:
+        """Return the trial that fills the cell: a few steps, at the batch that the method is run with on a board."""
+        if self.method == "elasticzo-int8":
+            return TrialSpec(self.board, self.variant, self.network, self.method, steps=STEPS, evaluate=0)
+        return TrialSpec(
+            self.board, self.variant, self.network, self.method, NETWORKS[self.network].data, batch=1, steps=STEPS, evaluate=0
+        )
+
+
+def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable[str] = ()) -> Iterator[Cell]:
+    """Yield the cells of some boards; of all networks and methods unless some are named."""
+    networks, methods = set(networks), set(methods)
+    rows = [("elasticzo-int8", variant, network) for network in BUILDERS for variant in VARIANTS]
+    rows += [
+        (method, variant, network) for network in NETWORKS for method, variants in METHODS.items() for variant in variants
+    ]
+    for board in boards:
+        for method, variant, network in rows:
+            if (not networks or network in networks) and (not methods or method in methods):
+                yield Cell(method, variant, network, board)

@@ -1,0 +1,90 @@
+"""What is known of a cell: from the planner, and from the records of runs with the firmware image that is there now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hil.boards import image_of
+from hil.errors import RigError
+from hil.matrix.cells import Cell
+from hil.record import TrialRecord, read_run
+from hil.trial import does_not_fit
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the matrix.
+
+    Attributes:
+        method, variant, network, board: the cell.
+        reality: that of the record; None where there is none.
+        state: `exact`, `differs`, `refused` (the planner: does not fit) or `not-run`.
+        steps: that were compared.
+        reason: of a refusal or a difference.
+        run: folder of the record.
+    """
+
+    method: str
+    variant: str
+    network: str
+    board: str
+    reality: str | None
+    state: str
+    steps: int
+    reason: str = ""
+    run: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+class Records:
+    """The trials of all runs below some folders, by cell; of a cell the one that says most: a difference, else most steps.
+
+    Args:
+        folders: that hold folders of runs.
+    """
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._found: dict[Cell, list[tuple[Path, TrialRecord]]] = {}
+        for folder in folders:
+            for path in sorted(folder.glob("*/results.json")):
+                self._read(path.parent)
+
+    def _read(self, run: Path) -> None:
+        try:
+            trials = read_run(run).trials
+        except RigError:
+            return  # another version's record, or half of one
+        for trial in trials:
+            cell = Cell(trial.method, trial.variant, trial.network, trial.board)
+            self._found.setdefault(cell, []).append((run, trial))
+
+    def of(self, cell: Cell) -> tuple[Path, TrialRecord] | None:
+        """Return run and trial of a cell, made with the image that is there now."""
+        image = image_of(cell.board).sha256
+        fitting = [
+            (run, trial)
+            for run, trial in self._found.get(cell, [])
+            if trial.image_sha256 == image and trial.bit_exact is not None
+        ]
+        wrong = [found for found in fitting if found[1].bit_exact is False]
+        return wrong[-1] if wrong else max(fitting, key=lambda found: found[1].steps_compared, default=None)
+
+
+def row_of(cell: Cell, records: Records) -> Row:
+    """Return what is known of a cell."""
+    names = (cell.method, cell.variant, cell.network, cell.board)
+    found = records.of(cell)
+    if found is not None:
+        run, trial = found
+        state, reason = ("exact", "") if trial.bit_exact else ("differs", trial.reason)
+        return Row(*names, trial.reality, state, trial.steps_compared, reason, run.name)
+    refused = does_not_fit(cell.spec())
+    if refused is not None:
+        return Row(*names, None, "refused", 0, refused)
+    return Row(*names, None, "not-run", 0)
