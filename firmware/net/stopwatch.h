@@ -31,4 +31,14 @@ static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
     watch->lap = now;
 }
 
+/* The cycles between two bookings with nothing between them: what one costs. */
+static inline uint32_t stopwatch_book_nothing(stopwatch_t *watch) {
+    uint64_t first = 0, nothing = 0;
+    stopwatch_start(watch);
+    stopwatch_book(watch, &first); /* the next one then lies behind a booking, as in a step */
+    stopwatch_book(watch, &nothing);
+    stopwatch_stop(watch);
+    return (uint32_t)nothing;
+}
+
 #endif

@@ -38,7 +38,7 @@ failure_t request_samples(engine_t *engine, const link_request_t *request) {
     return engine_put_sample(engine, fields.slot, fields.label, request->body + sizeof fields, (uint32_t)n);
 }
 
-static void put_step(const engine_t *engine, const step_result_t *result, link_reply_t *reply) {
+void request_put_step(const step_result_t *result, const uint32_t *digests, uint8_t tensors, link_reply_t *reply) {
     const msg_step_reply_t answer = {
         .step = result->step, .loss_plus = result->loss_plus, .loss_minus = result->loss_minus, .sign = result->sign,
         .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,
@@ -46,8 +46,8 @@ static void put_step(const engine_t *engine, const step_result_t *result, link_r
         .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,
     };
     link_put_reply(reply, &answer, sizeof answer);
-    const size_t size = engine_tensors(engine) * sizeof result->digests[0];
-    memcpy(reply->body + sizeof answer, result->digests, size);
+    const size_t size = tensors * sizeof digests[0];
+    memcpy(reply->body + sizeof answer, digests, size);
     reply->length += size;
 }
 
@@ -57,7 +57,7 @@ failure_t request_step(engine_t *engine, const uint8_t *body, link_reply_t *repl
     step_result_t result;
     const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);
     if (outcome.code == 0) {
-        put_step(engine, &result, reply);
+        request_put_step(&result, result.digests, engine_tensors(engine), reply);
     }
     return outcome;
 }
@@ -86,7 +86,7 @@ failure_t request_run(engine_t *engine, const uint8_t *body, link_reply_t *reply
         port_marker(false);
         port_sleep_ms(fields.idle_ms);
         engine_report(engine, &result);
-        put_step(engine, &result, reply);
+        request_put_step(&result, result.digests, engine_tensors(engine), reply);
     }
     return outcome;
 }
@@ -105,10 +105,10 @@ failure_t request_profile(const engine_t *engine, link_reply_t *reply) {
     return no_failure();
 }
 
-failure_t request_bookings(engine_t *engine, link_reply_t *reply) {
+failure_t request_bookings(stopwatch_t *watch, link_reply_t *reply) {
     enum { BOOKINGS = 101 }; /* odd: one of them is the median */
     for (int i = 0; i < BOOKINGS; i++) {
-        const uint32_t cycles = engine_book_nothing(engine);
+        const uint32_t cycles = stopwatch_book_nothing(watch);
         memcpy(reply->body + reply->length, &cycles, sizeof cycles);
         reply->length += sizeof cycles;
     }

@@ -13,6 +13,7 @@ import numpy as np
 
 from hil.data.corrupt import corrupted
 from hil.data.idx import idx_bytes, read_idx
+from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError, close_matches
@@ -24,11 +25,12 @@ ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO
 DRAW = 1024  # first word of the seed that draws them; the second is the split
 CLASSES = 10
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
+SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Images uint8 [n, height, width] and labels uint8 [n] in 0..9, to train on and to test with.
+    """Images uint8 [n, height, width], or [n, height, width, channels], and labels uint8 [n] in 0..9, to train on and to test with.
 
     `sha256` is over the four arrays in IDX form, in the order of the fields.
     """
@@ -54,7 +56,7 @@ def load(name: str) -> DataSet:
 
 
 def names() -> list[str]:
-    """Return every name that `load` knows, besides idx:FOLDER and NAME+CORRUPTION-SEVERITY of any of them."""
+    """Return every name that `load` knows, besides idx:FOLDER, and NAME+CORRUPTION-SEVERITY and NAME@HEIGHTxWIDTHxCHANNELS of any of them."""
     full = list(known_sets())
     turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
     return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
@@ -64,6 +66,10 @@ def names() -> list[str]:
 def _load(name: str, root: Path) -> DataSet:
     if spoilt := CORRUPTED.fullmatch(name):
         arrays = _corrupted(_load(spoilt["clean"], root), spoilt["corruption"], int(spoilt["severity"]))
+    elif sized := SIZED.fullmatch(name):
+        small = _load(sized["small"], root)
+        train, test = (resized(part, *map(int, sized.groups()[1:])) for part in (small.train_images, small.test_images))
+        arrays = train, small.train_labels, test, small.test_labels
     elif name.startswith(OWN):
         arrays = _own(Path(name[len(OWN) :]))
     elif name == DEFAULT:

@@ -157,7 +157,7 @@ static void test_book_nothing(void) {
     (void)step_at_once(trainee.engine, 0, &batch);
     const cycle_account_t before = trainee.engine->model.account;
     for (int i = 0; i < 5; i++) {
-        CHECK(engine_book_nothing(trainee.engine) == 1000, "one reading to the next");
+        CHECK(stopwatch_book_nothing(&trainee.engine->model.watch) == 1000, "one reading to the next");
     }
     CHECK(memcmp(&before, &trainee.engine->model.account, sizeof before) == 0, "the account is that of the step");
     free_batch(&batch);
