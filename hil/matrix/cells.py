@@ -11,6 +11,8 @@ from hil.network.tflite.methods import METHODS
 from hil.network.tflite.networks import NETWORKS
 from hil.trial import TrialSpec
 
+STEPS = 3
+
 
 
 @dataclass(frozen=True)

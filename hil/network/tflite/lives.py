@@ -46,6 +46,11 @@ class Lives:
         last = graph.last_use(value)
         return last if last == self.n else self.last(last)
 
+    def kept(self, value: int) -> frozenset[int]:
+        """Return the starts at which a value is there before and stays through."""
+        starts = (start for start in self.starts if self.layerwise and start != PREFIX)
+        return frozenset(start for start in starts if value - 1 < start <= self._last_use[value])
+
     def while_run(self, index: int) -> Spans:
         """While a layer's group runs."""
         span = self.first(index), self.last(index)

@@ -14,12 +14,13 @@ from hil.network.tflite.settings import GraphSettings
 
 @dataclass(frozen=True)
 class LiveBuffer:
-    """One buffer: `size` bytes at `offset` of the arena, alive in an interval of slots at each start that it has in `spans`."""
+    """One buffer: `size` bytes at `offset` of the arena, alive in an interval of slots at each start that it has in `spans`; `kept`: starts that find it there."""
 
     name: str
     size: int
     spans: Mapping[int, Span] = field(default_factory=dict)
     offset: int = 0
+    kept: frozenset[int] = frozenset()
 
     def overlaps(self, other: LiveBuffer) -> bool:
         """Whether the intervals share a slot at any start."""
@@ -46,14 +47,26 @@ class LiveBuffer:
 
 @dataclass(frozen=True)
 class GraphPlan:
-    """The placed buffers, and the bytes of arena that they need."""
+    """The placed buffers, and the bytes of arena that they need.
 
-    buffers: tuple[LiveBuffer, ...]
+    Attributes:
+        standing: what lives through all of training.
+        placements: by start (lives.PREFIX: the clean prefix), what else lives there; kept values in the order of their numbers.
+        total: bytes of arena.
+    """
+
+    standing: tuple[LiveBuffer, ...]
+    placements: Mapping[int, tuple[LiveBuffer, ...]]
     total: int
 
+    @property
+    def buffers(self) -> tuple[LiveBuffer, ...]:
+        """What always lives, and the placement of the start that needs the most memory."""
+        return (*self.standing, *max(self.placements.values(), key=end_of))
+
     def offset(self, name: str) -> int:
-        """Return where a buffer lies in the arena."""
-        return next(buffer.offset for buffer in self.buffers if buffer.name == name)
+        """Return where a buffer that always lives lies in the arena."""
+        return next(buffer.offset for buffer in self.standing if buffer.name == name)
 
 
 def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int, in_flash: bool) -> GraphPlan:
@@ -74,11 +87,22 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
         standing.append(LiveBuffer("file", up(file_size, 8), always))
     for name, size in _standing(graph, settings, lives, slots, in_flash, consumed):
         standing.append(LiveBuffer(name, up(size, 8), always, end_of(standing)))
-    base = end_of(standing)
-    passing = [LiveBuffer(name, up(size, 8), spans) for name, size, spans in _passing(graph, settings, lives, consumed)]
-    placed = [buffer.moved(base + buffer.offset) for buffer in place([buffer for buffer in passing if buffer.size])]
-    buffers = (*standing, *placed)
-    return GraphPlan(buffers, end_of(buffers))
+    passing = [
+        LiveBuffer(name, up(size, 8), spans, kept=kept) for name, size, spans, kept in _passing(graph, settings, lives, consumed)
+    ]
+    placements = {start: _at_start(start, passing, end_of(standing)) for start in lives.starts}
+    fullest = max(lives.starts, key=lambda start: end_of(placements[start]))
+    return GraphPlan(tuple(standing), placements, max(end_of(standing), end_of(placements[fullest])))
+
+
+def _at_start(start: int, passing: list[LiveBuffer], base: int) -> tuple[LiveBuffer, ...]:
+    """Place what lives at a start: first the values that are kept, then the others by size."""
+    living = [replace(b, spans={start: b.spans[start]}) for b in passing if b.size and start in b.spans]
+    kept = [buffer for buffer in living if start in buffer.kept]
+    for index, buffer in enumerate(kept):
+        kept[index] = buffer.moved(end_of(kept[:index]))
+    others = [buffer for buffer in living if start not in buffer.kept]
+    return tuple(buffer.moved(base + buffer.offset) for buffer in place(others, kept))
 
 
 def _standing(
@@ -104,15 +128,24 @@ def _standing(
 
 def _passing(
     graph: Graph, settings: GraphSettings, lives: Lives, consumed: bool
-) -> Iterator[tuple[str, int, Spans]]:
-    """Yield name, size and intervals of what lives while layers run."""
-    layers = graph.layers
+) -> Iterator[tuple[str, int, Spans, frozenset[int]]]:
+    """Yield name, size, intervals and starts that find it there, of what lives while layers run."""
+    yield from _values(graph, lives, consumed)
+    for name, size, spans in _workspace(graph, settings, lives):
+        yield name, size, spans, frozenset()
+
+
+def _values(graph: Graph, lives: Lives, consumed: bool) -> Iterator[tuple[str, int, Spans, frozenset[int]]]:
     if consumed:
         height, width, channels = graph.in_shape
-        yield "value[0]", height * width * channels, lives.value(0)
-    for index, layer in enumerate(layers):
+        yield "value[0]", height * width * channels, lives.value(0), lives.kept(0)
+    for index, layer in enumerate(graph.layers):
         if index + 1 not in lives.seconds:  # the value within a pair never exists whole
-            yield f"value[{index + 1}]", layer.out_size, lives.value(index + 1)
+            yield f"value[{index + 1}]", layer.out_size, lives.value(index + 1), lives.kept(index + 1)
+
+
+def _workspace(graph: Graph, settings: GraphSettings, lives: Lives) -> Iterator[tuple[str, int, Spans]]:
+    layers = graph.layers
     weighted = [(index, layer) for index, layer in enumerate(layers) if layer.own is not None]
     for index, layer in weighted:
         yield f"folded[{index}]", 4 * layer.channels, lives.while_run(index)
