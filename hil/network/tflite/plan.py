@@ -14,7 +14,7 @@ from hil.network.tflite.settings import GraphSettings
 
 @dataclass(frozen=True)
 class LiveBuffer:
-    """One buffer: `size` bytes at `offset` of the arena, alive in an interval of slots at each start that it has in `spans`; `kept`: starts that find it there."""
+    """One buffer: `size` bytes at `offset` of the arena, alive in an interval of slots at each start of `spans`; the starts `kept` find it there."""
 
     name: str
     size: int
