@@ -11,7 +11,7 @@ from hil.bench.kernels.machine import KernelMachine
 ACT_MIN, ACT_MAX = -128, 127  # ReLU6, whose zero lies at the end of int8
 LARGEST = 126  # a weight at rest
 EXPONENT = -16  # of a gradient by weight perturbation
-RATE = 2.0**-8  # f of the update: deltas of 2^12 then make steps of about a quarter
+RATE = 8.0  # f of the update: where it is divided by scales of about 1, deltas make steps of about a quarter
 
 
 class ZerothOrder:
