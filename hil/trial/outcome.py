@@ -21,6 +21,7 @@ from hil.trial.spec import TrialSpec
 if TYPE_CHECKING:
     from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
+    from hil.trial.selection import Tried
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
@@ -100,6 +101,8 @@ class Outcome:
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
+    work: dict[str, int] | None = None
+    selection: list[Tried] = field(default_factory=list)
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None
     power: list[pd.DataFrame] = field(default_factory=list)

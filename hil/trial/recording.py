@@ -74,6 +74,8 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         memory_plan=_memory_plan(prepared) if prepared else None,
         profile=_profile(outcome),
         analytic=prepared.subject.analytic() if prepared else None,
+        work=outcome.work,
+        selection=[tried.to_json() for tried in outcome.selection],
         evaluations=_evaluations(outcome),
         energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
         latency=_latency(outcome),
