@@ -12,7 +12,6 @@ from hil.network.tflite.networks import NETWORKS
 from hil.trial import TrialSpec
 
 
-
 @dataclass(frozen=True)
 class Cell:
     """One method in one variant, on one network and board."""
