@@ -23,20 +23,31 @@ from hil.network.tflite.networks import WEIGHTS, find_network
 from hil.network.tflite.quantize import quantize
 
 BATCH, CALIBRATION = 128, 1024
+DECAY = 1e-4
 SHIFTED = 2  # pixels by which an image may be moved in training
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a network is trained: epochs, the largest learning rate (one cycle), decay of the weights, whether channels are normalized (and folded)."""
+    """How a network is trained.
+
+    Attributes:
+        epochs: over the 60,000 training images.
+        rate: the largest learning rate of the one cycle.
+        normalized: whether a batch normalization stands behind every convolution; it is folded in the end.
+        moved: whether images are moved by up to two pixels and mirrored, a batch at a time.
+    """
 
     epochs: int
     rate: float
-    decay: float
     normalized: bool
+    moved: bool
 
 
-RECIPES = {"lenet5-tflite": Recipe(8, 2e-3, 1e-4, False), "resnet-tiny": Recipe(6, 1e-2, 1e-4, True)}
+RECIPES = {
+    "lenet5-tflite": Recipe(8, 2e-3, normalized=False, moved=False),
+    "resnet-tiny": Recipe(6, 1e-2, normalized=True, moved=True),
+}
 
 
 class Trainable(torch.nn.Module):
@@ -119,17 +130,18 @@ def _from_torch(graph: FloatGraph, index: int, weights: np.ndarray) -> np.ndarra
 
 
 def train(graph: FloatGraph, recipe: Recipe, images: np.ndarray, labels: np.ndarray, seed: int) -> FloatGraph:
-    """Return the trained graph; images are moved by up to two pixels and mirrored."""
+    """Return the trained graph, its normalizations folded."""
     torch.manual_seed(seed)
     net = Trainable(graph, recipe.normalized).train()
     steps = recipe.epochs * (len(images) // BATCH)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=recipe.decay)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps)
     x, y = torch.from_numpy(images.astype(np.float32) / 255)[:, None], torch.from_numpy(labels.astype(np.int64))
     for epoch in range(recipe.epochs):
         started, total = time.monotonic(), 0.0
         for chosen in torch.randperm(len(x))[: len(x) // BATCH * BATCH].split(BATCH):
-            loss = functional.cross_entropy(net(_moved(x[chosen])), y[chosen])
+            batch = _moved(x[chosen]) if recipe.moved else x[chosen]
+            loss = functional.cross_entropy(net(batch), y[chosen])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -256,6 +256,23 @@ def test_products_and_positions_are_limited() -> None:
         assert (caught.value.layer, caught.value.check) == (0, 11), graph.name
 
 
+def test_a_window_reaches_one_position_further_below_than_above_and_no_more() -> None:
+    """TFLite's SAME of 8 positions by a kernel of 3 and stride 2 pads 0 above and 1 below; a kernel of 4 would need 2."""
+    for kernel, padding, fits in ((3, 0, True), (4, 0, False), (4, 1, True), (5, 1, True), (6, 1, False)):
+        parameters = own(1, kernel, kernel, 1, channels=1)
+        conv = GraphLayer(
+            "conv1", GraphOp.CONV2D, (0,), (8, 8, 1), (4, 4, 1), (kernel, kernel), 2, padding, 1, own=parameters
+        )
+        fc = GraphLayer("fc1", GraphOp.FULLY_CONNECTED, (1,), (4, 4, 1), (1, 1, 2), block=1, own=own(2, 16, channels=2))
+        blob = encode(Graph("same", (conv, fc), (8, 8, 1), 2))
+        if fits:
+            assert decode(blob).layers[0].pad == padding
+            continue
+        with pytest.raises(GraphFileError) as caught:
+            decode(blob)
+        assert (caught.value.layer, caught.value.check) == (0, 3)
+
+
 def test_what_is_no_network_file_is_refused() -> None:
     blob = encode(tiny())
     for wrong, words in (
