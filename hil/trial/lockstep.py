@@ -52,7 +52,7 @@ class LockStep:
             self.device.use_flash(address, len(data))
         else:
             self.device.load(self.p.blob)
-        if self.device.tensors:  # the first family: the file says what is trained; else the settings do
+        if not self.p.subject.chosen:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
         self._check_tensors()

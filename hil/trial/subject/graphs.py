@@ -33,6 +33,8 @@ class GraphSubject:
         in_flash: whether the network file stays in flash.
     """
 
+    chosen = True
+
     def __init__(self, graph: Graph, settings: GraphSettings, in_flash: bool = False) -> None:
         self.network, self.settings, self.in_flash = graph, settings, in_flash
         self.in_shape = graph.in_shape
