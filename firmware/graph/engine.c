@@ -65,7 +65,8 @@ failure_t graph_engine_configure(graph_engine_t *engine, const graph_settings_t 
     engine->configured = false; /* until there is a plan that fits */
     model->settings = *settings;
     model->training = graph_training(settings, &model->file);
-    *planned = graph_plan(&model->plan, &model->file, model->in_ram, settings, &model->training);
+    const planned_t wanted = graph_planned(model);
+    *planned = graph_plan(&model->plan, &wanted);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
     }
@@ -101,7 +102,7 @@ failure_t graph_engine_check_at_rest(const graph_engine_t *engine, uint16_t coun
 /* The logits of the sample in a slot. */
 static const int8_t *forward(graph_model_t *model, uint16_t slot) {
     const pass_t pass = {.sample = graph_sample(model, slot)};
-    graph_run(model, &pass, 0, model->file.layers);
+    graph_run_all(model, &pass);
     return graph_value(model, &pass, model->file.layers);
 }
 

@@ -62,6 +62,10 @@ typedef struct {
 uint8_t graph_tensor_count(const graph_model_t *model);
 trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor);
 
+static inline planned_t graph_planned(const graph_model_t *model) {
+    return (planned_t){.file = &model->file, .settings = &model->settings, .training = &model->training, .in_ram = model->in_ram};
+}
+
 static inline int8_t *graph_s8(const graph_model_t *model, uint32_t offset) {
     return (int8_t *)(model->arena + offset);
 }

@@ -14,7 +14,6 @@ from hil.trial import TrialSpec
 STEPS, QUERIES = 2, 4  # a few: a cell is about bits, not about learning
 
 
-
 @dataclass(frozen=True)
 class Cell:
     """One method in one variant, on one network and board."""

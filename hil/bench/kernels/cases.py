@@ -60,6 +60,13 @@ QUERIES = 8  # of Poor Man's Training
 BLOCK = 16 * 16 * 240  # outputs within a block of MCUNet
 
 
+CHUNKS = (  # layers of which a gradient of eight channels is made at a time
+    (Shape(16, 16, 40, 8, 1), goals(2.5, 4.2)),
+    (Shape(4, 4, 384, 8, 1), goals(2.5, 4.2)),
+    (Shape(16, 16, 16, 8, 3, 1), goals(2.5, 4.5)),
+)
+
+
 def cases() -> Iterator[Case]:
     """Yield every row: NITI's convention, then TFLite's, then what trains the latter by zeroth order."""
     for shape, goal in CONVOLUTIONS:
@@ -146,6 +153,9 @@ def _zeroth_order() -> Iterator[Case]:
         goals(6.5, 9.0),
         lambda m: ZerothOrder(m).node_errors(BLOCK, QUERIES),
     )
+    for shape, goal in CHUNKS:
+        kernel = f"tflite_{'conv2d' if shape.kernel > 1 else 'pointwise'}_s8_weight_gradient"
+        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).weight_gradient(s))
     for channels, taps, depthwise, goal in ((96, 384, False, goals(16, 28)), (240, 25, True, goals(20, 70))):
         name = f"{channels} channels of {taps}{', depthwise' * depthwise}"
         yield Case(
