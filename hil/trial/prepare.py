@@ -92,8 +92,8 @@ def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, P
     refusal: Blocked | None = None
     for block in BLOCKS:
         one = replace(spec, variant=f"block{block}")
-        subject = subject_of(one, board, arena)
         try:
+            subject = subject_of(one, board, arena)
             return subject, *fit(one, subject, arena)
         except Blocked as blocked:
             refusal = blocked

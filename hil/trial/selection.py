@@ -51,8 +51,8 @@ def select_block(
     """
     chosen, best = None, Tried(0)
     for block in BLOCKS:
-        one = block_of(prepared, block)
         try:
+            one = block_of(prepared, block)
             slots, planned = fit(one.spec, one.subject, one.image.arena_size)
         except Blocked as blocked:
             outcome.selection.append(Tried(block, reason=blocked.reason))

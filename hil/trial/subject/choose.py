@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from hil.boards import Board
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.network import build
 from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.network.tflite.file import file_size
+from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import build_graph
 from hil.trial.spec import TrialSpec
@@ -48,6 +50,10 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
         raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
     graph, room = build_graph(spec.network, spec.seed), board.room_for_data
+    if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
+        settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
+    if not settings.trained(graph):
+        raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
     fits_flash = room is not None and file_size(graph) <= room.size
     return resident(graph, settings, arena, ((False, True) if fits_flash else (False,)) if in_flash is None else (in_flash,))
 
