@@ -96,16 +96,16 @@ def test_silences_anywhere_lose_nothing(asker: Asker, sizes: list[int], cuts: li
 
 
 def test_a_stream_at_the_full_rate_wakes_the_core_a_few_times_a_kilobyte(asker: Asker) -> None:
-    """3 KB of zeros: 16 bytes in the FIFO, stretches of 32, 64, 128, 256, then 512 and 16, and an end; the FIFO alone would take 192."""
-    pico = asker.pico
+    """2 KB of zeros and a request of 1 KB: 16 bytes in the FIFO, stretches of 32, 64, 128, 256, then 512, and an end; the FIFO alone takes 190."""
+    pico, data = asker.pico, payload(1000)
     before = len(pico.chip.clock.sleeps)
-    pico.chip.uart0.feed(bytes(3072) + asker.request(b"still here"))
+    pico.chip.uart0.feed(bytes(2048) + asker.request(data))
     while pico.chip.uart0.backlog:
         pico.chip.advance(10_000)
     woken = len(pico.chip.clock.sleeps) - before
     pico.rest()
     assert woken <= 12
-    assert asker.replies() == [b"still here"]
+    assert asker.replies() == [data]
 
 
 def test_a_window_of_requests_without_a_gap_is_answered(asker: Asker) -> None:
