@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import xxhash
 
 from hil.errors import Blocked
@@ -17,6 +16,9 @@ from hil.quantity import Provenance
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
 from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 if TYPE_CHECKING:
     from hil.trial.latency import Latency
