@@ -9,6 +9,7 @@
 typedef struct {
     engine_t engine;
     mlperf_tiny_t tiny;
+    bool pulses; /* windows lie between two pulses of the marker, not between two edges */
 } trainer_t;
 
 /* Give the engine the whole arena, and return the trainer as the agent wants it. */

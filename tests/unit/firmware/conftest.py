@@ -74,7 +74,8 @@ def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
     engine = [path for room in ("arith", "kernels", "methods", "net") for path in sorted((FIRMWARE / room).glob("*.c"))]
-    agent = [FIRMWARE / path for path in ("agent/agent.c", "agent/no_boot_loader.c", "trainer/requests.c", "trainer/trainer.c", "trainer/mlperf_tiny.c")]
+    trainer = [FIRMWARE / "trainer" / name for name in ("requests.c", "trainer.c", "pulse.c", "mlperf_tiny.c")]
+    agent = [FIRMWARE / "agent" / "agent.c", FIRMWARE / "agent" / "no_boot_loader.c", *trainer]
     return build(tmp_path_factory.mktemp("agent"), "agent", [*agent, *engine])
 
 
