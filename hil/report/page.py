@@ -88,7 +88,7 @@ def _environment(run: Run) -> jinja2.Environment:
 
 def _power(run: Run, trial: TrialRecord) -> pd.DataFrame | None:
     path = run.folder / trial.folder / "power.parquet"
-    return pd.read_parquet(path) if path.is_file() else None
+    return pd.read_parquet(path, filters=[("window", "==", 0)]) if path.is_file() else None
 
 
 def _write(target: Path, page: str) -> None:

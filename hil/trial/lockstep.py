@@ -11,6 +11,7 @@ import numpy as np
 from hil.data import batches
 from hil.errors import DeviceFault
 from hil.measure.sram import Watermarks, through_probe
+from hil.network.blob import encode
 from hil.network.settings import Settings
 from hil.reference.methods import StepOutcome, method
 from hil.trial.device import Device
@@ -68,6 +69,15 @@ class LockStep:
                     return
                 self._follow_schedule()
                 self._step(worker)
+                self._evaluate_meanwhile()
+
+    def _evaluate_meanwhile(self) -> None:
+        """Evaluate in the midst of training, where a trial asks for its curve; the end has an evaluation of its own."""
+        spec, done = self.p.spec, len(self.outcome.steps)
+        due = spec.evaluate and spec.evaluate_every and done % spec.evaluate_every == 0 and done < spec.steps
+        if due and self.outcome.difference is None:
+            board, reference = self._evaluate()
+            self.outcome.evaluations.append((self.next_step, board, reference))
 
     def evaluate(self) -> None:
         """Evaluate what was trained."""
@@ -80,6 +90,18 @@ class LockStep:
         self.outcome.sram = Watermarks(said["static_bytes"], said["arena_peak"], said["stack_peak"])
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
+
+    def go_on_with(self, device: Device) -> None:
+        """Go on with an agent that has just begun: load the weights as they are by now, and compare them.
+
+        Args:
+            device: the same board, greeted and identified; it has forgotten everything.
+        """
+        self.device, self.witness = device, None
+        device.load(encode(self.p.network.with_weights(self.reference.weights)))
+        device.configure(self.settings, self.p.slots, self.next_step)
+        self.reference.configure(self.settings, self.next_step)
+        self._compare_start(device.digests())
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the images and labels of the next batch."""

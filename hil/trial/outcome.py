@@ -6,11 +6,11 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import xxhash
 
 from hil.errors import Blocked
 from hil.link.session import Counters
+from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
@@ -90,7 +90,12 @@ class JudgedLatency:
 
 @dataclass
 class Outcome:
-    """Everything a trial found; `judge` turns it into a verdict."""
+    """Everything a trial found; `judge` turns it into a verdict.
+
+    Attributes:
+        evaluations: in the midst of training: index of the next step, accuracy of the board and of the reference.
+        power: what the meter saw in every energy window.
+    """
 
     spec: TrialSpec
     prepared: Prepared | None = None
@@ -102,7 +107,7 @@ class Outcome:
     final_digests: tuple[int, ...] = ()
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None
-    power: list[pd.DataFrame] = field(default_factory=list)
+    power: list[Capture] = field(default_factory=list)
     laps_s: list[float] = field(default_factory=list)
     latency: Latency | None = None
     autonomous: int = 0
@@ -110,6 +115,7 @@ class Outcome:
     accuracy_after: float | None = None
     reference_after: float | None = None
     evaluated: int = 0
+    evaluations: list[tuple[int, float, float]] = field(default_factory=list)
     sram: Watermarks | None = None
     sram_probe: Watermarks | None = None
     probe_checks: int = 0

@@ -13,6 +13,7 @@ from hil.network.analytic import forward_macs, training_bytes
 from hil.network.plan import weight_count
 from hil.quantity import Provenance
 from hil.record import TrialRecord
+from hil.trial.energy_record import energy_json
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
@@ -75,7 +76,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         profile=_profile(outcome),
         analytic=_analytic(prepared) if prepared else None,
         evaluations=_evaluations(outcome),
-        energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
+        energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
     )
 
@@ -93,11 +94,6 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
         cycles = flat.pop("cycles")
         rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
     return pd.DataFrame(rows)
-
-
-def power_table(outcome: Outcome) -> pd.DataFrame | None:
-    """Return the power trace of all energy windows: t_s, power_w, window, phase; None where none was measured."""
-    return pd.concat(outcome.power, ignore_index=True) if outcome.power else None
 
 
 def latency_table(outcome: Outcome) -> pd.DataFrame | None:
@@ -160,6 +156,7 @@ def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
     first = outcome.spec.first_step
     points = [
         (first, outcome.accuracy_before, outcome.accuracy_before),
+        *outcome.evaluations,
         (first + len(outcome.steps), outcome.accuracy_after, outcome.reference_after),
     ]
     return [
