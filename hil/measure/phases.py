@@ -21,7 +21,9 @@ from hil.measure.uncertainty import Contribution, combined, effective_dof, recta
 from hil.measure.window import Window, edges_of
 
 FEWEST_READINGS = 10  # of a stretch: with fewer, what its two borders take or give is no small part of it
+SLOWER = 1.01  # times an interval between readings: an edge that readings tell is known to one of them
 CLOCKS = 0.02  # of a window: board and meter must agree on its length to that, or the board's count is not of this window
+ENDLESS = 1e6  # degrees of freedom
 Laps = Mapping[str, float]
 
 
@@ -64,7 +66,7 @@ class Phase:
             "energy": {"value": self.energy, "unit": "J", "uncertainty": u, "provenance": provenance},
             "power": {"value": self.power_w, "unit": "W", "uncertainty": u / self.seconds, "provenance": provenance},
             "seconds": self.seconds, "stretches": self.stretches, "readings_a_stretch": self.readings,
-            "dof": round(dof, 1) if math.isfinite(dof) else None,
+            "dof": round(dof, 1) if dof < ENDLESS else None,
             "budget": [{"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard} for one in self.contributions],
         }  # fmt: skip
 
@@ -87,7 +89,7 @@ def refusals(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
     if any(one.made > len(one.stretches) for one in counted):
         raise NotTold(f"a step has {counted[0].made} stretches of phases, and the firmware tells {len(counted[0].stretches)}: choose a smaller batch.")
     edge_s = 2 * max(edge.half_s for edge in edges_of(capture))
-    finest, what = max((capture.interval_s, "a reading"), (edge_s, "an edge is uncertain by"))
+    finest, what = (edge_s, "an edge is uncertain by") if edge_s > SLOWER * capture.interval_s else (capture.interval_s, "a reading")
     found = {}
     for phase, seconds in seconds_of(counted).items():
         stretches = _stretches(counted, phase)

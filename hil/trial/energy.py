@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
 NOT_SWITCHED = "no: rig.toml names nothing that feeds the board"
+SWITCHED = "yes: off and on before the first window, by what rig.toml names"
 FED_BY_METER = "no: the meter feeds the board, and stays on"
 
 

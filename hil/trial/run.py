@@ -19,7 +19,7 @@ from hil.targets import Target, open_target
 from hil.targets.route import AlreadyLoaded
 from hil.targets.serial_port import open_serial, path_of
 from hil.trial.device import Device, refused
-from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, measure_windows
+from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
@@ -202,7 +202,7 @@ class _Attempt:
         """Switch the board off and on, which ends what a debugger and the training left behind in the chip, and measure its energy without a probe."""
         endpoints, board = self.taken.endpoints, self.prepared.board
         with self.stages("power"):
-            switched = self.taken.power_cycle()
+            LOG.info("%s was switched off and on", self.taken.power_cycle())
         port = open_serial(path_of(endpoints), board.baud)
         target = Target(board, endpoints, port, AlreadyLoaded())  # its flash has the image; a probe would wake the chip's debug logic
         try:
@@ -210,7 +210,7 @@ class _Attempt:
                 with self.stages("greet"):
                     trial.go_on_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, self.prepared.image))
                 if trial.outcome.difference is None:
-                    self._energy(trial, meter, f"yes: {switched}, before the first window")
+                    self._energy(trial, meter, SWITCHED)
             if trial.outcome.energy is not None and endpoints.probe is not None:
                 trial.outcome.energy.meter["probe_detached"] = True
         finally:

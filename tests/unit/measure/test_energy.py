@@ -179,7 +179,8 @@ def test_every_unit_has_its_energies_and_its_time():
     for unit, times in (("step", 1.0), ("sample", 1 / 8), ("epoch", 125.0)):
         found = {name: figure["value"] for name, figure in per[unit].items()}
         assert found["net"] == pytest.approx(times * LOAD.net(0.0), rel=1e-4)
-        assert found["gross"] == pytest.approx(times * gross_of(LOAD), rel=1e-4) == pytest.approx(found["net"] + found["idle"], rel=1e-9)
+        assert found["gross"] == pytest.approx(times * gross_of(LOAD), rel=1e-4)
+        assert found["gross"] == pytest.approx(found["net"] + found["idle"], rel=1e-9)
         assert found["time"] == pytest.approx(times * LOAD.step_s, rel=1e-6)
         assert per[unit]["gross"]["uncertainty"] == pytest.approx(times * per["step"]["gross"]["uncertainty"])
 

@@ -103,7 +103,7 @@ def test_one_window_warms_up_and_finds_the_range_and_six_count():
     assert said["per_epoch"]["value"] == pytest.approx(100 * said["per_step"]["value"])
     assert len(fake.outcome.power) == 6 and len(fake.outcome.laps_s) == 20
     assert said["phases"]["seconds"] == pytest.approx({"perturb": 2.74e-3, "forward": 6.85e-3, "update": 4.11e-3}) and said["phases"]["split"] == {}
-    assert "the phase 'perturb' takes 2.74 ms a step and an edge is uncertain by 2.5 ms" in said["phases"]["refused"]
+    assert "the phase 'perturb' takes 2.74 ms a step and a reading 2.5 ms" in said["phases"]["refused"]
     assert said["meter"]["power_cycled"].startswith("no: rig.toml names nothing") and said["temperature"] is None
 
 
