@@ -5,8 +5,6 @@ A polled meter of point samples, without an input for the marker: the host dates
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from hil.errors import Blocked
@@ -63,12 +61,11 @@ class Tc66c:
         """
         began, interval_s = self._host.now(), self._window.setting.interval_s
         polls = self._poller.run(self._ask, interval_s, lambda: self._window.over(began, deadline_s))
-        amps, volts, degrees = polls.values.T
+        amps, volts = polls.values.T
         if np.max(amps) > self._range.amperes:
             raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
         stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
-        capture = self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
-        return replace(capture, temperature_c=float(np.mean(degrees)))
+        return self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
 
     def _ask(self) -> tuple[float, float, list[float]]:
         for attempt in range(MISSED):
@@ -81,11 +78,11 @@ class Tc66c:
         read = parse(record)
         if read.broken[0]:
             raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
-        return sent, received, [float(read.current_a[0]), float(read.voltage_v[0]), float(read.temperature_c[0])]
+        return sent, received, [float(read.current_a[0]), float(read.voltage_v[0])]
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts."""
-        _, _, (amps, volts, _) = self._ask()
+        _, _, (amps, volts) = self._ask()
         return np.array([amps * volts])
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ FEWEST_READINGS = 20  # of a window
 IDLE_READINGS = 40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
 IDLE_SHARE = 0.25  # of a window, of each sleep where idle is subtracted: else longer windows would scatter by their idle power as much as short ones
 BOARD_CLOCK = 0.01  # how wrong a board's clock may be (an RC oscillator is within a per cent), with what it does between the phases that it counts
+UNCOUNTED = 0.1  # of a window: so much may a firmware do between its phases, and clocks differ, before the edges are not believed
 MLPERF_SPARE = 1.02  # the board's clock may be fast
 READ_DEADLINE_S = 20.0
 SLOWEST = 30.0  # times the expected length of a window: so much slower may a stand-in be than its board
@@ -188,7 +189,9 @@ class Windows:
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
             raise Blocked("energy", f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.")
-        return capture, counted_of(trial, reply)
+        counted = counted_of(trial, reply)
+        _require_same_length(capture, counted)
+        return capture, counted
 
     def _configure(self) -> None:
         self._meter.configure(Setting(self._trial.p.board.supply_v, self._used.amperes, self._interval_s(), self._idle_ms() / 1000, self._window_s()))
@@ -229,6 +232,18 @@ def _duration(reply: dict[str, Any], clock_hz: int | None) -> tuple[float, float
         return math.inf, 0.0
     seconds = (reply["cycles_total"] - reply["cycles_digest"]) / clock_hz
     return seconds, BOARD_CLOCK * seconds
+
+
+def _require_same_length(capture: Capture, counted: Counted | None) -> None:
+    """Refuse edges that cannot be those of the steps: the board has counted how long these took.
+
+    Raises:
+        Spoiled: meter and board are further apart than the edges' uncertainty and what the board does uncounted allow.
+    """
+    up, down = edges_of(capture)
+    seen = down.t_s - up.t_s
+    if counted is not None and counted.total_s > 0 and abs(seen - counted.total_s) > UNCOUNTED * counted.total_s + up.half_s + down.half_s:
+        raise Spoiled(f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them")
 
 
 def _compare(trial: LockStep, reply: dict[str, Any], reference: tuple[int, ...], steps: int) -> None:

@@ -209,6 +209,20 @@ def test_edges_that_the_host_dated_are_refused_in_the_window_too():
     assert {window.synchronisation for window in fake.outcome.energy.windows} == {"host"}
 
 
+class Astray(FakeMeter):
+    """Its first edge is early by a third of the window."""
+
+    def capture(self, deadline_s):
+        seen = super().capture(deadline_s)
+        up, down = seen.edges
+        return replace(seen, edges=(replace(up, t_s=up.t_s - (down.t_s - up.t_s) / 3), down))
+
+
+def test_edges_that_the_board_s_count_contradicts_are_not_believed():
+    with pytest.raises(Blocked, match=r"the edges are 0\.36\d* s apart by the meter, and the board counted 0\.274 s of steps between them"):
+        measured(meter=Astray)
+
+
 class Listening(FakeMeter):
     """Takes the host's word for when a window was."""
 
