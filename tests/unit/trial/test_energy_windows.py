@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import queue
 from dataclasses import replace
 from types import SimpleNamespace
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -13,13 +15,15 @@ from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet
 from hil.measure.mlperf_tiny import form
 from hil.meters.meter import Spoiled
+from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from hil.trial.energy import measure_windows
 from hil.trial.energy_windows import MOST_SPOILED
+from hil.trial.energy_record import energy_json
 from hil.trial.latency import LAP_PHASES
-from hil.trial.spec import EnergyWindows
+from hil.trial.spec import EnergyWindows, TrialSpec
 from tests.unit.measure.energy_scene import NONE, Bench
 
 SHEET = load_data_sheet("keithley-2450")
@@ -165,6 +169,18 @@ def test_the_rules_of_mlperf_tiny_take_five_windows_of_ten_seconds():
     row = told["windows"][0]
     assert row["per_iteration_uj"] * row["iterations"] == pytest.approx(row["total_uj"]) == pytest.approx(1e3 * row["power_mw"] * row["elapsed_s"])
     assert "no silicon: the figures are modelled" in told["differs"] and "not an inference" in told["differs"][0]
+
+
+@pytest.mark.parametrize(("rules", "accuracy", "fastest_hz"), [("", 0.5, 400), ("", 0.9, 10_000), ("mlperf-tiny", None, 400)])
+def test_the_whole_entry_of_the_record_fits_its_schema(rules, accuracy, fastest_hz):
+    wanted = EnergyWindows(steps=20, rules=rules, accuracy=accuracy)
+    fake, _ = measured(wanted=wanted, sheet=replace(SHEET, fastest_hz=fastest_hz), interval_s=1 / fastest_hz)
+    curve = [{"step": 0, "board": 0.1, "reference": 0.1, "n": 50}, {"step": 5, "board": 0.6, "reference": 0.6, "n": 50}]
+    entry = json.loads(json.dumps(energy_json(fake.outcome.energy, fake.outcome.laps_s, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted))))
+    whole = schema()
+    jsonschema.validate(entry, whole["properties"]["trials"]["items"]["properties"]["energy"] | {"$defs": whole["$defs"]})
+    assert (entry["goal"] or {}).get("reached") == {0.5: True, 0.9: False, None: None}[accuracy]
+    assert (entry["mlperf_tiny"] is None) == (not rules) and bool(entry["phases"]["split"]) == (fastest_hz > 400)
 
 
 def test_phases_are_split_where_the_meter_is_fast_enough_and_together_are_the_step():
