@@ -20,8 +20,8 @@ from hil.record import schema
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from hil.trial.energy import measure_windows
-from hil.trial.energy_windows import MOST_SPOILED
 from hil.trial.energy_record import energy_json
+from hil.trial.energy_windows import MOST_SPOILED
 from hil.trial.latency import LAP_PHASES
 from hil.trial.spec import EnergyWindows, TrialSpec
 from tests.unit.measure.energy_scene import NONE, Bench
