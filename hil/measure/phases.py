@@ -85,7 +85,7 @@ def refusals(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
         NotTold: nothing can be split at all.
     """
     if not counted or not all(one.laps and one.stretches for one in counted):
-        raise NotTold("the firmware does not tell when its phases were: it does not know the request 'stretches'.")
+        raise NotTold("the firmware does not tell when its phases were: it does not know the request 'stretches', or its method marks none.")
     if any(one.made > len(one.stretches) for one in counted):
         raise NotTold(f"a step has {counted[0].made} stretches of phases, and the firmware tells {len(counted[0].stretches)}: choose a smaller batch.")
     edge_s = 2 * max(edge.half_s for edge in edges_of(capture))
