@@ -191,13 +191,13 @@ typedef struct __attribute__((packed)) {
 } msg_mlperf_tiny_request_t;
 _Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
 
-#define MSG_STRETCHES 0x15u
+#define MSG_STRETCHES 0x1Au
 typedef struct __attribute__((packed)) {
     uint16_t made;
 } msg_stretches_reply_t;
 _Static_assert(sizeof(msg_stretches_reply_t) == 2, "msg_stretches_reply_t is packed");
 
-#define MSG_MARKER 0x16u
+#define MSG_MARKER 0x1Bu
 typedef struct __attribute__((packed)) {
     uint8_t pulses;
 } msg_marker_request_t;

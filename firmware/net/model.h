@@ -9,6 +9,7 @@
 #include "net/observe.h"
 #include "net/plan.h"
 #include "net/stopwatch.h"
+#include "net/stretches.h"
 
 typedef struct {
     uint8_t *arena;
@@ -20,6 +21,7 @@ typedef struct {
     const observer_t *observer;                   /* of every activation and error; NULL in training */
     bool gradient_begun;                          /* a sample has been summed into the gradients of this step */
     stopwatch_t watch;
+    stretches_t stretches;
 } model_t;
 
 static inline int8_t *model_s8(const model_t *model, uint32_t offset) {

@@ -111,7 +111,7 @@ failure_t request_laps(const engine_t *engine, link_reply_t *reply) {
 }
 
 failure_t request_stretches(const engine_t *engine, link_reply_t *reply) {
-    const stretches_t *stretches = &engine->model.watch.stretches;
+    const stretches_t *stretches = &engine->model.stretches;
     const msg_stretches_reply_t answer = {.made = stretches->made};
     const uint16_t told = stretches->made < ENGINE_MAX_STRETCHES ? stretches->made : ENGINE_MAX_STRETCHES;
     const size_t size = told * sizeof stretches->told[0];

@@ -21,7 +21,7 @@ WINDOWS, SHORTEST_S = 5, 10.0
 def form(result: EnergyResult) -> dict[str, Any]:
     """Return the figures of the form: `windows`, `median_uj`, and under `differs` why it is no result of the benchmark all the same."""
     steps = result.task.steps
-    energy_j, elapsed = energies(result.windows, GROSS), [window.duration for window in result.windows]
+    energy_j, elapsed = energies(result.windows, GROSS), [float(window.duration) for window in result.windows]
     rows = [
         {
             "elapsed_s": elapsed_s, "iterations": steps, "power_mw": 1e3 * energy / elapsed_s, "total_uj": 1e6 * energy,

@@ -128,7 +128,7 @@ static void test_stretches(uint8_t partition, uint8_t scope, const char *expecte
     put_samples(trainee.engine, &batch, 0, 3);
     engine_run(trainee.engine, 4, 3, &result);
     engine_report(trainee.engine, &result);
-    const stretches_t *stretches = &trainee.engine->model.watch.stretches;
+    const stretches_t *stretches = &trainee.engine->model.stretches;
     const lap_t *lap = &trainee.engine->laps[3];
     CHECK(stretches->made == strlen(expected), "%u stretches, not %s", stretches->made, expected);
     for (uint16_t i = 0; i < stretches->made; i++) {
@@ -150,7 +150,7 @@ static void test_stretches_without_room(void) {
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.network, 60);
     (void)step_at_once(trainee.engine, 0, &batch);
-    const stretches_t *stretches = &trainee.engine->model.watch.stretches;
+    const stretches_t *stretches = &trainee.engine->model.stretches;
     CHECK(stretches->made == 2 * 60 + 2, "%u stretches", stretches->made); /* the zeros, forward and backward of each sample, the update */
     CHECK(stretches->told[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is told");
     free_batch(&batch);

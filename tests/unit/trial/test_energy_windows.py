@@ -52,7 +52,8 @@ class FakeMeter:
             raise fate
         if np.max(seen.current_a) > 1.05 * self.settings[-1].range_a:
             raise Spoiled("overload", beyond_range=True)
-        return replace(seen, range_a=self.settings[-1].range_a)
+        edges = tuple(replace(edge, t_s=np.float64(edge.t_s)) for edge in seen.edges)  # as drivers have them
+        return replace(seen, range_a=self.settings[-1].range_a, edges=edges)
 
 
 class FakeTrial:
