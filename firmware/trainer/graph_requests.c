@@ -4,6 +4,7 @@
 
 #include "agent/port.h"
 #include "net/network.h"
+#include "trainer/pulse.h"
 #include "trainer/requests.h"
 
 enum { MOST_TENSORS = 2 * GRAPH_MAX_LAYERS };
@@ -74,7 +75,7 @@ static failure_t part(graph_engine_t *engine, const uint8_t *body, link_reply_t 
 }
 
 /* The window of an energy measurement: asleep, the steps between two edges of the marker, asleep. */
-static failure_t run(graph_engine_t *engine, const uint8_t *body, link_reply_t *reply) {
+static failure_t run(graph_engine_t *engine, bool pulses, const uint8_t *body, link_reply_t *reply) {
     msg_run_request_t fields;
     memcpy(&fields, body, sizeof fields);
     const failure_t outcome = graph_engine_check_run(engine, fields.step, fields.steps, fields.count);
@@ -82,9 +83,9 @@ static failure_t run(graph_engine_t *engine, const uint8_t *body, link_reply_t *
         step_result_t result;
         uint32_t digests[MOST_TENSORS];
         port_sleep_ms(fields.idle_ms);
-        port_marker(true);
+        mark_window(pulses, true);
         graph_engine_run(engine, fields.steps, fields.count, &result);
-        port_marker(false);
+        mark_window(pulses, false);
         port_sleep_ms(fields.idle_ms);
         graph_engine_report(engine, &result, digests);
         request_put_step(&result, digests, graph_engine_tensors(engine), reply);
@@ -167,7 +168,14 @@ static failure_t work(const graph_engine_t *engine, link_reply_t *reply) {
     return no_failure();
 }
 
-failure_t graph_request(graph_engine_t *engine, const link_request_t *request, link_reply_t *reply) {
+/* Queries are too many and too short for a list of phases: none is kept. */
+static failure_t stretches(link_reply_t *reply) {
+    const msg_stretches_reply_t answer = {.made = 0};
+    link_put_reply(reply, &answer, sizeof answer);
+    return no_failure();
+}
+
+failure_t graph_request(graph_engine_t *engine, bool pulses, const link_request_t *request, link_reply_t *reply) {
     const uint8_t *body = request->body;
     switch (request->type) {
     case MSG_CONFIGURE_GRAPH: return configure(engine, body, reply);
@@ -175,7 +183,7 @@ failure_t graph_request(graph_engine_t *engine, const link_request_t *request, l
     case MSG_SAMPLE_PART: return sample_part(engine, request);
     case MSG_STEP: return step(engine, body, reply);
     case MSG_PART: return part(engine, body, reply);
-    case MSG_RUN: return run(engine, body, reply);
+    case MSG_RUN: return run(engine, pulses, body, reply);
     case MSG_INFER: return infer(engine, body, reply);
     case MSG_READ_TENSOR: return read_tensor(engine, body, reply);
     case MSG_WRITE_TENSOR: return write_tensor(engine, request);
@@ -184,6 +192,7 @@ failure_t graph_request(graph_engine_t *engine, const link_request_t *request, l
     case MSG_PROFILE: return profile(engine, reply);
     case MSG_WORK: return work(engine, reply);
     case MSG_LAPS: return laps(engine, reply);
+    case MSG_STRETCHES: return stretches(reply);
     case MSG_BOOKINGS: return request_bookings(&engine->model.watch, reply);
     case MSG_LOAD_DATA:
     case MSG_LOAD_END: return refusal(FAILURE_NO_NETWORK, 0, 0); /* none was begun */

@@ -9,6 +9,6 @@
 void graph_put_loaded(const graph_engine_t *engine, link_reply_t *reply);
 
 /* Everything but loading. */
-failure_t graph_request(graph_engine_t *engine, const link_request_t *request, link_reply_t *reply);
+failure_t graph_request(graph_engine_t *engine, bool pulses, const link_request_t *request, link_reply_t *reply);
 
 #endif

@@ -141,6 +141,14 @@ static failure_t mlperf_tiny(trainer_t *trainer, const uint8_t *body) {
     return no_failure();
 }
 
+static failure_t marker(trainer_t *trainer, const uint8_t *body) {
+    msg_marker_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    trainer->pulses = fields.pulses != 0;
+    port_marker(trainer->pulses);
+    return no_failure();
+}
+
 /* The fixed part of a request's body in bytes, and whether more may follow it; false: no such request. */
 static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     *open = type == MSG_LOAD_DATA || type == MSG_SAMPLES || type == MSG_SAMPLE_PART || type == MSG_WRITE_TENSOR;
@@ -160,8 +168,10 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_USE_FLASH: *fixed = sizeof(msg_use_flash_request_t); return true;
     case MSG_WRITE_TENSOR: *fixed = sizeof(msg_write_tensor_request_t); return true;
     case MSG_MLPERF_TINY: *fixed = sizeof(msg_mlperf_tiny_request_t); return true;
+    case MSG_MARKER: *fixed = sizeof(msg_marker_request_t); return true;
     case MSG_LOAD_END:
     case MSG_LAPS:
+    case MSG_STRETCHES:
     case MSG_PROFILE:
     case MSG_BOOKINGS:
     case MSG_WORK:
@@ -185,8 +195,9 @@ static failure_t first_family(trainer_t *trainer, const link_request_t *request,
     case MSG_SAMPLES: return request_samples(engine, request);
     case MSG_STEP: return request_step(engine, request->body, reply);
     case MSG_PART: return request_part(engine, request->body, reply);
-    case MSG_RUN: return request_run(engine, request->body, reply);
+    case MSG_RUN: return request_run(engine, trainer->pulses, request->body, reply);
     case MSG_LAPS: return request_laps(engine, reply);
+    case MSG_STRETCHES: return request_stretches(engine, reply);
     case MSG_PROFILE: return request_profile(engine, reply);
     case MSG_BOOKINGS: return request_bookings(&engine->model.watch, reply);
     case MSG_INFER: return request_infer(engine, request->body, reply);
@@ -202,9 +213,10 @@ static failure_t carry_out(trainer_t *trainer, const link_request_t *request, li
     switch (request->type) {
     case MSG_LOAD_BEGIN: return load_begin(trainer, request->body);
     case MSG_USE_FLASH: return use_flash(trainer, request->body, reply);
+    case MSG_MARKER: return marker(trainer, request->body);
     default: break;
     }
-    return trainer->has_graph ? graph_request(&trainer->graph, request, reply) : first_family(trainer, request, reply);
+    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : first_family(trainer, request, reply);
 }
 
 static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
@@ -223,6 +235,10 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
 static void begin_session(void *context) {
     trainer_t *trainer = context;
     mlperf_tiny_end(&trainer->tiny);
+    if (trainer->pulses) {
+        trainer->pulses = false;
+        port_marker(false);
+    }
     begin_first_family(trainer);
 }
 

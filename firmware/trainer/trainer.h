@@ -17,6 +17,7 @@ typedef struct {
     };
     bool has_graph; /* the network is of the second family */
     mlperf_tiny_t tiny;
+    bool pulses; /* windows lie between two pulses of the marker, not between two edges */
 } trainer_t;
 
 /* Give the engine the whole arena, and return the trainer as the agent wants it. */

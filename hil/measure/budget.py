@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import MEAN, efficiency
+from hil.measure.synchronise import HOST, SERIAL
 from hil.measure.uncertainty import Contribution, rectangular
 from hil.measure.window import Window
 
@@ -95,7 +96,8 @@ def _of_the_windows(
     share = efficiency(n, statistic)
     scatter = float(np.std(per_step, ddof=1))
     ends = _mean(windows, lambda w: w.ends_u) / steps if figure != IDLE else 0.0
-    edges = _mean(windows, lambda w: w.duration_u * abs(w.idle_power)) / steps if figure != NET else 0.0
+    edges = _mean(windows, lambda w: _edges(w, by_host=False)) / steps if figure != NET else 0.0
+    hosted = _mean(windows, lambda w: _edges(w, by_host=True)) / steps if figure != NET else 0.0
     known = math.hypot(ends, edges)
     missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
     noise = used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s) if aperture_s else 0.0
@@ -105,5 +107,15 @@ def _of_the_windows(
         Contribution("readings beside the edges (in the scatter)", "B", ends * share, counted=False),
         Contribution("both edges, times the idle power (in the scatter)", "B", edges * share, counted=False),
         Contribution("what the scatter does not show of these two", "B", math.sqrt(max(known**2 - scatter**2, 0.0)) * share, shape="normal"),
+        *([Contribution("both edges, dated by the host (alike in all windows)", "B", hosted)] if hosted else []),
         Contribution(f"scatter of {n} windows", "A", scatter * share, n - 1, "scatter"),
     ]  # fmt: skip
+
+
+def _edges(window: Window, *, by_host: bool) -> float:
+    """Return the uncertainty of a window's gross and idle energy by its edges, if they were had in one of two ways, in joules.
+
+    What the link and the host's scheduler take on the way is the same in every window, and does not show in their scatter.
+    """
+    dated_by_host = window.synchronisation in (SERIAL, HOST)
+    return window.duration_u * abs(window.idle_power) if dated_by_host is by_host else 0.0

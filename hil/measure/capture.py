@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Capture:
         range_a: the current range in amperes, the same for all readings.
         lost: how many readings are known to be missing; None where the meter cannot tell.
         synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
+        temperature_c: mean of what the meter's own sensor said meanwhile; None where it has none.
     """
 
     t_s: np.ndarray
@@ -42,3 +43,9 @@ class Capture:
     range_a: float
     lost: int | None
     synchronisation: str = "marker"
+    temperature_c: float | None = None
+
+    def from_first_edge(self) -> Capture:
+        """Return the same with times from the first edge on; one without edges stays as it is."""
+        begin = self.edges[0].t_s if self.edges else 0.0
+        return replace(self, t_s=self.t_s - begin, edges=tuple(replace(edge, t_s=edge.t_s - begin) for edge in self.edges))

@@ -30,9 +30,14 @@ def integral(capture: Capture, values: np.ndarray, begin_s: float, end_s: float)
         values: float64[n], one a reading: watts for joules, amperes for coulombs.
         begin_s, end_s: of the stretch; beyond the readings the nearest of them goes on.
     """
-    below = _below_of_instants if capture.aperture_s == 0 else _below_of_means
-    first, last = below(capture, values, np.array([begin_s, end_s]))
+    first, last = integrals(capture, values, np.array([begin_s, end_s]))
     return float(last - first)
+
+
+def integrals(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:
+    """Return the integral of a quantity up to each of several times, float64[k]: differences of it are integrals over stretches. See `integral`."""
+    below = _below_of_instants if capture.aperture_s == 0 else _below_of_means
+    return below(capture, values, at_s)
 
 
 def _below_of_means(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:

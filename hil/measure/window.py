@@ -41,6 +41,8 @@ class Window:
         ends_u: standard deviation of the net energy by where the readings lay beside the edges; 0 where they were not on a grid.
         lever: how far the middle of the window lies from the middle of the idle readings: what a drift of the offset is multiplied by.
         missing: limit of the net energy's error by lost readings.
+        synchronisation: how the edges were had (hil/measure/capture.py).
+        temperature_c: at the meter's own sensor; None where it has none.
         burden, idle_burden: what the meter itself takes at its full burden voltage, of the net energy and of the idle energy.
     """
 
@@ -62,6 +64,8 @@ class Window:
     missing: float
     burden: float
     idle_burden: float
+    synchronisation: str = "marker"
+    temperature_c: float | None = None
 
 
 def edges_of(capture: Capture) -> tuple[Edge, Edge]:
@@ -117,6 +121,7 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Windo
         ends_u=_ends(capture, net / duration), lever=_lever(bounds, first, last, before, after),
         missing=lost_s * float(np.ptp(power[inside])) / 2,
         burden=_or_zero(burden_ohm * square), idle_burden=_or_zero(burden_ohm * idle_current**2 * duration),
+        synchronisation=capture.synchronisation, temperature_c=capture.temperature_c,
     )  # fmt: skip
 
 
@@ -166,12 +171,3 @@ def _ends(capture: Capture, rise_w: float) -> float:
         return 0.0
     pause = max(middle - capture.aperture_s, 0.0)
     return abs(rise_w) * pause * math.sqrt(2 / 12)
-
-
-def table(capture: Capture, number: int) -> pd.DataFrame:
-    """Return the power trace of a window: t_s from the first edge, power_w, window, phase."""
-    import pandas as pd
-
-    up, down = edges_of(capture)
-    phase = np.select([capture.t_s < up.t_s, capture.t_s < down.t_s], PHASES[:2], PHASES[2])
-    return pd.DataFrame({"t_s": capture.t_s - up.t_s, "power_w": capture.power_w, "window": number, "phase": phase})

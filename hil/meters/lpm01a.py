@@ -72,6 +72,11 @@ class Lpm01a:
             raise Blocked("meter", f"the {self.sheet.name} did not tell its voltage: plug it in again.")
         self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
 
+    @property
+    def falling_only(self) -> bool:
+        """Whether its firmware tells falling edges only."""
+        return not self._both_edges
+
     def _choose_events(self) -> bool:
         """Ask for both edges; a firmware that tells falling edges only wants a marker that pulses down at either end."""
         for events in EVENTS:

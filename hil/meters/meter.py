@@ -86,6 +86,17 @@ class Told(Protocol):
         ...
 
 
+@runtime_checkable
+class Pulsed(Protocol):
+    """What a meter says beside whose marker input may tell falling edges only.
+
+    Attributes:
+        falling_only: since `configure`: a window must lie between two falling pulses, for the rise of a level is not seen.
+    """
+
+    falling_only: bool
+
+
 @dataclass(frozen=True)
 class Host:
     """The host's clock in seconds, and how to wait; a virtual instrument brings its own."""

@@ -52,6 +52,7 @@ class BenchBoard(BaseModel):
     meter: str | None = None
     meter_model: str | None = None
     measuring_point: str | None = None
+    ambient_c: float | None = Field(None, ge=-40, le=125, strict=False)
     pack: str | None = None
     loader: str | None = None
     power: PowerEntry | None = None

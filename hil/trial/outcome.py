@@ -10,6 +10,7 @@ import xxhash
 
 from hil.errors import Blocked
 from hil.link.session import Counters
+from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
@@ -93,7 +94,12 @@ class JudgedLatency:
 
 @dataclass
 class Outcome:
-    """Everything a trial found; `judge` turns it into a verdict."""
+    """Everything a trial found; `judge` turns it into a verdict.
+
+    Attributes:
+        evaluations: in the midst of training: index of the next step, accuracy of the board and of the reference.
+        power: what the meter saw in every energy window.
+    """
 
     spec: TrialSpec
     prepared: Prepared | None = None
@@ -107,7 +113,7 @@ class Outcome:
     selection: list[Tried] = field(default_factory=list)
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None
-    power: list[pd.DataFrame] = field(default_factory=list)
+    power: list[Capture] = field(default_factory=list)
     laps_s: list[float] = field(default_factory=list)
     latency: Latency | None = None
     autonomous: int = 0
@@ -115,6 +121,7 @@ class Outcome:
     accuracy_after: float | None = None
     reference_after: float | None = None
     evaluated: int = 0
+    evaluations: list[tuple[int, float, float]] = field(default_factory=list)
     sram: Watermarks | None = None
     sram_probe: Watermarks | None = None
     probe_checks: int = 0

@@ -9,6 +9,7 @@ from hil import boards
 from hil.boards import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord
+from hil.trial.energy_record import energy_json
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
@@ -78,7 +79,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         work=outcome.work,
         selection=[tried.to_json() for tried in outcome.selection],
         evaluations=_evaluations(outcome),
-        energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
+        energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
     )
 
@@ -98,13 +99,6 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
         cycles = flat.pop("cycles")
         rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
     return pd.DataFrame(rows)
-
-
-def power_table(outcome: Outcome) -> pd.DataFrame | None:
-    """Return the power trace of all energy windows: t_s, power_w, window, phase; None where none was measured."""
-    import pandas as pd
-
-    return pd.concat(outcome.power, ignore_index=True) if outcome.power else None
 
 
 def latency_table(outcome: Outcome) -> pd.DataFrame | None:
@@ -151,6 +145,7 @@ def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
     first = outcome.spec.first_step
     points = [
         (first, outcome.accuracy_before, outcome.accuracy_before),
+        *outcome.evaluations,
         (first + len(outcome.steps), outcome.accuracy_after, outcome.reference_after),
     ]
     return [

@@ -23,6 +23,7 @@ class EnergyWindows:
         idle_ms: sleep before and behind each, at least.
         uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
         rules: `mlperf-tiny`: five windows of ten seconds or more, their median, no idle subtracted; else empty.
+        accuracy: energy and time to which are told where the training reaches it; None: only to those that it had when it was evaluated.
     """
 
     windows: int = 6
@@ -30,6 +31,7 @@ class EnergyWindows:
     idle_ms: int = 100
     uncertainty: float | None = None
     rules: str = ""
+    accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class TrialSpec:
         seed: decides initial weights, order of samples and perturbations.
         steps: training steps, every one compared.
         evaluate: test images for the accuracy before and after; 0 for none.
+        evaluate_every: steps between two evaluations in the midst of training; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
         settings: settings of the method that differ from its defaults.
         schedule: changes of settings, each with the index of the first step that it holds for (ElasticZO, section 5.1.1).
@@ -82,6 +85,7 @@ class TrialSpec:
     seed: int = 1
     steps: int = 200
     evaluate: int = 500
+    evaluate_every: int = 0
     probe_every: int = 50
     settings: Mapping[str, int | str] = field(default_factory=dict)
     schedule: tuple[tuple[int, Mapping[str, int]], ...] = ()

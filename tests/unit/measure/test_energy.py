@@ -14,7 +14,7 @@ from hil.measure.data_sheet import load_data_sheet
 from hil.measure.energy import Task, energy_of_windows
 from hil.measure.more import MOST_WINDOWS, plan_more, reached
 from hil.measure.uncertainty import combined
-from hil.measure.window import table, window_of
+from hil.measure.window import window_of
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
@@ -173,11 +173,29 @@ def test_an_uncertainty_that_more_or_longer_windows_give_is_planned_and_one_belo
     assert reached(result, share * 1.01)
 
 
-def test_the_trace_is_told_by_phases():
-    frame = table(windows(1)[0], 3)
-    assert list(frame.columns) == ["t_s", "power_w", "window", "phase"] and set(frame["phase"]) == {"idle before", "steps", "idle after"}
-    steps = frame[frame["phase"] == "steps"]["t_s"]
-    assert steps.min() >= 0 and steps.max() < STEPS * LOAD.step_s + 0.001
+def test_every_unit_has_its_energies_and_its_time():
+    """Gross, idle and net of a step, a sample and an epoch: each is the step's times a count, and gross is the sum."""
+    per = evaluate(windows(sharp=True), batch=8, epoch=1000).to_json()["per"]
+    for unit, times in (("step", 1.0), ("sample", 1 / 8), ("epoch", 125.0)):
+        found = {name: figure["value"] for name, figure in per[unit].items()}
+        assert found["net"] == pytest.approx(times * LOAD.net(0.0), rel=1e-4)
+        assert found["gross"] == pytest.approx(times * gross_of(LOAD), rel=1e-4)
+        assert found["gross"] == pytest.approx(found["net"] + found["idle"], rel=1e-9)
+        assert found["time"] == pytest.approx(times * LOAD.step_s, rel=1e-6)
+        assert per[unit]["gross"]["uncertainty"] == pytest.approx(times * per["step"]["gross"]["uncertainty"])
+
+
+def test_edges_by_the_host_s_clock_do_not_shrink_with_windows():
+    """What link and host take is alike in all windows: in the gross energy at its full size, not in the net one, and never in the scatter."""
+    sure = windows(sharp=True)
+    hosted = [replace(one, edges=tuple(replace(edge, half_s=0.002) for edge in one.edges), synchronisation="host") for one in sure]
+    by_host = "both edges, dated by the host (alike in all windows)"
+    parts = {figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, SHEET, USED, 3.3, 0.001) for figure in (NET, GROSS)}
+    found = next(one for one in parts[GROSS] if one.source == by_host)
+    assert found.standard == pytest.approx(0.002 * (2 / 3) ** 0.5 * 3.3 * LOAD.idle_a / STEPS, rel=1e-6) and found.counted
+    assert all(one.source != by_host for one in (*parts[NET], *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, SHEET, USED, 3.3, 0.001)))
+    told = evaluate(hosted).to_json()["windows"][0]
+    assert (told["synchronisation"], told["temperature_c"]) == ("host", None)
 
 
 def some(t_s, power_w, edges, **more):

@@ -105,6 +105,7 @@ def test_a_window(hid: ScriptedHid) -> None:
     capture = armed(hid).capture(20.0)
     assert [one[1] for one in hid.heard][:3] == [report.HELLO, report.BEGIN, report.BEGIN]
     assert [one[1] for one in hid.heard][3:] == [report.GO_ON] * 2
+    assert capture.temperature_c == pytest.approx(25.0)
     assert capture.lost == 0 and np.diff(capture.t_s) == pytest.approx(0.01) and 2.0 < len(capture.t_s) / 100 < 2.4
     for edge, at in zip(capture.edges, (0.7, 1.7), strict=True):
         assert abs(edge.t_s - at) <= edge.half_s
