@@ -15,7 +15,7 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import edge_between, missing, require_complete, require_numbers
-from hil.meters.visa import VisaSession
+from hil.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
 SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it

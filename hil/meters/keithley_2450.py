@@ -11,8 +11,8 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.keithley import BUFFERS, PartedBuffers
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
 BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order

@@ -13,8 +13,8 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.keithley import BUFFERS, PartedBuffers
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 RATES_HZ = (1_000, 1_000_000)
 MOST_READINGS = 5_000_000  # in all buffers; public drivers speak of 7,000,000

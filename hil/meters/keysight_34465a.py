@@ -15,8 +15,8 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import edge_between, require_numbers
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 MEMORY = 50_000  # readings, without the option MEM
 LONGER = 1.1  # a window may last so many times what is expected

@@ -19,8 +19,8 @@ from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import require_numbers
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 CHANNEL = "(@1)"
 LIMIT_A = 1.0

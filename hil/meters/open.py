@@ -19,8 +19,8 @@ from hil.meters.polled_scpi import PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
 from hil.meters.siglent_sdm3065x import SiglentSDM3065X
-from hil.meters.visa import VisaSession
 from hil.meters.yokogawa_wt310 import YokogawaWT310
+from hil.visa import VisaSession
 
 USUAL = "keithley-2450"  # where rig.toml names no model
 FEEDING_S = (0.1, 0.1)  # sleep and window that a meter is told which for now only feeds the board

@@ -19,8 +19,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
 MARGIN = 1.2  # times the range: what most instruments still read

@@ -15,8 +15,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import OVERLOAD
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
 BLOCK_S = 0.25

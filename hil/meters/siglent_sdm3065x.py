@@ -17,8 +17,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 LINE_HZ = 50.0
 NPLC = (0.005, 0.05, 0.5, 1.0, 10.0, 100.0)

@@ -15,8 +15,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 RATES_S = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 VOLTS = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)

@@ -12,9 +12,9 @@ import numpy as np
 
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+from hil.visa import VisaSession
 
 PS = 10**12
 VOLT = 3.3
