@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+MARKER = "marker"  # how edges were had, where the meter saw the pin itself
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Capture:
         range_a: the current range in amperes, the same for all readings.
         lost: how many readings are known to be missing; None where the meter cannot tell.
         synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
+        ends_s: float64[n], when each aperture ended where their lengths differ, as those between two values of a counter; else None.
     """
 
     t_s: np.ndarray
@@ -41,4 +45,16 @@ class Capture:
     edges: tuple[Edge, ...]
     range_a: float
     lost: int | None
-    synchronisation: str = "marker"
+    synchronisation: str = MARKER
+    ends_s: np.ndarray | None = None
+
+
+def joined(pieces: Sequence[Capture]) -> Capture:
+    """Return pieces of one capture, in their order, as one."""
+    columns = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("t_s", "power_w", "current_a", "voltage_v"))
+    first, lost = pieces[0], [piece.lost for piece in pieces]
+    ends = None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None])
+    return Capture(
+        *columns, first.aperture_s, first.interval_s, tuple(edge for piece in pieces for edge in piece.edges), first.range_a,
+        None if None in lost else sum(one or 0 for one in lost), first.synchronisation, ends,
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -74,6 +74,15 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Let go of the instrument; a board that it feeds stays fed."""
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """A meter whose windows may be longer than its memory, and than the host's: it hands its readings over while it makes them."""
+
+    def pieces(self, deadline_s: float) -> Iterator[Capture]:
+        """Yield the window piece by piece, an edge with the first reading behind it; what `capture` raises may come behind any of them."""
         ...
 
 

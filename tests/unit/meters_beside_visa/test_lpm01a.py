@@ -212,6 +212,6 @@ def test_the_interval_covers_instruments_of_the_data_sheet_and_not_those_beyond_
         meter = meter_of(VirtualLpm01a(truth, Errors.draw(limits, rng, beyond), rng, time), time)
         meter.arm()
         capture = meter.capture(30.0)
-        error = between(capture, *capture.edges).energy_j - true_energy(truth)
-        covered += abs(error) <= 2 * combined(budget(capture, capture.edges[0], capture.edges[1], SHEET))
+        found = between(capture, *capture.edges)
+        covered += abs(found.energy_j - true_energy(truth)) <= 2 * combined(budget(found, SHEET))
     assert least <= covered / 40 <= most

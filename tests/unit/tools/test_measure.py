@@ -47,21 +47,21 @@ def options(**changed: object) -> argparse.Namespace:
     return argparse.Namespace(**{"volt": 3.3, "range": None, "interval": 0.001, "idle": 0.2, "window": 1.0, "deadline": 20.0, "steps": 1} | changed)
 
 
-def test_a_pin_of_any_firmware() -> None:
+def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
     meter, _ = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
-    capture = take(meter, options())
-    result = evaluate(capture, SHEET, meter.identity, 4)
+    result = evaluate(take(meter, options(), tmp_path), SHEET, meter.identity, 4)
     assert result["energy"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3) and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
     assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"]["value"] == pytest.approx(0.099, rel=2e-3)
     assert result["energy"]["uncertainty"] == pytest.approx(0.099 * math.hypot(0.02, 0.01) / math.sqrt(3), rel=0.05)
     assert any("unverified" in flag for flag in result["flags"]) and "PowerShield" in result["meter"]["identity"]
 
 
-def test_a_current_beyond_the_only_range_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     meter, _ = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
     with pytest.raises(Blocked, match="largest range"):
-        take(meter, options())
+        take(meter, options(), tmp_path)
     assert "thrown away" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir()), "a window that is thrown away leaves no trace"
 
 
 def test_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,14 +132,14 @@ def test_a_watch() -> None:
     assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
 
 
-def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     board = Board()
     twin = VirtualKeithley2450(board.truth, EXACT, np.random.default_rng(1), board.time)
     sheet = load_data_sheet("keithley-2450")
     with served(twin, sheet.name) as session:
         meter = Keithley2450(session, sheet, board.host)
-        capture = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5))
-        result = evaluate(capture, sheet, meter.identity, 1)
+        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), tmp_path)
+        result = evaluate(found, sheet, meter.identity, 1)
     assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
 
