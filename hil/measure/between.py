@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.errors import Blocked
-from hil.measure.capture import Capture, Edge, joined
+from hil.measure.capture import Capture, Edge, joined, tail
 from hil.measure.data_sheet import DataSheet
 from hil.measure.integrate import cells, integral
 from hil.measure.uncertainty import Contribution, rectangular
@@ -94,10 +94,7 @@ class Running:
             self._from_s = self._reached_s = float(bounds[0])
         self._look_beside(seen)
         self._integrate(seen, float(bounds[-2]) if seen.aperture_s else float(bounds[-1]))
-        kept = slice(-HELD, None)
-        ends = None if seen.ends_s is None else seen.ends_s[kept].copy()
-        columns = (column[kept].copy() for column in (seen.t_s, seen.power_w, seen.current_a, seen.voltage_v))
-        self._last = Capture(*columns, seen.aperture_s, seen.interval_s, (), seen.range_a, 0, seen.synchronisation, ends)
+        self._last = tail(seen, HELD)
 
     def result(self) -> Between:
         """Return what lies between the edges; no piece may follow.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,10 +51,19 @@ class Capture:
 
 def joined(pieces: Sequence[Capture]) -> Capture:
     """Return pieces of one capture, in their order, as one."""
-    columns = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("t_s", "power_w", "current_a", "voltage_v"))
     first, lost = pieces[0], [piece.lost for piece in pieces]
-    ends = None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None])
-    return Capture(
-        *columns, first.aperture_s, first.interval_s, tuple(edge for piece in pieces for edge in piece.edges), first.range_a,
-        None if None in lost else sum(one or 0 for one in lost), first.synchronisation, ends,
+    return replace(
+        first, t_s=np.concatenate([piece.t_s for piece in pieces]), power_w=np.concatenate([piece.power_w for piece in pieces]),
+        current_a=np.concatenate([piece.current_a for piece in pieces]), voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
+        edges=tuple(edge for piece in pieces for edge in piece.edges), lost=None if None in lost else sum(one or 0 for one in lost),
+        ends_s=None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
+    )  # fmt: skip
+
+
+def tail(capture: Capture, readings: int) -> Capture:
+    """Return the last readings of a capture, without edges and in memory of their own."""
+    kept = slice(-readings, None)
+    return replace(
+        capture, t_s=capture.t_s[kept].copy(), power_w=capture.power_w[kept].copy(), current_a=capture.current_a[kept].copy(),
+        voltage_v=capture.voltage_v[kept].copy(), edges=(), ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
     )  # fmt: skip

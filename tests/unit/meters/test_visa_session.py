@@ -219,6 +219,16 @@ def test_a_usb_address_without_libusb_is_told_in_one_sentence(monkeypatch):
         VisaSession("USB0::0x05E6::0x2450::04431893::INSTR", "thing")
 
 
+def test_commands_do_not_wait_for_each_other(serve):
+    """Nagle's algorithm and delayed acknowledgements would make 40 ms of every pair: two seconds of these."""
+    session = VisaSession(serve(lambda line: b"1\n" if line.endswith("?") else None).resource, "thing")
+    begin = time.monotonic()
+    for _ in range(50):
+        session.tell("A", "B")
+        assert session.ask("C?") == "1"
+    assert time.monotonic() - begin < 1.0
+
+
 def test_a_failure_is_of_the_stage_that_it_was_opened_for(serve):
     session = VisaSession(serve(lambda _: b'-222,"Data out of range"\n').resource, "supply", SHORT_MS, stage="power")
     with pytest.raises(Blocked, match='the supply reports -222,"Data out of range": turn it round.') as blocked:
