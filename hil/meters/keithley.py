@@ -21,6 +21,7 @@ BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
 SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it
 LONGER = 30.0  # times the expected window: what is expected of the first one is a guess
 POLL_S = 0.02
+LONGEST_S = 10_000  # of a delay block (2450-901-01 Rev. B, TRIGger:BLOCk:DELay:CONStant)
 IDLE_KEPT = 0.95  # of the sleep: the last reading is over before the board goes on
 
 
@@ -44,6 +45,7 @@ class PartedBuffers:
         self._session, self._host, self._event, self._wiring = session, host, event, wiring
         self.sizes: dict[str, int] = {}
         self.ring = False
+        self._watched: int | None = None
 
     def make(self, setting: Setting, interval_s: float, most: int, ring: int = 0) -> None:
         """Make the buffers for windows of a setting; with `*RST` those of before have gone.
@@ -77,6 +79,7 @@ class PartedBuffers:
 
     def start(self, idle_s: float) -> None:
         """Begin to read."""
+        self._watched = None
         self._session.tell(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
         self._session.tell(
             ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:WAIT 2, {self._event}",
@@ -126,6 +129,27 @@ class PartedBuffers:
             raise Spoiled(f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected")
         start = int(self._session.ask(f':TRAC:ACT:STAR? "{name}"'))
         return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
+
+    def since(self, name: str, reached: int, end: int) -> list[tuple[int, int]]:
+        """Return first and last place of what a buffer has got since it was read up to a place; in one that fills continuously places go round."""
+        if end >= reached:
+            return [(reached + 1, end)] if end > reached else []
+        return [*([(reached + 1, self.sizes[name])] if reached < self.sizes[name] else []), (1, end)]
+
+    def fresh(self) -> list[tuple[int, int]]:
+        """Return first and last place of what the buffer before the first edge has got since the last call, for somebody who only watches.
+
+        The first call begins: readings go on whatever the marker does. What the buffer could not hold since the last call is not told of.
+        """
+        if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
+            self._session.tell(
+                ":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT"
+            )
+            self._session.check()
+            self._watched = 0
+            return []
+        reached, self._watched = self._watched, int(self._session.ask(f':TRAC:ACT:END? "{BEFORE}"'))
+        return self.since(BEFORE, reached, self._watched)
 
     def joined(self, parts: Sequence[np.ndarray], aperture_s: float, range_a: float) -> Capture:
         """Return the readings of all three as one capture.

@@ -5,12 +5,15 @@ Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/mete
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
-from hil.meters.keithley import BUFFERS, PartedBuffers, blocks
+from hil.meters.keithley import BEFORE, BUFFERS, PartedBuffers, blocks
 from hil.meters.meter import Host, Setting
+from hil.meters.readings import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
@@ -63,7 +66,7 @@ class Keithley2450(VisaMeter):
             Blocked: no edges within the deadline, or the instrument failed.
         """
         self._buffers.wait(deadline_s)
-        rows = [self._read(name) for name in BUFFERS]
+        rows = [self._read(name, self._buffers.places(name)) for name in BUFFERS]
         self._session.check()
         now_a, by_itself = self._session.ask_floats(":SENS:CURR:RANG?")[0], self._session.ask(":SENS:CURR:RANG:AUTO?") != "0"
         self._refuse_changed_range(now_a != self._setting.range_a or by_itself)
@@ -71,7 +74,17 @@ class Keithley2450(VisaMeter):
         parts = [np.column_stack([part[:, :2], part[:, 2] - began + part[:, 3]]) for part in rows]
         return self._buffers.joined(parts, self._aperture_s, self._setting.range_a)
 
-    def _read(self, name: str) -> np.ndarray:
-        """Return amperes, volts, and seconds of UTC and their fraction when the aperture began, of a buffer: float64[n, 4]."""
-        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in blocks(self._buffers.places(name), BLOCK)]
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        rows = np.concatenate([np.empty((0, 4)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
+        require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
+        return rows[:, 0] * rows[:, 1]
+
+    def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
+        """Return amperes, volts, and seconds of UTC and their fraction when the aperture began, of a buffer's stretches: float64[n, 4]."""
+        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in blocks(places, BLOCK)]
         return np.concatenate([self._session.ask_floats(query).reshape(-1, 4) for query in queries])

@@ -74,7 +74,7 @@ class KeithleyDmm(VisaMeter):
             end = int(self._session.ask(f':TRAC:ACT:END? "{STEPS}"'))
             if not series.pieces and (end or over):
                 yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)))
-            for place in blocks(self._since(reached, end), PIECE):
+            for place in blocks(self._buffers.since(STEPS, reached, end), PIECE):
                 rows = self._read(STEPS, [place])
                 self._require_kept(since_s)
                 yield series.piece(rows, high=series.pieces == 1 or None)
@@ -87,17 +87,22 @@ class KeithleyDmm(VisaMeter):
         yield series.piece(last, high=False)
         series.require_complete()
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        current = np.concatenate([np.empty(0), *(self._read(BEFORE, [place])[:, 0] for place in self._buffers.fresh())])
+        voltage = np.full(len(current), self._setting.volt)
+        require_numbers(current, voltage, self.sheet.name)
+        return current * voltage
+
     def _require_kept(self, since_s: float) -> None:
         """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""
         took_s = self._host.now() - since_s
         if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
             raise Spoiled(f"the {self.sheet.name} was not read for {took_s:.2f} s, in which it may have written over what it had")
-
-    def _since(self, reached: int, end: int) -> list[tuple[int, int]]:
-        """Return first and last place of what the steps' buffer has got since it was read up to a place; in a ring places go round."""
-        if end >= reached:
-            return [(reached + 1, end)] if end > reached else []
-        return [*([(reached + 1, size)] if reached < (size := self._buffers.sizes[STEPS]) else []), (1, end)]
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
         """Return amperes and seconds of UTC since the first reading of a buffer's stretches: float64[n, 2].

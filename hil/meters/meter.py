@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 
@@ -69,6 +71,14 @@ class Meter(Protocol):
         Raises:
             Spoiled: measure the window again.
             Blocked: no edge within the deadline, or the instrument failed.
+        """
+        ...
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts, for the eye; it must be armed, and the next window be armed again.
+
+        Raises:
+            Spoiled: overload, or readings that are none; arm it again.
         """
         ...
 

@@ -88,6 +88,13 @@ class YokogawaWT310(UnmarkedVisaMeter):
         stamped = Stamped(ends - self._interval, power, np.full(len(ends), wrong), self._interval)
         return self._window.capture(stamped, (current, volt), self._interval, setting.range_a, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the next update, float64[1] in watts; it must be armed.
+
+        Raises:
+            Spoiled: overload, or no number.
+        """
+        return np.array(self._update()[-1:])
 
     def _update(self) -> tuple[float, ...]:
         """Wait for the end of an update; return the host's time and the items, watt hours and seconds first."""

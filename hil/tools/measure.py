@@ -27,10 +27,11 @@ from hil.meters.meter import Meter, Setting, Spoiled
 from hil.meters.open import MODELS, open_meter
 from hil.quantity import Provenance, Quantity
 from hil.record.trace import TraceWriter
+from hil.tools.arguments import VOLT, count, positive, supply
 
 COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
 MOST_TRIES = 5  # windows that may be spoiled, those that find the range among them
-VOLT, USB_VOLT = 3.3, 5.0  # of a supply that nobody named
+USB_VOLT = 5.0  # of a supply under a meter that is read by hand
 DEADLINE_S = 120.0  # for a user to start the firmware; the window comes on top of it
 FEW = 10  # readings, below which point samples or edges say little
 TIME_BASE = "time base"
@@ -42,7 +43,8 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
     options = _parser().parse_args(argv)
     folder = options.out or Path(f"measure-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}")
     if options.model:
-        with open_meter(options.meter, options.volt or VOLT, options.model) as meter:
+        options.volt = supply(options.model, options.volt)
+        with open_meter(options.meter, options.volt, options.model) as meter:
             found, sheet, identity = take(meter, options, folder), meter.sheet, meter.identity
     else:
         capture, sheet = _typed(options, ask) if options.typed else _from_file(options)
@@ -61,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     source.add_argument("--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy")
     source.add_argument("--typed", action="store_true", help="ask for what a meter without a data port shows")
     parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
-    parser.add_argument("--volt", type=positive, help=f"supply of the board in volts (default: {VOLT:g} for a meter, {USB_VOLT:g} for a display)")
+    parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g} where the meter does not feed it, {USB_VOLT:g} for a display)")
     parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's smallest range, and up from there)")
     parser.add_argument("--interval", type=positive, default=0.001, metavar="SECONDS", help="from one reading to the next (default: 0.001)")
     parser.add_argument("--idle", type=positive, default=0.2, metavar="SECONDS", help="to read on behind the second edge (default: 0.2)")
@@ -72,22 +74,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where trace and JSON go (default: measure-<time>)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser
-
-
-def positive(text: str) -> float:
-    """Return a positive number of the command line, for argparse."""
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def count(text: str) -> int:
-    """Return a number of things of the command line, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return value
 
 
 # where readings come from
@@ -109,7 +95,7 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path) -> Between:
     deadline_s = options.deadline or DEADLINE_S + 2 * options.window
     about = {"name": meter.sheet.name, "identity": meter.identity, "data_sheet": meter.sheet.key}
     for _ in range(MOST_TRIES):
-        meter.configure(Setting(options.volt or VOLT, used.amperes, options.interval, options.idle, options.window))
+        meter.configure(Setting(options.volt, used.amperes, options.interval, options.idle, options.window))
         meter.arm()
         print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: let the firmware raise and lower the pin.", file=sys.stderr)
         try:

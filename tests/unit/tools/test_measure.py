@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from hil.bench.energy.served import KEYS, metered
 from hil.cli import main as hil
 from hil.errors import Blocked, RigError
 from hil.measure.data_sheet import known_meters, load_data_sheet
@@ -130,6 +131,47 @@ def test_a_watch() -> None:
     watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
+
+
+def watched(key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None) -> tuple[Past, str]:
+    """Watch the twin of a meter behind its socket for some virtual seconds, on a range of about 0.1 A."""
+    time, rng, sheet = VirtualTime(), np.random.default_rng(2), load_data_sheet(key)
+    truth = ScriptedTrace(time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or [])
+    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), Past()
+    with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
+        meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
+        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True))
+    return past, screen.getvalue()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_meter_can_be_watched_whatever_the_marker_does(key: str) -> None:
+    past, screen = watched(key, [(0, 0.01), (3.0, 0.04)], 6.0, [(round(at * PS), up) for at, up in ((1.0, 1), (1.5, 0), (2.0, 1), (2.5, 0), (4.0, 1))])
+    assert past.lowest_w == pytest.approx(0.033, rel=0.01) and past.highest_w == pytest.approx(0.132, rel=0.01) == past.now_w
+    assert past.energy_j == pytest.approx(0.033 * 3 + 0.132 * 3, rel=0.2) and past.missed_s == 0
+    assert past.readings >= 10 and load_data_sheet(key).name in screen
+
+
+@pytest.mark.parametrize("key", sorted(set(KEYS) - {"lpm01a", "tc66c", "rigol-dp832a", "yokogawa-wt310"}))
+def test_a_watch_goes_on_behind_a_current_beyond_the_range(key: str) -> None:
+    """What nobody read is not counted, and said so. (The others have one range, stop at their limit, or take the next range.)"""
+    past, screen = watched(key, [(0, 0.01), (2.0, 8.0), (4.0, 0.02)], 8.0)
+    assert past.highest_w < 1.0 and past.now_w == pytest.approx(0.066, rel=0.02)
+    assert past.missed_s == pytest.approx(2.0, abs=1.2) and "did not count" in screen
+
+
+def test_a_meter_that_feeds_the_board_is_told_what_it_bears(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("measure", "power"):
+        arguments = [command, *(["--watch"] if command == "power" else []), "--model", "keithley-2450", "--meter", "TCPIP0::127.0.0.1::9::SOCKET"]
+        assert hil(arguments) == 2
+        assert "the Keithley 2450 feeds the board: say what voltage it bears with --volt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--interval", "0"], ["--volt", "-1"], ["--range", "nan"], ["--window", "inf"], ["--steps", "0"], ["--idle", "x"]])
+def test_a_number_that_makes_no_sense_is_refused_before_anything_is_opened(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--model", "tc66c", "--meter", "/dev/null", *wrong])
+    assert ended.value.code == 2 and wrong[0] in capsys.readouterr().err
 
 
 def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
