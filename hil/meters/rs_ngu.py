@@ -14,7 +14,7 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import OVERLOAD
+from hil.meters.readings import require_numbers
 from hil.meters.unmarked import check_range
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -134,10 +134,7 @@ class RsNGU(UnmarkedVisaMeter):
         """Fetch the block that waits: float64[n, 2] volts and amperes."""
         values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
         pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
-        if not np.all(np.isfinite(pairs)):
-            raise Spoiled(f"the {self.sheet.name} logged what is no number.")
-        if len(pairs) and np.max(np.abs(pairs)) > OVERLOAD:
-            raise Spoiled(f"the {self.sheet.name} was overloaded within the window.", beyond_range=True)
+        require_numbers(pairs[:, 1], pairs[:, 0], self.sheet.name)
         if len(pairs) and np.max(np.abs(pairs[:, 1])) > 1.05 * self._window.setting.range_a:
             raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
         return pairs

@@ -26,6 +26,7 @@ MEMORY = 10_000  # readings; the oldest are overwritten
 OVERFLOWED = 1 << 14  # questionable data register, condition
 DRAIN_S = 0.05
 FEWEST_DRAINS = 4
+STEADY = 0.75  # intervals that a query may lie beside the line: half of one, for counts are whole, and not one more, for that is a reading that is missing
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
         interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)  # between the end of one reading and of the next: half of it in the mean
         residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
-        allowed = interval + drains.half_s
+        allowed = STEADY * interval + drains.half_s
         if np.any(residual > allowed):
             worst = float(np.max(residual - drains.half_s) / interval)
             raise Spoiled(f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place.")
