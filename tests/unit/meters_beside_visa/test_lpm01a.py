@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -108,6 +109,44 @@ def test_a_garbled_reading_spoils_the_window(time: VirtualTime) -> None:
     with pytest.raises(Spoiled, match="1 readings .* garbled"):
         meter.capture(20.0)
     meter.arm()  # it is at rest again, and takes commands
+
+
+def test_a_buffer_that_overflows_spoils_the_window(time: VirtualTime) -> None:
+    instrument = twin(time)
+    stream = instrument._stream
+    instrument._stream = lambda: stream().replace("buff 00%", "buff 100%")  # type: ignore[method-assign]
+    meter = meter_of(instrument, time)
+    meter.arm()
+    with pytest.raises(Spoiled, match="buffer of the ST X-NUCLEO-LPM01A overflowed"):
+        meter.capture(20.0)
+
+
+@pytest.mark.parametrize("late_s", [7.0, math.inf])
+def test_an_answer_that_is_late_or_never_comes_blocks_and_the_next_window_is_right(time: VirtualTime, late_s: float) -> None:
+    """The answer to `freq` comes behind the time-out, when others are awaited."""
+    instrument = twin(time, begin=20.0)
+    meter = meter_of(instrument, time)
+    take, due, held = instrument.take, instrument.due, []
+
+    def slow(data: bytes) -> bytes:
+        answer = take(data)
+        if data.startswith(b"freq") and not held:
+            held.append((time.seconds() + late_s, answer))
+            return b""
+        return answer
+
+    def with_the_late(_asked: object = None) -> bytes:
+        said = held[0][1] if held and time.seconds() >= held[0][0] else b""
+        if said:
+            held[0] = (math.inf, b"")
+        return said + due()
+
+    instrument.take, instrument.due = slow, with_the_late  # type: ignore[method-assign]
+    with pytest.raises(Blocked, match="did not answer 'freq 1k' within 6 s"):
+        meter.configure(SETTING)
+    meter.configure(SETTING)
+    meter.arm()
+    assert energy(meter.capture(30.0)) == pytest.approx(true_energy(instrument._truth), rel=3e-3)  # type: ignore[arg-type]
 
 
 def test_overcurrent_asks_for_a_larger_range(time: VirtualTime) -> None:
