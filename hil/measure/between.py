@@ -177,7 +177,7 @@ def budget(found: Between, sheet: DataSheet) -> list[Contribution]:
         Contribution("current offset", "B", rectangular(used.offset_a) * volt * t),
         Contribution("current resolution", "B", used.resolution_a / math.sqrt(12) * volt * t),
         Contribution("current noise", "B", used.noise_a * volt * math.sqrt(t)),
-        Contribution("current drift", "B", rectangular(sheet.drift_a_per_s) * volt * t * t / 2),
+        Contribution("current drift", "B", rectangular(used.drift_a_per_s) * volt * t * t / 2),
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * e),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v) * q),
         Contribution("time base", "B", rectangular(sheet.timebase) * e),

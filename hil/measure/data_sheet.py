@@ -27,6 +27,7 @@ class CurrentRange:
         offset_a, resolution_a: amperes.
         noise_a: standard deviation of a reading with an aperture of one second; white, so that it grows as 1 / sqrt(aperture).
         burden_v: voltage lost in the meter at full scale.
+        drift_a_per_s: limit of the drift of the offset within a window.
     """
 
     amperes: float
@@ -35,6 +36,7 @@ class CurrentRange:
     resolution_a: float
     noise_a: float = 0.0
     burden_v: float = 0.0
+    drift_a_per_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,6 @@ class DataSheet:
         timebase: limit of the relative error of its clock.
         voltage_gain, voltage_offset_v: limits of error of its voltage readings; both 0 where it reads none.
         voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
-        drift_a_per_s: limit of the drift of the current's offset within a window.
         ranges: smallest first.
         unverified: facts whose source could not be read; each result says so.
         sources: where the others are from.
@@ -76,7 +77,6 @@ class DataSheet:
     voltage_gain: float
     voltage_offset_v: float
     voltage_noise_v: float
-    drift_a_per_s: float
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]

@@ -162,7 +162,7 @@ class KeysightN6705C(VisaMeter):
         current, voltage = self._numbers()
         t_s = self._period_s * np.arange(len(current))
         behind = np.array(log.fetches) @ [1.0, -self._period_s] - log.began[0]  # the host's clock before the log's
-        slack = sheet.timebase * (log.fetched - log.began[0])
+        slack = self._period_s + sheet.timebase * (log.fetched - log.began[0])  # a record that is not over is not there yet
         if np.any(behind > LAG_S + slack) or np.any(behind - np.minimum.accumulate(behind) > STEADY_S + slack):
             raise Spoiled(f"the log of the {sheet.name} has {len(current)} records, and falls {behind[-1]:.2f} s behind the host's clock: some are lost")
         edges = tuple(self._dated(*edge) for edge in log.edges[:2])

@@ -19,8 +19,8 @@ def capture(times: np.ndarray, power: np.ndarray, aperture: float, interval: flo
 
 
 def sheet(**limits: float) -> DataSheet:
-    used = CurrentRange(0.1, limits.get("gain", 0.0), limits.get("offset_a", 0.0), limits.get("resolution_a", 0.0), limits.get("noise_a", 0.0))
-    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v", "voltage_noise_v", "drift_a_per_s")]
+    used = CurrentRange(0.1, limits.get("gain", 0.0), limits.get("offset_a", 0.0), limits.get("resolution_a", 0.0), limits.get("noise_a", 0.0), 0.0, limits.get("drift_a_per_s", 0.0))
+    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v", "voltage_noise_v")]
     return DataSheet("key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), ())
 
 

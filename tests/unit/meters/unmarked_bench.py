@@ -71,7 +71,7 @@ def limits(sheet: DataSheet, range_a: float) -> Limits:
     """What the data sheet allows on a range."""
     one = sheet.range_for(range_a)
     return Limits(
-        one.gain, one.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, one.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
+        one.gain, one.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, one.noise_a, sheet.voltage_noise_v, one.drift_a_per_s
     )
 
 
