@@ -33,6 +33,7 @@ COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of 
 MOST_TRIES = 5  # windows that may be spoiled, those that find the range among them
 USB_VOLT = 5.0  # of a supply under a meter that is read by hand
 DEADLINE_S = 120.0  # for a user to start the firmware; the window comes on top of it
+IDLE_S, IDLE_READINGS = 0.2, 40  # of sleep, as in a trial
 FEW = 10  # readings, below which point samples or edges say little
 TIME_BASE = "time base"
 HAD = {POWER: "change of power", SERIAL: "board's own time", HOST: "host's clock"}
@@ -66,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g} where the meter does not feed it, {USB_VOLT:g} for a display)")
     parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's smallest range, and up from there)")
     parser.add_argument("--interval", type=positive, default=0.001, metavar="SECONDS", help="from one reading to the next (default: 0.001)")
-    parser.add_argument("--idle", type=positive, default=0.2, metavar="SECONDS", help="to read on behind the second edge (default: 0.2)")
+    parser.add_argument("--idle", type=positive, metavar="SECONDS", help="that the board sleeps before and behind (default: 0.2, or 40 readings if longer)")
     parser.add_argument("--window", type=positive, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)")
     parser.add_argument("--deadline", type=positive, metavar="SECONDS", help=f"to wait for both edges (default: {DEADLINE_S:g} and two windows)")
     parser.add_argument("--accuracy", default="", metavar="SHARE[,AMPERES]", help="of a file or a display: limits of error, such as 0.01,0.0005")
@@ -93,13 +94,15 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path) -> Between:
     """
     used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[0]
     deadline_s = options.deadline or DEADLINE_S + 2 * options.window
+    idle_s = options.idle or max(IDLE_S, IDLE_READINGS * max(options.interval, 1 / meter.sheet.fastest_hz))
     about = {"name": meter.sheet.name, "identity": meter.identity, "data_sheet": meter.sheet.key}
     for _ in range(MOST_TRIES):
-        meter.configure(Setting(options.volt, used.amperes, options.interval, options.idle, options.window))
+        meter.configure(Setting(options.volt, used.amperes, options.interval, idle_s, options.window))
         meter.arm()
-        print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: let the firmware raise and lower the pin.", file=sys.stderr)
+        what = "let the firmware raise and lower the pin" if meter.sheet.marker != "none" else f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
+        print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr)
         try:
-            return recorded(pieces(meter, deadline_s, options.idle), folder, about)
+            return recorded(pieces(meter, deadline_s, idle_s), folder, about)
         except Spoiled as spoiled:
             print(f"thrown away: {str(spoiled).rstrip('.')}.", file=sys.stderr)
             if spoiled.beyond_range:
@@ -176,7 +179,8 @@ def _accuracy(options: argparse.Namespace) -> by_hand.Accuracy:
 def evaluate(found: Between, sheet: DataSheet, identity: str, steps: int) -> dict[str, Any]:
     """Return duration, energy, mean power and charge between the first two edges, with their uncertainties, and what there is to doubt."""
     parts = budget(found, sheet)
-    flags = [f"unverified in the data sheet of the {sheet.name}: {fact}" for fact in sheet.unverified] + _doubts(found, sheet)
+    unverified = [f"of the {sheet.name}'s data sheet is unverified: {'; '.join(sheet.unverified)}."] if sheet.unverified else []
+    flags = _doubts(found, sheet) + unverified
     u = combined(parts)
     u_time = math.hypot(rectangular(found.begin.half_s), rectangular(found.end.half_s), rectangular(sheet.timebase) * found.duration_s)
     u_power = combined([one for one in parts if one.source != TIME_BASE]) / found.duration_s
