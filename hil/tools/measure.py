@@ -99,7 +99,9 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path) -> Between:
     for _ in range(MOST_TRIES):
         meter.configure(Setting(options.volt, used.amperes, options.interval, idle_s, options.window))
         meter.arm()
-        what = "let the firmware raise and lower the pin" if meter.sheet.marker != "none" else f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
+        what = "let the firmware raise and lower the pin"
+        if meter.sheet.marker == "none":
+            what = f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
         print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr)
         try:
             return recorded(pieces(meter, deadline_s, idle_s), folder, about)
@@ -206,7 +208,7 @@ def _doubts(found: Between, sheet: DataSheet) -> list[str]:
     if found.changes > 2:
         doubts.append(f"the pin changed {found.changes} times: the first two changes count.")
     if found.synchronisation != MARKER:
-        doubts.append(f"the meter did not see the pin: begin and end are those of the {HAD[found.synchronisation]}.")
+        doubts.append(f"the meter did not see both changes of the pin: what it missed is told by the {HAD[found.synchronisation]}.")
     if found.readings < FEW:
         doubts.append(f"only {found.readings} readings between the edges: shorter pulses are not seen.")
     if not found.aperture_s:

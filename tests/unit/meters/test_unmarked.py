@@ -85,7 +85,7 @@ def test_a_board_that_nobody_asks_begins_when_it_likes(case):
     """`hil measure` of a user's own firmware: it sleeps for twice as long as was said before it works, and the readings tell all the same."""
     bench = case.bench(1, talks=False)
     with bench.open(case.driver) as meter:
-        meter.configure(bench.setting(case.interval_s, window_s=case.window_s + 2 * case.idle_s))
+        meter.configure(bench.setting(case.interval_s, window_s=case.window_s + 0.6 * case.idle_s))
         bench.time.ps = max(bench.time.ps, round((bench.up_s - 2 * case.idle_s) * PS))
         meter.arm()
         capture = meter.capture(20.0)
