@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from hil.errors import RigError, close_matches
@@ -14,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FOLDER = "meters"
+FOLDER, SUFFIX = "meters", ".toml"
 
 
 @dataclass(frozen=True)
@@ -97,19 +98,31 @@ class DataSheet:
 def known_meters() -> list[str]:
     """Return the keys of all data sheets."""
     folder = resources.files(__package__) / FOLDER
-    return sorted(file.name[: -len(".toml")] for file in folder.iterdir() if file.name.endswith(".toml"))
+    return sorted(file.name[: -len(SUFFIX)] for file in folder.iterdir() if file.name.endswith(SUFFIX))
 
 
 def load_data_sheet(key: str) -> DataSheet:
-    """Return the data sheet of a meter by the name of its file.
+    """Return the data sheet of a meter by the name of its file, or of one's own by its path, which ends with `.toml`.
 
     Raises:
-        RigError: there is none of that name.
+        RigError: there is none of that name, or it is not such a file.
     """
+    if key.endswith(SUFFIX):
+        return _own(Path(key))
     known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
-    text = (resources.files(__package__) / FOLDER / f"{key}.toml").read_text(encoding="utf-8")
+    return _read(key, (resources.files(__package__) / FOLDER / f"{key}{SUFFIX}").read_text(encoding="utf-8"))
+
+
+def _own(path: Path) -> DataSheet:
+    try:
+        return _read(path.stem, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError, KeyError) as error:
+        raise RigError(f"{path} is no data sheet ({error}): write one after hil/measure/meters/polled-scpi.toml.") from error
+
+
+def _read(key: str, text: str) -> DataSheet:
     raw: dict[str, Any] = tomllib.loads(text)
     ranges = tuple(CurrentRange(**fields) for fields in raw.pop("range"))
     lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources")}

@@ -7,7 +7,9 @@ import math
 
 from hil.errors import RigError
 from hil.measure.data_sheet import load_data_sheet
+from hil.meters.open import MODELS
 
+MODEL = f"meter to read, by the name of its data sheet ({', '.join(MODELS)}), or the path of a data sheet of your own"
 VOLT = 3.3  # of a supply that nobody named
 
 

@@ -24,10 +24,10 @@ from hil.measure.uncertainty import combined, rectangular
 from hil.meters import by_hand
 from hil.meters.edges import pieces
 from hil.meters.meter import Meter, Setting, Spoiled
-from hil.meters.open import MODELS, open_meter
+from hil.meters.open import open_meter
 from hil.quantity import Provenance, Quantity
 from hil.record.trace import TraceWriter
-from hil.tools.arguments import VOLT, count, positive, supply
+from hil.tools.arguments import MODEL, VOLT, count, positive, supply
 
 COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
 MOST_TRIES = 5  # windows that may be spoiled, those that find the range among them
@@ -60,7 +60,7 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hil measure", description="Measure the energy between two edges of a pin.")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--model", choices=MODELS, help="meter to read, by the name of its data sheet")
+    source.add_argument("--model", help=MODEL)
     source.add_argument("--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy")
     source.add_argument("--typed", action="store_true", help="ask for what a meter without a data port shows")
     parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hil.meters.meter import Host, Meter, Setting, Spoiled
-from hil.meters.open import MODELS, open_meter
-from hil.tools.arguments import VOLT, positive, supply
+from hil.meters.open import open_meter
+from hil.tools.arguments import MODEL, VOLT, positive, supply
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -127,7 +127,7 @@ def main(argv: list[str]) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
     parser.add_argument("--watch", action="store_true", required=True, help="draw it until Ctrl-C")
-    parser.add_argument("--model", choices=MODELS, required=True, help="meter to read, by the name of its data sheet")
+    parser.add_argument("--model", required=True, help=MODEL)
     parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
     parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g}, and none for a meter that feeds it)")
     parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)")

@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,16 +18,19 @@ from rich.console import Console
 from hil.bench.energy.served import KEYS, metered
 from hil.cli import main as hil
 from hil.errors import Blocked, RigError
+from hil.measure import data_sheet
 from hil.measure.data_sheet import known_meters, load_data_sheet
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Setting
-from hil.meters.open import MODELS
+from hil.meters.open import MODELS, open_meter
 from hil.record.trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
+from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.tools.measure import evaluate, main, take
 from hil.tools.watch import Past, spark, spelled, watch
@@ -184,6 +188,46 @@ def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, caps
         result = evaluate(found, sheet, meter.identity, 1)
     assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
+
+
+OWN = Path(data_sheet.__file__).parent / "meters" / "polled-scpi.toml"
+
+
+def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copy with another identity: the instrument that answers is refused or taken by it, and polled by its dialect."""
+    sheet = tmp_path / "my-meter.toml"
+    text = OWN.read_text(encoding="utf-8").replace('name = "polled SCPI meter"', 'name = "my meter"')
+    sheet.write_text(text.replace('identity = ""', 'identity = "virtual polled"'), encoding="utf-8")
+    truth = ScriptedTrace(VirtualTime(), np.array([0]), np.array([0.02]), [])
+    server = InstrumentServer(VirtualPolledScpi(truth, EXACT, np.random.default_rng(1)))
+    server.start()
+    try:
+        with open_meter(server.resource, 3.3, str(sheet)) as meter:
+            meter.configure(Setting(3.3, 0.1, 0.01, 0.1, 0.1))
+            assert meter.sheet.key == "my-meter" and meter.watch() == pytest.approx([0.066], rel=1e-6)
+        sheet.write_text(text.replace('identity = ""', 'identity = "ACME"'), encoding="utf-8")
+        assert hil(["power", "--watch", "--model", str(sheet), "--meter", server.resource]) == 2
+        assert "not a my meter" in capsys.readouterr().err
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (None, "is no data sheet"), ("x = [", "is no data sheet"), ('name = "a"', "is no data sheet .*'range'"), ("cut", "add a table .dialect."), ("typo", "feed"),
+])  # fmt: skip
+def test_a_data_sheet_that_is_none_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str) -> None:
+    sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
+    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
+    if text is not None:
+        sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
+    assert hil(["measure", "--model", str(sheet), "--meter", "TCPIP0::127.0.0.1::9::SOCKET", "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert re.search(why, told) and told.count("\n") == 1
+
+
+def test_a_model_that_nobody_knows_is_told_with_those_like_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hil(["measure", "--model", "keithley-2540", "--meter", "x"]) == 2
+    assert "keithley-2450" in capsys.readouterr().err
 
 
 def test_every_meter_that_has_a_driver_may_be_named() -> None:
