@@ -45,7 +45,7 @@ def budget(
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * size),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * size),
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
-        *_of_the_current(windows, steps, figure, sheet, used, volt),
+        *_of_the_current(windows, steps, figure, used, volt),
         *_resolution(windows, steps, figure, used, volt, aperture_s),
         Contribution("burden voltage, half of it taken off", "B", rectangular(_burden(windows, figure) / 2 / steps)),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
@@ -56,9 +56,7 @@ def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
     return float(np.mean([of(window) for window in windows]))
 
 
-def _of_the_current(
-    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float
-) -> list[Contribution]:
+def _of_the_current(windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float) -> list[Contribution]:
     """The offset is the same asleep and awake, on one range: it leaves the net energy, and so does a drift about the window's middle."""
     drift_s = _mean(windows, lambda w: w.duration * w.lever)
     if figure == NET:
@@ -66,7 +64,7 @@ def _of_the_current(
     else:
         offset = Contribution("current offset", "B", rectangular(used.offset_a) * volt * _mean(windows, lambda w: w.duration) / steps)
         drift_s += _mean(windows, lambda w: w.duration**2) / 2
-    return [offset, Contribution("drift of the offset", "B", rectangular(sheet.drift_a_per_s) * volt * drift_s / steps)]
+    return [offset, Contribution("drift of the offset", "B", rectangular(used.drift_a_per_s) * volt * drift_s / steps)]
 
 
 def _resolution(

@@ -17,9 +17,9 @@ def cells(capture: Capture) -> np.ndarray:
     A bound lies half way between two apertures: apertures without a gap keep their own bounds, and the time of a lost reading is shared by its
     neighbours.
     """
-    middle = capture.t_s + capture.aperture_s / 2
-    half = capture.interval_s / 2
-    return np.concatenate([[middle[0] - half], (middle[1:] + middle[:-1]) / 2, [middle[-1] + half]])
+    ends = capture.t_s + capture.aperture_s if capture.ends_s is None else capture.ends_s
+    pause = (capture.interval_s - capture.aperture_s) / 2
+    return np.concatenate([[capture.t_s[0] - pause], (ends[:-1] + capture.t_s[1:]) / 2, [ends[-1] + pause]])
 
 
 def integral(capture: Capture, values: np.ndarray, begin_s: float, end_s: float) -> float:

@@ -17,7 +17,7 @@ from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells, integral
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
-    import pandas as pd
+    pass
 
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together

@@ -197,6 +197,7 @@ class Lpm01a:
             if found or "Command unknown" in heard:
                 raise Blocked("meter", f"the {self.sheet.name} refuses {command!r}: bring its firmware up to date.")
             self._host.sleep(0.002)
+        self._line.reopen()  # what it still says is not taken for the answer to the next command
         raise Blocked("meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again.")
 
     def _silence(self) -> None:

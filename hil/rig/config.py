@@ -102,6 +102,8 @@ def read_bench(path: Path) -> Bench:
     for entry in bench.board:
         if entry.pack is not None:
             entry.pack = str(path.parent / entry.pack)
+        if entry.meter_model is not None and entry.meter_model.endswith(".toml"):
+            entry.meter_model = str(path.parent / entry.meter_model)
     return bench
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
+from hil.link.messages import description
 from hil.link.session import Refused, Session, board_name
 from hil.trial.subject.subject import Configuration
 

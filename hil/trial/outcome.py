@@ -19,7 +19,7 @@ from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
-    import pandas as pd
+    pass
 
 if TYPE_CHECKING:
     from hil.trial.latency import Latency

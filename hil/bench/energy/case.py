@@ -84,7 +84,7 @@ def commensurate(sheet: DataSheet, rng: np.random.Generator) -> Case:
 def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
     """Return the limits of error that a data sheet gives for one range."""
     return Limits(
-        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
+        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, used.drift_a_per_s
     )
 
 

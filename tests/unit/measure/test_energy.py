@@ -75,7 +75,6 @@ def test_an_offset_and_a_steady_drift_leave_the_net_energy():
 def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
     """Each limit of error alone, at its full size: the change that it makes is the root of three times its standard uncertainty."""
     clean = [window_of(capture, IDLE_S) for capture in windows(sharp=True)]
-    sheet = replace(SHEET, drift_a_per_s=1e-4)
     for source, field, limit in (
         ("current gain", "gain", USED.gain), ("voltage gain", "voltage_gain", SHEET.voltage_gain), ("time base", "timebase", SHEET.timebase),
         ("voltage offset", "voltage_offset_v", SHEET.voltage_offset_v), ("current offset", "offset_a", USED.offset_a),
@@ -83,7 +82,7 @@ def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
         off = [window_of(capture, IDLE_S) for capture in windows(sharp=True, errors=replace(NONE, **{field: limit}))]
         for figure in (NET, GROSS, IDLE):
             change = np.mean([getattr(window, figure) for window in off]) - np.mean([getattr(window, figure) for window in clean])
-            part = next(one for one in budget(clean, STEPS, figure, sheet, USED, 3.3, 0.001) if one.source.split(" (")[0] == source)
+            part = next(one for one in budget(clean, STEPS, figure, SHEET, USED, 3.3, 0.001) if one.source.split(" (")[0] == source)
             assert change / STEPS == pytest.approx(part.standard * 3**0.5, rel=2e-3, abs=1e-10), (source, figure)
 
 

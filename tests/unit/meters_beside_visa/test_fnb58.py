@@ -134,6 +134,13 @@ def test_a_damaged_report_spoils_the_window(hid: ScriptedHid) -> None:
         armed(hid).capture(20.0)
 
 
+def test_a_current_beyond_its_range_asks_for_a_larger_one() -> None:
+    time = VirtualTime()
+    with pytest.raises(Spoiled, match="beyond the 7 A") as spoiled:
+        armed(ScriptedHid(time, board(time, begin=0.7, peak=7.5))).capture(10.0)
+    assert spoiled.value.beyond_range
+
+
 def test_one_that_vanishes_blocks(hid: ScriptedHid) -> None:
     meter = armed(hid)
     hid.gone = True
