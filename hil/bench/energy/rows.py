@@ -19,7 +19,8 @@ TRIALS = 100
 BEYOND = 4.0  # times the limits of the data sheet
 WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
 COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
-POLLED = ("polled-scpi", "rigol-dp832a")  # whose driver chooses when
+POLLED = ("polled-scpi", "rigol-dp832a")  # whose driver chooses when, a hundred times a second
+JITTERING = (*POLLED, "tc66c")  # whose driver chooses when
 FEW = 10  # trials of the algorithm's own error: nothing is left to chance but the load
 
 
@@ -67,7 +68,7 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
 
 def _one(sheet: DataSheet, case: str, seed: list[int]) -> Judged:
     rng = np.random.default_rng(seed)
-    driver: dict[str, Any] = {"seed": seed[-1]} if sheet.key in POLLED else {}  # polls that jitter alike in all trials would err alike
+    driver: dict[str, Any] = {"seed": seed[-1]} if sheet.key in JITTERING else {}  # polls that jitter alike in all trials would err alike
     if case == COMMENSURATE:
         driver["jitter"] = 0.0
     return run(sheet, _CASES[case](sheet, rng), rng, **driver)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 _ROUNDS = 14
+_ROWS = np.array([4 * ((column + row) % 4) + row for column in range(4) for row in range(4)])  # ShiftRows, bytes by column (section 5.1.2)
+_BELOW = [np.array([4 * column + (row + turn) % 4 for column in range(4) for row in range(4)]) for turn in range(4)]
 
 
 class Aes:
@@ -21,18 +23,17 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return whole blocks of 16 bytes, enciphered."""
-        state = np.frombuffer(plain, np.uint8).reshape(-1, 4, 4) ^ self._keys[0]  # block, column, row
+        state = np.frombuffer(plain, np.uint8).reshape(-1, 16) ^ self._keys[0]  # block, byte: by columns
         for number in range(1, _ROUNDS + 1):
-            state = self._box[state]
-            state = np.stack([np.roll(state[:, :, row], -row, axis=1) for row in range(4)], axis=2)
+            state = self._box[state[:, _ROWS]]
             if number < _ROUNDS:
-                doubled, turned = self._double[state], np.roll(state, -1, axis=2)
-                state = doubled ^ self._double[turned] ^ turned ^ np.roll(state, -2, axis=2) ^ np.roll(state, -3, axis=2)
-            state = state ^ self._keys[number]
-        return bytes(state.astype(np.uint8).tobytes())
+                doubled = self._double[state]
+                state = doubled ^ (doubled ^ state)[:, _BELOW[1]] ^ state[:, _BELOW[2]] ^ state[:, _BELOW[3]]
+            state ^= self._keys[number]
+        return state.tobytes()
 
     def _expand(self, key: list[int]) -> np.ndarray:
-        """Return the round keys, uint8[15, 4, 4] (section 5.2)."""
+        """Return the round keys, uint8[15, 16] (section 5.2)."""
         schedule, constant = [key[at : at + 4] for at in range(0, 32, 4)], 1
         while len(schedule) < 4 * (_ROUNDS + 1):
             word, place = schedule[-1], len(schedule) % 8
@@ -44,7 +45,7 @@ class Aes:
                 word[0] ^= constant
                 constant = int(self._double[constant])
             schedule.append([a ^ b for a, b in zip(schedule[-8], word, strict=True)])
-        return np.array(schedule, np.uint8).reshape(-1, 4, 4)
+        return np.array(schedule, np.uint8).reshape(-1, 16)
 
 
 def _substitution() -> np.ndarray:
