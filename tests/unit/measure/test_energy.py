@@ -120,6 +120,16 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
     assert missed <= 6
 
 
+@pytest.mark.parametrize(("scatter", "share"), [(0.0, 1.0), (0.3, 0.9539), (0.6, 0.0), (2.0, 0.0)])
+def test_a_scatter_that_chance_may_give_is_believed_and_one_below_is_brought_up_to_what_is_known(scatter, share):
+    """Six windows: chi squared of five degrees of freedom is below 0.229 of its mean once in twenty times, and 0.6^2 is above, 0.3^2 below."""
+    window = window_of(Bench(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
+    nets = window.net + scatter * window.ends_u * np.array([-1, 1, -1, 1, -1, 1]) * np.sqrt(5 / 6)
+    parts = budget([replace(window, net=net) for net in nets], STEPS, NET, SHEET, USED, 3.3, 0.0)
+    hidden = next(one for one in parts if one.source.startswith("what the scatter does not show"))
+    assert window.ends_u > 0 and hidden.standard == pytest.approx(share * window.ends_u / STEPS / np.sqrt(6), rel=1e-3)
+
+
 def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
     load = Load(0.01, (0.3, 0.5, 0.2), (0.09, 0.03, 0.06), 0.02, 1e-3, 3.3)
     missed = 0
