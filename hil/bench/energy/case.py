@@ -58,7 +58,8 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Cas
     steps = max(1, round(min(_log(rng, *READINGS) * interval_s, max(LONGEST_S, READINGS[0] * interval_s)) / step_s))
     load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
     errors = Errors.draw(limits(sheet, used), rng, beyond)
-    lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss != "none" and rng.random() < 0.5 else 0.0
+    # Others lose a stretch of a buffer that was left alone, and say so: the window is thrown away.
+    lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
     return Case(load, used, interval_s, IDLE_READINGS * interval_s, steps, int(rng.choice([6, 6, 8, 12])), errors, lost, burden)
 
