@@ -95,6 +95,16 @@ def test_half_of_the_burden_is_taken_off_and_half_is_its_limit():
     assert part.standard == pytest.approx((LOAD.net(0.0) - LOAD.net(ohm)) / 2 / 3**0.5, rel=0.03)
 
 
+def test_means_that_hide_how_the_current_swings_take_more_of_the_burden():
+    """Of a current that is anywhere between half of its largest and its largest, whose mean square is 28/27 of the square of its mean."""
+    load = Load(0.002, tuple([0.01] * 100), tuple(0.09 * (0.5 + (np.arange(100) + 0.5) / 200)), 0.02, 0.0, 3.3)
+    ohm = 1.0
+    capture = Bench(load, 1, 0.02, 0.02).window(1000, 1.0)
+    true = (load.net(0.0) - load.net(ohm)) * 1000
+    assert window_of(capture, 1.0, ohm, 1000).burden == pytest.approx(true, rel=1e-3)
+    assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), "of one long step that the readings resolve"
+
+
 @pytest.mark.parametrize("spread", [0.0, 3e-3])
 def test_both_intervals_cover_the_truth(spread):
     """Sixty instruments within the data sheet; at 95 % fewer than 52 hits have a chance of 0.5 %."""
