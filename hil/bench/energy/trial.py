@@ -49,8 +49,8 @@ def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -
 def judge(result: EnergyResult, true: float) -> Judged:
     """Compare a result with the true energy of a step in joules."""
     low, high = result.limits
-    off = abs(result.per_step - true)
-    return Judged(low <= true <= high, off <= result.expanded, 2 * result.expanded / (high - low), off / true, result.aliased)
+    off, expanded = abs(result.per_step - true), result.expanded
+    return Judged(low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased)
 
 
 def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> EnergyResult:
