@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 
 _ROUNDS = 14
-_ROWS = np.array([4 * ((column + row) % 4) + row for column in range(4) for row in range(4)])  # ShiftRows, bytes by column (section 5.1.2)
-_BELOW = [np.array([4 * column + (row + turn) % 4 for column in range(4) for row in range(4)]) for turn in range(4)]
 
 
 class Aes:
@@ -23,14 +22,7 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return whole blocks of 16 bytes, enciphered."""
-        state = np.frombuffer(plain, np.uint8).reshape(-1, 16) ^ self._keys[0]  # block, byte: by columns
-        for number in range(1, _ROUNDS + 1):
-            state = self._box[state[:, _ROWS]]
-            if number < _ROUNDS:
-                doubled = self._double[state]
-                state = doubled ^ (doubled ^ state)[:, _BELOW[1]] ^ state[:, _BELOW[2]] ^ state[:, _BELOW[3]]
-            state ^= self._keys[number]
-        return state.tobytes()
+        return _enciphered(np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double).tobytes()
 
     def _expand(self, key: list[int]) -> np.ndarray:
         """Return the round keys, uint8[15, 16] (section 5.2)."""
@@ -46,6 +38,25 @@ class Aes:
                 constant = int(self._double[constant])
             schedule.append([a ^ b for a, b in zip(schedule[-8], word, strict=True)])
         return np.array(schedule, np.uint8).reshape(-1, 16)
+
+
+@numba.njit(cache=True)
+def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np.ndarray) -> np.ndarray:
+    """Return uint8[n, 16] enciphered; byte 4 c + r of a block is in column c, row r."""
+    blocks = plain ^ keys[0]
+    turned = np.empty(16, np.uint8)
+    for state in blocks:
+        for number in range(1, _ROUNDS + 1):
+            for place in range(16):  # SubBytes and ShiftRows
+                turned[place] = box[state[(place + 4 * (place % 4)) % 16]]
+            for place in range(16):  # MixColumns but in the last round, and the round's key
+                value = turned[place]
+                if number < _ROUNDS:
+                    column, row = place // 4 * 4, place % 4
+                    below, second, third = turned[column + (row + 1) % 4], turned[column + (row + 2) % 4], turned[column + (row + 3) % 4]
+                    value = double[value] ^ double[below] ^ below ^ second ^ third
+                state[place] = value ^ keys[number, place]
+    return blocks
 
 
 def _substitution() -> np.ndarray:
