@@ -10,7 +10,7 @@ import numpy as np
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import MEAN, efficiency
 from hil.measure.synchronise import HOST, SERIAL
-from hil.measure.uncertainty import Contribution, rectangular
+from hil.measure.uncertainty import Contribution, least_variance, rectangular
 from hil.measure.window import Window
 
 NET, GROSS, IDLE = "net", "gross", "idle"
@@ -86,9 +86,10 @@ def _burden(windows: Sequence[Window], figure: str) -> float:
 def _of_the_windows(
     windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float, aperture_s: float, statistic: str
 ) -> list[Contribution]:  # fmt: skip
-    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than is known of them.
+    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than what is known of them could by chance.
 
     On a grid, windows of one length hold one of two counts of readings; six of them may hold the same one, scatter by nothing, and be wrong together.
+    Where their scatter is one to be expected it is believed: the larger of it and of what is known would be wider than either claims.
     """
     n = len(windows)
     share = efficiency(n, statistic)
@@ -97,6 +98,8 @@ def _of_the_windows(
     edges = _mean(windows, lambda w: _edges(w, by_host=False)) / steps if figure != NET else 0.0
     hosted = _mean(windows, lambda w: _edges(w, by_host=True)) / steps if figure != NET else 0.0
     known = math.hypot(ends, edges)
+    believed = scatter**2 >= least_variance(n) * known**2
+    hidden = 0.0 if believed else math.sqrt(known**2 - scatter**2)
     missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
     noise = used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s) if aperture_s else 0.0
     return [
@@ -104,7 +107,7 @@ def _of_the_windows(
         Contribution("noise (in the scatter)", "B", noise / steps * share, counted=False),
         Contribution("readings beside the edges (in the scatter)", "B", ends * share, counted=False),
         Contribution("both edges, times the idle power (in the scatter)", "B", edges * share, counted=False),
-        Contribution("what the scatter does not show of these two", "B", math.sqrt(max(known**2 - scatter**2, 0.0)) * share, shape="normal"),
+        Contribution("what the scatter does not show of these two", "B", hidden * share, shape="normal"),
         *([Contribution("both edges, dated by the host (alike in all windows)", "B", hosted)] if hosted else []),
         Contribution(f"scatter of {n} windows", "A", scatter * share, n - 1, "scatter"),
     ]  # fmt: skip

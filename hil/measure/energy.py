@@ -177,7 +177,7 @@ def energy_of_windows(
     """
     if len(captures) < 2:
         raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
-    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes) for capture in captures]
+    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes, task.steps) for capture in captures]
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt

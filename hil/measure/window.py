@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together
 IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
+SEEN = 10  # means a step that tell how its current swings
+SWING = 1 / 27  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
 REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
@@ -84,13 +86,14 @@ def _spelled(levels: list[bool]) -> str:
     return " and ".join("up" if level else "down" for level in levels) or "nowhere"
 
 
-def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Window:
+def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: int = 1) -> Window:
     """Evaluate one window.
 
     Args:
         capture: of the window and the sleep on both sides.
         idle_s: sleep before and behind it.
         burden_ohm: largest resistance of the meter between supply and board.
+        steps: how many the window is of.
 
     Raises:
         Blocked: the edges are not two, or too few readings to tell steps from idle.
@@ -112,6 +115,8 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Windo
     net = integral(capture, power, bounds[first], bounds[last]) - idle_power * (bounds[last] - bounds[first])
     charge = integral(capture, current, bounds[first], bounds[last]) - idle_current * (bounds[last] - bounds[first])
     square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (bounds[last] - bounds[first])
+    if capture.aperture_s and duration / steps < SEEN * capture.interval_s:
+        square += SWING * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean
     lost_s = (capture.lost or 0) * capture.interval_s
     return Window(
         gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,

@@ -22,6 +22,7 @@ from hil.visa import VisaSession
 RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
 BLOCK_S = 0.25
 POLL_S = 0.004  # a block waits 20 ms only
+WAITS_S = 0.02
 OPERATION, QUESTIONABLE = 1 << 7, 1 << 3  # summaries in the status byte (IEEE 488.2, SCPI-99)
 LIMIT_A = 1.0  # a board in trouble gets no more
 # Each register sums up the next: instruments (bit 13), channel 1 (bit 1), then block ready (bit 12) or block lost (bit 11).
@@ -71,6 +72,7 @@ class RsNGU(UnmarkedVisaMeter):
         self._session.tell("FLOG 1")
         self._session.ask("*OPC?")
         self._begin, self._wrong = (before + self._host.now()) / 2, (self._host.now() - before) / 2
+        self._due = before + BLOCK_S - WAITS_S
 
     def capture(self, deadline_s: float) -> Capture:
         """Fetch the blocks until the window is over.
@@ -116,12 +118,16 @@ class RsNGU(UnmarkedVisaMeter):
         return volt * current
 
     def _fetch(self, blocks: list[np.ndarray]) -> None:
+        """Take the block that is ready, if one may be by now."""
+        if self._host.now() < self._due:
+            return
         status = int(self._session.ask("*STB?"))
         if status & QUESTIONABLE:
             raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host came too late to fetch it.")
         if not status & OPERATION:
             return
         asked = self._host.now()
+        self._due = asked - WAITS_S + BLOCK_S - WAITS_S  # it may have waited, and its clock may be fast
         pairs = self._pairs()
         self._clear("OPER")
         blocks.append(pairs)

@@ -94,6 +94,16 @@ def test_half_of_the_burden_is_taken_off_and_half_is_its_limit():
     assert part.standard == pytest.approx((LOAD.net(0.0) - LOAD.net(ohm)) / 2 / 3**0.5, rel=0.03)
 
 
+def test_means_that_hide_how_the_current_swings_take_more_of_the_burden():
+    """Of a current that is anywhere between half of its largest and its largest, whose mean square is 28/27 of the square of its mean."""
+    load = Load(0.002, tuple([0.01] * 100), tuple(0.09 * (0.5 + (np.arange(100) + 0.5) / 200)), 0.02, 0.0, 3.3)
+    ohm = 1.0
+    capture = Bench(load, 1, 0.02, 0.02).window(1000, 1.0)
+    true = (load.net(0.0) - load.net(ohm)) * 1000
+    assert window_of(capture, 1.0, ohm, 1000).burden == pytest.approx(true, rel=1e-3)
+    assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), "of one long step that the readings resolve"
+
+
 @pytest.mark.parametrize("spread", [0.0, 3e-3])
 def test_both_intervals_cover_the_truth(spread):
     """Sixty instruments within the data sheet; at 95 % fewer than 52 hits have a chance of 0.5 %."""
@@ -117,6 +127,16 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
         result = energy_of_windows([seen.window(1, 2.0) for _ in range(6)], Task(1, 2.0, 3.3), SHEET, replace(USED, burden_v=0.0), {}, "modelled", DRAWS)
         missed += not result.limits[0] <= load.net(0.0) <= result.limits[1]
     assert missed <= 6
+
+
+@pytest.mark.parametrize(("scatter", "share"), [(0.0, 1.0), (0.3, 0.9539), (0.6, 0.0), (2.0, 0.0)])
+def test_a_scatter_that_chance_may_give_is_believed_and_one_below_is_brought_up_to_what_is_known(scatter, share):
+    """Six windows: chi squared of five degrees of freedom is below 0.229 of its mean once in twenty times, and 0.6^2 is above, 0.3^2 below."""
+    window = window_of(Bench(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
+    nets = window.net + scatter * window.ends_u * np.array([-1, 1, -1, 1, -1, 1]) * np.sqrt(5 / 6)
+    parts = budget([replace(window, net=net) for net in nets], STEPS, NET, SHEET, USED, 3.3, 0.0)
+    hidden = next(one for one in parts if one.source.startswith("what the scatter does not show"))
+    assert window.ends_u > 0 and hidden.standard == pytest.approx(share * window.ends_u / STEPS / np.sqrt(6), rel=1e-3)
 
 
 def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():

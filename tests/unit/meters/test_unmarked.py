@@ -213,7 +213,7 @@ def stale(answer: bytes) -> bytes:
 LOSSES = {
     "sdm-few": (SDM, "R?", 4, without_readings, "did not read at a steady pace"),
     "ngu-swallowed": (NGU, "FLOG:DATA?", 3, lambda _: b"#10", "a block is missing"),
-    "ngu-late": (NGU, "*STB?", 200, "stall", "dropped a block"),
+    "ngu-late": (NGU, "*STB?", 20, "stall", "dropped a block"),
     "wt310-late": (WT310, UPDATE, 10, "stall", "missed an update"),
     "wt310-integrator": (WT310, UPDATE, 10, stale, "some are missing"),
 }
