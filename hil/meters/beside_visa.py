@@ -66,7 +66,9 @@ def _port(address: str, name: str) -> str:
     """Return the path of a serial port that is given by its path or by its USB serial number."""
     if "/" in address or address.upper().startswith("COM"):
         return address
-    found = [port.device for port in serial.tools.list_ports.comports() if address and port.serial_number == address]
+    if not address:
+        raise RigError(f"the {name} is at a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB serial number.")
+    found = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == address]
     if len(found) != 1:
         raise Blocked("meter", f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, or name its port in rig.toml.")
     return str(found[0])

@@ -27,6 +27,8 @@ COLUMNS = {
     "energy": ENERGY_J,
     "marker": {"": 1.0},
 }
+CLOCK = re.compile(r"\s*(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)\s*")  # a time of day
+DAY_S = 86_400.0
 FORM = "time and power, time and energy, or time, current and voltage"
 
 
@@ -90,6 +92,8 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
 def read_csv(path: Path, volt: float | None = None) -> Capture:
     """Return the readings of a file with a line of column names, units in them where they are not SI: `time_ms`, `current (mA)`.
 
+    A time may be that of a clock, `23:59:59.950`, and goes on over midnight.
+
     Power and current are point samples; energy is a counter that goes on, and a reading the mean between two of its values. Where there is
     a column `marker` (0 or 1), its changes are the edges; else the file begins and ends with the window.
 
@@ -140,23 +144,31 @@ def _table(path: Path) -> dict[str, np.ndarray]:
     lines = text.splitlines()
     if not lines:
         raise RigError(f"{path.name} is empty: export the trace again.")
-    rows = list(csv.reader(lines, delimiter=";" if lines[0].count(";") > lines[0].count(",") else ","))
+    delimiter = ";" if lines[0].count(";") > lines[0].count(",") else ","
+    rows = list(csv.reader(lines, delimiter=delimiter))
     names = [_column(path, head) for head in rows[0]]
     if len({name for name, _ in names}) < len(names):
         raise RigError(f"{path.name}, line 1: a column stands there twice: keep one of them.")
     values = np.empty((len(rows) - 1, len(names)))
     for number, row in enumerate(rows[1:], 2):
-        cells = [_number(cell) for cell in row]
+        cells = [_number(cell.replace(",", ".") if delimiter == ";" else cell) for cell in row]  # a decimal comma, where it parts no columns
         if len(cells) != len(names) or None in cells:
             raise RigError(f"{path.name}, line {number}: {', '.join(row)!r} is not {len(names)} numbers: mend or delete the line.")
         values[number - 2] = cells
     if not np.isfinite(values).all():
         raise RigError(f"{path.name}, line {int(np.argwhere(~np.isfinite(values))[0, 0]) + 2}: a value is not finite: delete the line.")
     scales = [COLUMNS[name][unit] for name, unit in names]
+    if any(CLOCK.fullmatch(cell) for row in rows[1:2] for cell in row):
+        for place, (name, _) in enumerate(names):
+            if name == "time":
+                values[1:, place] += DAY_S * np.cumsum(np.diff(values[:, place]) < -DAY_S / 2)  # midnight
     return {name: values[:, place] * scale for place, ((name, _), scale) in enumerate(zip(names, scales, strict=True))}
 
 
 def _number(cell: str) -> float | None:
+    clock = CLOCK.fullmatch(cell)
+    if clock:
+        return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3])
     try:
         return float(cell)
     except ValueError:

@@ -62,6 +62,8 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
         if not sheet.dialect:
             raise RigError(f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/measure/meters/polled-scpi.toml.")
         by_visa = PolledScpi
+    if by_visa is not None and not address:
+        raise RigError(f"the {sheet.name} is reached through VISA: name its address with --meter or in rig.toml, such as TCPIP0::192.168.1.7::5025::SOCKET.")
     meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)
     try:
         if sheet.feeds:

@@ -210,7 +210,7 @@ def _doubts(found: Between, sheet: DataSheet) -> list[str]:
     if found.synchronisation != MARKER:
         doubts.append(f"the meter did not see both changes of the pin: what it missed is told by the {HAD[found.synchronisation]}.")
     if found.readings < FEW:
-        doubts.append(f"only {found.readings} readings between the edges: shorter pulses are not seen.")
+        doubts.append(f"only {found.readings} reading{'s' * (found.readings != 1)} between the edges: shorter pulses are not seen.")
     if not found.aperture_s:
         doubts.append("the readings are instants: what happens between two of them is not seen.")
     if found.lost is None and found.readings > 1:
@@ -242,7 +242,9 @@ def _with_uncertainty(quantity: dict[str, Any]) -> str:
     power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
     prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]
     value, u = value / 10.0**power, u / 10.0**power
-    digits = max(0, 1 - math.floor(math.log10(u))) if u > 0 else 6
+    if not u:
+        return f"{value:.6g} {prefix}{unit}"
+    digits = max(0, 1 - math.floor(math.log10(u)))
     return f"{value:.{digits}f} +- {u:.{digits}f} {prefix}{unit} (k = {COVERAGE:g})"
 
 

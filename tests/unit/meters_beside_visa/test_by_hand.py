@@ -99,3 +99,28 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_an_accuracy_that_is_none(share: float) -> None:
     with pytest.raises(RigError, match="declare a share"):
         Accuracy(share)
+
+
+def test_a_clock_goes_on_over_midnight(csv_file: Path) -> None:
+    csv_file.write_text("time,power\n23:59:59.5,1\n23:59:59.75,2\n00:00:00,3\n0:00:00.25,4\n")
+    capture = read_csv(csv_file)
+    assert np.diff(capture.t_s) == pytest.approx([0.25, 0.25, 0.25]) and capture.edges[1].t_s - capture.edges[0].t_s == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("times", [("86399", "86400", "0.5"), ("10:00:00", "09:59:59", "10:00:01")])
+def test_a_time_that_goes_back_is_no_midnight(csv_file: Path, times: tuple[str, ...]) -> None:
+    csv_file.write_text("time,power\n" + "".join(f"{time},1\n" for time in times))
+    with pytest.raises(RigError, match="its time is not after the one before"):
+        read_csv(csv_file)
+
+
+def test_thousands_are_not_taken_for_decimals(csv_file: Path) -> None:
+    csv_file.write_text('time,power\n0,"1,234"\n1,1\n')
+    with pytest.raises(RigError, match="line 2: .* is not 2 numbers"):
+        read_csv(csv_file)
+
+
+def test_decimal_commas_between_semicolons(csv_file: Path) -> None:
+    csv_file.write_text("Time;Power [mW]\n0,000;33\n0,001;198,5\n0,002;33\n")
+    capture = read_csv(csv_file)
+    assert capture.t_s == pytest.approx([0, 0.001, 0.002]) and capture.power_w == pytest.approx([0.033, 0.1985, 0.033])

@@ -44,6 +44,13 @@ def test_a_good_file(rig: Path) -> None:
     assert bench.find("stm32h7b") is None
 
 
+@pytest.mark.parametrize(("model", "found"), [("keysight-34465a", "keysight-34465a"), ("my-meter.toml", "{folder}/my-meter.toml")])
+def test_a_data_sheet_of_ones_own_lies_beside_the_file(rig: Path, model: str, found: str) -> None:
+    rig.write_text(f'[[board]]\nname = "stm32h7b3"\nmeter = "TCPIP0::192.168.1.7::5025::SOCKET"\nmeter_model = "{model}"\n')
+    entry = read_bench(rig).find("stm32h7b3")
+    assert entry is not None and entry.meter_model == found.format(folder=rig.parent)
+
+
 def test_no_file_is_the_empty_bench(rig: Path) -> None:
     assert read_bench(rig).board == []
 

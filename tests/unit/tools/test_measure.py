@@ -225,6 +225,12 @@ def test_a_data_sheet_that_is_none_is_told_in_one_sentence(tmp_path: Path, capsy
     assert re.search(why, told) and told.count("\n") == 1
 
 
+@pytest.mark.parametrize(("model", "why"), [("keithley-dmm6500", "reached through VISA: name its address with --meter"), ("tc66c", "at a serial port: name it with --meter")])
+def test_a_meter_without_an_address_is_told_in_one_sentence(model: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert hil(["measure", "--model", model, "--volt", "3.3"]) == 2
+    assert why in capsys.readouterr().err
+
+
 def test_a_model_that_nobody_knows_is_told_with_those_like_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert hil(["measure", "--model", "keithley-2540", "--meter", "x"]) == 2
     assert "keithley-2450" in capsys.readouterr().err
