@@ -19,7 +19,6 @@ from hil import boards
 from hil.errors import Blocked, RigError
 from hil.measure.energy import MLPERF_TINY
 from hil.record import RunWriter
-from hil.report import render
 from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
@@ -306,6 +305,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the record and the report; a run with nothing but blocked trials has an exit code of its own."""
     if RUN not in session.config.stash or _is_worker(session.config):
         return
+    from hil.report import render  # late: it brings plotly, and no trial waits for that
+
     run = session.config.stash[RUN]
     run.finish()
     render(run.folder)

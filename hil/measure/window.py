@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells, integral
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together
@@ -167,6 +170,8 @@ def _ends(capture: Capture, rise_w: float) -> float:
 
 def table(capture: Capture, number: int) -> pd.DataFrame:
     """Return the power trace of a window: t_s from the first edge, power_w, window, phase."""
+    import pandas as pd
+
     up, down = edges_of(capture)
     phase = np.select([capture.t_s < up.t_s, capture.t_s < down.t_s], PHASES[:2], PHASES[2])
     return pd.DataFrame({"t_s": capture.t_s - up.t_s, "power_w": capture.power_w, "window": number, "phase": phase})

@@ -104,7 +104,8 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
     """What the network and the paper's formula give, and the signs of INT8* that were right."""
     found = {}
     if trial.analytic is not None:
-        equation = f"ElasticZO, equation {trial.analytic['equation']}"
+        equation = trial.analytic["equation"]
+        equation = f"ElasticZO, equation {equation}" if equation.startswith("(") else equation
         found["analytic.bytes"] = Quantity(trial.analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
         for name in ("macs_forward", "weights", "weights_by_zo"):
             found[f"analytic.{name}"] = Quantity(trial.analytic[name], "1", Provenance.COUNTED)

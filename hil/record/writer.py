@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hil.record.origin import origin
 from hil.record.quantities import quantities
 from hil.record.trial_record import SCHEMA, TrialRecord
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
 TABLES = ("memory_plan", "profile", "schedule", "evaluations")
@@ -141,6 +142,8 @@ def _finite(value: Any) -> Any:
 
 def _csv(trials: list[dict[str, Any]]) -> str:
     """One row a trial, nested fields as `sram.total`; the same columns whatever a trial found. Tables within a trial stay in the JSON."""
+    import pandas as pd
+
     rows = []
     for trial in trials:
         row = {

@@ -124,6 +124,7 @@ class LockStep:
             self._ask_witness(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.profile = self.device.profile()
+            self.outcome.work = self.device.work() if self.p.subject.chosen else None
         self.progress(row)
 
     def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:

@@ -6,7 +6,6 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import xxhash
 
 from hil.errors import Blocked
@@ -18,9 +17,13 @@ from hil.trial.difference import Difference, StepLike, differing_tensors, differ
 from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
 
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
+
 if TYPE_CHECKING:
     from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
+    from hil.trial.selection import Tried
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
@@ -100,6 +103,8 @@ class Outcome:
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
+    work: dict[str, int] | None = None
+    selection: list[Tried] = field(default_factory=list)
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None
     power: list[pd.DataFrame] = field(default_factory=list)

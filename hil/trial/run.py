@@ -21,7 +21,8 @@ from hil.trial.energy import measure_windows
 from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
-from hil.trial.prepare import Prepared, prepare
+from hil.trial.prepare import SELECTED, Prepared, prepare
+from hil.trial.selection import select_block
 from hil.trial.silence import Hang, placed
 from hil.trial.spec import TrialSpec
 from hil.trial.stages import StageLogs
@@ -157,6 +158,10 @@ class _Attempt:
                 device = Device(session, prepared.board, prepared.image)
                 outcome.clock_hz = device.clock_hz
                 LOG.info("%s", device.identity)
+            if prepared.spec.variant == SELECTED:
+                with self.stages("select"):
+                    prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.progress)
+                    outcome.begin(prepared)
             with self.stages("load"):
                 trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
                 trial.begin()

@@ -41,6 +41,14 @@ class LatencySteps:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """How the block that is trained is found out (PMT, section 3.3.1): steps of each block's test training, and held-out samples of the training set."""
+
+    steps: int = 10
+    held_out: int = 100
+
+
+@dataclass(frozen=True)
 class TrialSpec:
     """One trial.
 
@@ -60,6 +68,7 @@ class TrialSpec:
         slots: samples that the board holds at a time; None for as many of the batch as fit, the rest is streamed.
         first_step: index of the first step; not 0 where a checkpoint is continued.
         checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
+        selection: how the block is found out that variant `selected` trains; for no other variant.
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
     """
@@ -79,6 +88,7 @@ class TrialSpec:
     slots: int | None = None
     first_step: int = 0
     checkpoint: Path | None = None
+    selection: Selection = Selection()
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
 

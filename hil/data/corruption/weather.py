@@ -46,4 +46,5 @@ def snow(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
 
 def brightness(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
     """Add light to every pixel and channel."""
-    return np.minimum(images + divided(np.int64(255 * fixed(BRIGHTNESS[severity - 1])), ONE), 255)
+    light = (255 * fixed(BRIGHTNESS[severity - 1]) + ONE // 2) >> FRACTION
+    return np.minimum(images + light, 255)
