@@ -52,5 +52,9 @@ void test_training(void);
 void test_parts_and_runs(void);
 void test_cycles(void);
 void test_ticks(void);
+void test_graph_file(void);
+void test_graph_sizes(void);
+void test_graph_forward(void);
+void test_graph_training(void);
 
 #endif

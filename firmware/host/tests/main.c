@@ -65,6 +65,10 @@ int main(void) {
         {"parts and runs", test_parts_and_runs},
         {"cycles", test_cycles},
         {"ticks", test_ticks},
+        {"graph file", test_graph_file},
+        {"graph sizes", test_graph_sizes},
+        {"graph forward", test_graph_forward},
+        {"graph training", test_graph_training},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

@@ -1,0 +1,110 @@
+/* A step of the second family is the same however its samples come, wherever its file lies, and however its layers share memory. */
+#include <string.h>
+
+#include "check.h"
+#include "graph_trainee.h"
+
+enum { ROUNDS = 120, STEPS = 2 };
+
+/* Any settings of either method. */
+static graph_settings_t random_settings(void) {
+    graph_settings_t settings = trainee_settings();
+    settings.train = (uint8_t)draw(TRAIN_ALL, TRAIN_BIAS);
+    settings.perturb = (uint8_t)draw(PERTURB_WEIGHT, PERTURB_ADAPTIVE);
+    settings.method = draw(0, 4) == 0 ? METHOD_DEEPZERO : METHOD_POOR_MANS;
+    settings.wise = settings.method == METHOD_POOR_MANS ? (uint8_t)draw(0, 1) : WISE_LAYER;
+    settings.difference = settings.perturb == PERTURB_WEIGHT ? (uint8_t)draw(0, 1) : DIFFERENCE_FORWARD;
+    settings.gns = (uint8_t)draw(0, 1);
+    settings.qas = (uint8_t)draw(0, 1);
+    settings.sparsity = 240;
+    settings.eta = draw(0, 1) == 0 ? 0.001f : 100.0f;
+    settings.batch = (uint16_t)draw(1, 3);
+    settings.seed = (uint32_t)draw(0, 1 << 30);
+    return settings;
+}
+
+/* The sum of the digests and the losses after some steps. */
+static uint32_t outcome(const graph_made_t *made, graph_settings_t settings, uint16_t slots, bool flash, uint8_t flags) {
+    settings.slots = slots;
+    settings.flags = flags;
+    graph_trainee_t trainee = graph_trainee_new(made, &settings, flash);
+    uint32_t sum = 0;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        step_result_t result;
+        uint32_t losses[2];
+        sum = sum * 31u + graph_trainee_step(&trainee, step, settings.batch, slots, &result);
+        memcpy(&losses[0], &result.loss_plus, sizeof losses[0]);
+        memcpy(&losses[1], &result.loss_minus, sizeof losses[1]);
+        sum = sum * 31u + losses[0] * 7u + losses[1];
+    }
+    graph_trainee_free(&trainee);
+    return sum;
+}
+
+static void test_one_outcome(void) {
+    for (int round = 0; round < ROUNDS; round++) {
+        graph_made_t made;
+        if (round % 3 == 0) {
+            made_small(&made);
+        } else {
+            made_random(&made);
+        }
+        const graph_settings_t settings = random_settings();
+        const uint32_t expected = outcome(&made, settings, settings.batch, false, 0);
+        CHECK(outcome(&made, settings, settings.batch, true, 0) == expected, "round %d: the file in flash", round);
+        CHECK(outcome(&made, settings, 1, true, 0) == expected, "round %d: one sample at a time", round);
+        CHECK(outcome(&made, settings, 1, false, FLAG_CONSUMED) == expected, "round %d: consumed samples", round);
+        CHECK(outcome(&made, settings, settings.batch, true, FLAG_FUSED) == expected, "round %d: chains", round);
+        CHECK(outcome(&made, settings, 1, true, FLAG_FUSED | FLAG_CONSUMED) == expected, "round %d: chains and consumed samples", round);
+        made_free(&made);
+    }
+}
+
+/* Perturbing and putting back leaves no trace: with a rate that moves nothing, the tensors are those of the file, once limited. */
+static void test_nothing_is_left_behind(void) {
+    for (int round = 0; round < ROUNDS; round++) {
+        graph_made_t made;
+        made_random(&made);
+        graph_settings_t settings = random_settings();
+        settings.qas = 0;
+        settings.eta = 0x1p-100f;
+        settings.batch = 1;
+        graph_trainee_t trainee = graph_trainee_new(&made, &settings, draw(0, 1) == 1);
+        step_result_t result;
+        const uint32_t after = graph_trainee_step(&trainee, 0, 1, 1, &result);
+        CHECK(graph_trainee_step(&trainee, 1, 1, 1, &result) == after, "round %d: a step that moves nothing", round);
+        graph_trainee_free(&trainee);
+        made_free(&made);
+    }
+}
+
+/* A run is its steps, and its laps are all there. */
+static void test_run(void) {
+    graph_made_t made;
+    made_small(&made);
+    const graph_settings_t settings = trainee_settings();
+    graph_trainee_t one = graph_trainee_new(&made, &settings, true), all = graph_trainee_new(&made, &settings, true);
+    step_result_t result;
+    uint32_t digests[2 * GRAPH_MAX_LAYERS], sum = 0, expected = 0;
+    for (uint32_t step = 0; step < 40; step++) {
+        expected = graph_trainee_step(&one, step, 1, 1, &result);
+    }
+    graph_trainee_fill(&all, 0, 1);
+    CHECK(graph_engine_check_run(all.engine, 0, 40, 1).code == 0, "a run");
+    graph_engine_run(all.engine, 40, 1, &result);
+    graph_engine_report(all.engine, &result, digests);
+    for (uint8_t i = 0; i < graph_engine_tensors(all.engine); i++) {
+        sum = sum * 31u + digests[i];
+    }
+    CHECK(sum == expected && result.step == 39, "40 steps in a row");
+    CHECK(all.engine->lap_count == ENGINE_MAX_LAPS, "%u laps", all.engine->lap_count);
+    graph_trainee_free(&one);
+    graph_trainee_free(&all);
+    made_free(&made);
+}
+
+void test_graph_training(void) {
+    test_one_outcome();
+    test_nothing_is_left_behind();
+    test_run();
+}
