@@ -24,24 +24,18 @@ static inline int32_t first_rounding(int32_t value, int32_t multiplier) {
 
 #endif
 
-/* The second rounding, half away from zero, by a shift of n: (x + 2^(n-1) - 1 if x < 0) / 2^n, downwards. */
-typedef struct {
-    int32_t multiplier, zero;
-    int32_t half, sign, n; /* half and sign are 0 where n is */
-} double_t;
+/* What an input adds to the sum, by its value, from -128 on: far fewer than a layer has outputs. */
+enum { VALUES = 256 };
 
-static double_t double_of(const tflite_operand_t *operand) {
-    const int32_t n = -operand->shift;
-    return (double_t){.multiplier = operand->multiplier,
-                      .zero = operand->zero,
-                      .half = n == 0 ? 0 : (int32_t)(1u << (n - 1)),
-                      .sign = n == 0 ? 0 : -1,
-                      .n = n};
-}
-
-static inline int32_t rescaled_twice(int32_t value, const double_t *operand) {
-    const int32_t high = first_rounding(value, operand->multiplier);
-    return (high + (high >> 31 & operand->sign) + operand->half) >> operand->n;
+static void fill(const tflite_operand_t *operand, bool single, int32_t terms[VALUES]) {
+    for (int32_t q = -128; q < 128; q++) {
+        const int32_t value = (q - operand->zero) * (1 << 20);
+        if (single) {
+            *terms++ = (int32_t)rescale_single(value, operand->multiplier, operand->shift);
+        } else {
+            *terms++ = divide_half_away(first_rounding(value, operand->multiplier), -operand->shift);
+        }
+    }
 }
 
 static inline int8_t held(int32_t value, int32_t least, int32_t most) {
@@ -49,32 +43,34 @@ static inline int8_t held(int32_t value, int32_t least, int32_t most) {
     return (int8_t)(value > most ? most : value);
 }
 
-static void add_double(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out) {
-    const double_t of_a = double_of(&add->a), of_b = double_of(&add->b), of_out = double_of(&add->out);
-    const int32_t least = add->act_min, most = add->act_max; /* `out` may lie over anything, says its type */
+typedef struct {
+    int32_t a[VALUES], b[VALUES];
+} terms_t;
+
+static inline int32_t sum_of(const terms_t *terms, int8_t a, int8_t b) {
+    return terms->a[a + 128] + terms->b[b + 128];
+}
+
+/* The second rounding, half away from zero, by a shift of n: (x + 2^(n-1) - 1 if x < 0) / 2^n, downwards. For n = 0 there is none. */
+static void add_double(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add, int8_t *out) {
+    const int32_t multiplier = add->out.multiplier, zero = add->out.zero, least = add->act_min, most = add->act_max;
+    const int32_t shift = -add->out.shift, sign = shift == 0 ? 0 : -1, half = shift == 0 ? 0 : (int32_t)(1u << (shift - 1));
     for (uint32_t i = 0; i < n; i++) {
-        const int32_t term_a = rescaled_twice((a[i] - of_a.zero) * (1 << 20), &of_a);
-        const int32_t term_b = rescaled_twice((b[i] - of_b.zero) * (1 << 20), &of_b);
-        out[i] = held(of_out.zero + rescaled_twice(term_a + term_b, &of_out), least, most);
+        const int32_t high = first_rounding(sum_of(terms, a[i], b[i]), multiplier);
+        out[i] = held(((high + (high >> 31 & sign) + half) >> shift) + zero, least, most);
     }
 }
 
-static int32_t rescaled_once(int32_t value, const tflite_operand_t *operand) {
-    return (int32_t)rescale_single(value, operand->multiplier, operand->shift);
-}
-
-static void add_single(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out) {
+static void add_single(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add, int8_t *out) {
     for (uint32_t i = 0; i < n; i++) {
-        const int32_t term_a = rescaled_once((a[i] - add->a.zero) * (1 << 20), &add->a);
-        const int32_t term_b = rescaled_once((b[i] - add->b.zero) * (1 << 20), &add->b);
-        out[i] = held(add->out.zero + rescaled_once(term_a + term_b, &add->out), add->act_min, add->act_max);
+        const int64_t value = rescale_single(sum_of(terms, a[i], b[i]), add->out.multiplier, add->out.shift);
+        out[i] = held((int32_t)value + add->out.zero, add->act_min, add->act_max);
     }
 }
 
 void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out) {
-    if (add->single) {
-        add_single(a, b, n, add, out);
-    } else {
-        add_double(a, b, n, add, out);
-    }
+    terms_t terms;
+    fill(&add->a, add->single, terms.a);
+    fill(&add->b, add->single, terms.b);
+    (add->single ? add_single : add_double)(a, b, n, &terms, add, out);
 }

@@ -18,7 +18,7 @@ typedef struct {
     bool single; /* rescale rounds once, not twice */
 } tflite_add_t;
 
-/* out = a + b for `n` values. `out` may be `a` or `b`. */
+/* out = a + b for `n` values. `out` may be `a` or `b`. Takes 2 KB of stack. */
 void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out);
 
 #endif

@@ -166,7 +166,7 @@ def _zeroth_order() -> Iterator[Case]:
             lambda m, c=channels, t=taps, d=depthwise: ZerothOrder(m).update(c, t, d),
         )
     yield Case("add_gradient_s32", size, WEIGHTS, goals(14, 20), lambda m: ZerothOrder(m).accumulate(WEIGHTS))
-    yield Case("tflite_add_s8", nodes, BLOCK, goals(45, 120), lambda m: ZerothOrder(m).add(BLOCK))
+    yield Case("tflite_add_s8", nodes, BLOCK, goals(25, 72), lambda m: ZerothOrder(m).add(BLOCK))
     yield Case("pack_channels_s8", "8 of 240, 16x16", 256 * 8, goals(4, 5), lambda m: ZerothOrder(m).pack(256, 240, 8))
     yield Case(
         "tflite_fold_bias", size, WEIGHTS, goals(2.5, 3), lambda m: ZerothOrder(m).fold(120, WEIGHTS // 120, False)

@@ -52,6 +52,30 @@ def test_convolutions(machine, name, channels):
             assert (machine.get(out, expected.shape, np.int8) == expected).all(), (kernel, size, window)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 7, 16])
+def test_weight_gradients(machine, channels):
+    """Errors with many zeros and with none, more positions than a kernel takes together, sums that wrap around."""
+    rng = np.random.default_rng(200 + channels)
+    large = (13, 11), Window((3, 3), (13, 11), 1, 1)
+    for size, window in (*windows(rng), large, ((13, 11), Window((1, 1), (13, 11)))):
+        outputs, zero = int(rng.integers(1, 6)), int(rng.integers(-128, 128))
+        x = rng.integers(-128, 128, (*size, channels)).astype(np.int8)
+        error = rng.integers(-128, 128, (*window.out, outputs)).astype(np.int8)
+        error[rng.random(error.shape) < rng.choice([0, 0.5, 0.9])] = 0
+        before = rng.integers(-(2**31), 2**31, (outputs, *window.kernel, channels)).astype(np.int32)
+        sizes = (*size, channels, *window.out, outputs)
+        layer = machine.put(struct.pack("<6H4B", *sizes, *window.kernel, window.padding, window.stride))
+        expected = gradients.accumulate(before, gradients.conv2d_weight_gradient(error, x, window, zero))
+        arguments = machine.put(x), machine.put(error), layer, zero
+        gradient = machine.put(before)
+        machine.call("tflite_conv2d_s8_weight_gradient", *arguments, machine.room(SCRATCH), gradient)
+        assert (machine.get(gradient, expected.shape, np.int32) == expected).all(), (size, window)
+        if window.kernel == (1, 1) and window.stride == 1 and window.padding == 0:
+            gradient = machine.put(before)
+            machine.call("tflite_pointwise_s8_weight_gradient", *arguments, gradient)
+            assert (machine.get(gradient, expected.shape, np.int32) == expected).all(), (size, window)
+
+
 @pytest.mark.parametrize("channels", [1, 2, 3, 5])
 def test_backward_of_depthwise(machine, channels):
     rng = np.random.default_rng(100 + channels)
