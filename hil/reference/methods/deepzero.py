@@ -67,7 +67,8 @@ class DeepZero(ZerothOrder):
             changed = fast.scaled(acc[:, channels] + change, channels)
             out.reshape(len(channels), -1, layer.layer.channels)[np.arange(len(channels)), :, channels] = changed.T
             held[layer.index + 1] = out
-            losses.append(self._losses(self.forward.logits(layer.index + 1, held, own), labels)[0])
+            logits = self.forward.logits(layer.index + 1, held, own)
+            losses.append(self._losses(logits, labels, len(channels))[0])
         return np.concatenate(losses)
 
     def _group_size(self) -> int:

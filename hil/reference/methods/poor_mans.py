@@ -67,7 +67,7 @@ class PoorMans(ZerothOrder):
                 self.forward.logits(group[0].index, held, *self._perturbed(group, noise, sign, own))
                 for sign in ((1, -1) if self.settings.difference == "central" else (1,))
             ]
-            its = [self._losses(one, labels) for one in logits]
+            its = [self._losses(one, labels, len(numbers)) for one in logits]
             difference = (its[0] - its[1]) * F(0.5) if len(its) == 2 else its[0] - clean
             delta = deltas(difference)
             magnitude += np.abs(delta).sum(axis=1)

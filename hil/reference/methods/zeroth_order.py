@@ -166,9 +166,17 @@ class ZerothOrder(ABC):
         numbers = (samples[:, None] * np.uint32(LAYERS) + np.uint32(layer.index)) * np.uint32(QUERIES) + queries
         return start_states(self.settings.seed, step, (numbers + np.uint32(1)).astype(np.uint32))
 
-    def _losses(self, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Return the losses, float32 [N, R], of logits [N, R, classes] and labels [N]; a common zero point does not matter."""
-        return cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
+    def _losses(self, logits: np.ndarray, labels: np.ndarray, passes: int = 1) -> np.ndarray:
+        """Return the losses of all passes, float32 [N, passes], of logits and labels [N].
+
+        Args:
+            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass differs,
+                since nothing reads what was perturbed.
+            labels: integers [N].
+            passes: how many there are.
+        """
+        losses = cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
+        return np.broadcast_to(losses, (len(losses), passes))
 
     def own_now(self) -> list[Own | None]:
         """Return the weights of all layers as they are now."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import Graph
+from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.settings import GraphSettings
+from hil.reference.methods import graph_method
 from hil.reference.methods.deepzero import DeepZero
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.methods.zeroth_order import ZerothOrder
-from hil.reference.plain.graph_method import PlainGraphMethod
-from reference.drawn_graphs import drawn_graph, images
+from hil.reference.plain import PlainGraphMethod
+from reference.drawn_graphs import Builder, drawn_graph, images
 
 
 @st.composite
@@ -86,3 +90,22 @@ def test_deepzero(chosen: GraphSettings, seed: int, samples: int) -> None:
     graph = drawn_graph(rng, largest=3, middle=3)
     if chosen.trained(graph):
         check(DeepZero, graph, chosen, rng, samples)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        GraphSettings(queries=3),
+        GraphSettings(perturb="weight", queries=3, wise="model"),
+        GraphSettings(method="deepzero"),
+    ],
+)
+def test_a_layer_that_nothing_reads(chosen: GraphSettings) -> None:
+    """Its passes all have the clean loss, and it stays as it is."""
+    rng = np.random.default_rng(1)
+    builder = Builder(rng, (3, 3, 2), "double", 3)
+    builder.append(GraphOp.POINTWISE, (3, 3, 2), (1, 1), 1)
+    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
+    first, last = builder.graph.layers
+    graph = replace(builder.graph, layers=(first, replace(last, reads=(0,))))
+    check(graph_method(chosen.method), graph, chosen, rng, 2)
