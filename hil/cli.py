@@ -21,8 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
-        "what", nargs="?", choices=("rig", "kernels", "energy"), default="rig",
-        help="the rig's own rates (default), the instructions of every kernel, or what the intervals of the energy cover",
+        "what", nargs="?", choices=("rig", "kernels", "energy", "stream"), default="rig",
+        help="the rig's own rates (default), the instructions of every kernel, what the intervals of the energy cover, or ten minutes of 100 kS/s",
     )  # fmt: skip
     bench.add_argument("--trials", type=int, default=100, metavar="N", help="energy: trials a row (default: 100)")
     bench.add_argument("--meter", action="append", default=[], metavar="KEY", help="energy: only this meter (repeatable)")
@@ -102,11 +102,13 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
             return command.devices(options.rig, options.json)
         return command.init(options.rig) if options.command == "init" else command.doctor(options.rig, options.json)
     if options.command == "bench":
-        from hil.bench import energy, kernels
+        from hil.bench import energy, kernels, stream
         from hil.bench import main as benchmarks
 
         if options.what == "energy":
             return energy.main(options.meter, options.trials, options.json)
+        if options.what == "stream":
+            return stream.main(options.json)
         return kernels.main(options.json) if options.what == "kernels" else benchmarks(options.board, options.json)
     from hil.report import render
 

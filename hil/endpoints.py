@@ -59,6 +59,7 @@ class Endpoints:
         power: what feeds the board, where it may be switched.
         meter_model: key of the meter's data sheet; None: the usual one.
         measuring_point: where in the board's supply the meter is; None: nobody said.
+        ambient_c: temperature about the board in degrees, as somebody wrote it down; None: nobody did.
     """
 
     board: str
@@ -72,3 +73,4 @@ class Endpoints:
     power: Power | None = None
     meter_model: str | None = None
     measuring_point: str | None = None
+    ambient_c: float | None = None

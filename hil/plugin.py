@@ -19,18 +19,18 @@ from hil import boards
 from hil.errors import Blocked, RigError
 from hil.measure.energy import MLPERF_TINY
 from hil.record import RunWriter
-from hil.report import render
 from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
-from hil.trial.recording import latency_table, power_table, steps_table, trial_record
+from hil.trial.recording import latency_table, steps_table, trial_record
 
 EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
 TIERS = ("quick", "nightly")
 SUITE = Path(__file__).parent / "suite"
 RUN = pytest.StashKey[RunWriter]()
 JUNIT = "junit.xml"
+EVALUATIONS = 8  # of a training whose way to an accuracy is asked for
 WORKER = "trainrig"  # key of what a worker is told
 
 
@@ -91,6 +91,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=(MLPERF_TINY,),
         default=None,
         help="measure energy by the windows of MLPerf Tiny: five of ten seconds or more, their median, no idle subtracted",
+    )
+    group.addoption(
+        "--energy-to",
+        type=_share,
+        default=None,
+        metavar="ACCURACY",
+        help="tell energy and time to an accuracy on the test images, such as 65%%: evaluates in the midst of training too",
     )
     group.addoption(
         "--report-dir",
@@ -260,8 +267,7 @@ def hil_trial(
             outcome = run_trial(spec, hil_rig, folder, elf, progress=progress, reflash=reflash, tell=progress.tell)
         if outcome.flash is not None:
             hil_reflash.discard(spec.board)
-        tables = {"power": power_table(outcome), "latency": latency_table(outcome)}
-        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, **tables)
+        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, outcome.power, latency_table(outcome))
         for name, value in (
             ("verdict", outcome.verdict),
             ("reality", outcome.reality or "none"),
@@ -282,7 +288,10 @@ def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
         return spec
     rules = config.getoption("energy_rules")
     uncertainty = None if rules else config.getoption("energy_u") or spec.energy.uncertainty
-    return replace(spec, energy=replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules))
+    accuracy = config.getoption("energy_to") or spec.energy.accuracy
+    every = spec.evaluate_every or (max(1, spec.steps // EVALUATIONS) if accuracy is not None else 0)
+    energy = replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules, accuracy=accuracy)
+    return replace(spec, energy=energy, evaluate_every=every)
 
 
 def _progress_line(config: pytest.Config, spec: TrialSpec) -> ProgressLine:
@@ -306,6 +315,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the record and the report; a run with nothing but blocked trials has an exit code of its own."""
     if RUN not in session.config.stash or _is_worker(session.config):
         return
+    from hil.report import render  # late: it brings plotly, and no trial waits for that
+
     run = session.config.stash[RUN]
     run.finish()
     render(run.folder)

@@ -26,7 +26,7 @@ static void send_nak(const link_t *link, uint16_t seq) {
 }
 
 static bool is_windowed(uint8_t type) {
-    return type == MSG_LOAD_DATA || type == MSG_SAMPLES;
+    return type == MSG_LOAD_DATA || type == MSG_SAMPLES || type == MSG_SAMPLE_PART;
 }
 
 static bool takes_long(uint8_t type) {

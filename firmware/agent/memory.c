@@ -8,6 +8,7 @@
 extern uint8_t __image_start[], __image_end[];
 extern uint8_t __static_start[], __static_end[];
 extern uint8_t __dma_start[], __dma_end[];
+extern uint8_t __flash_start[], __flash_end[];
 extern uint8_t __arena_start[], __arena_end[];
 extern uint32_t __stack_bottom[], __stack_top[];
 
@@ -17,6 +18,10 @@ static memory_range_t range(uint8_t *start, const uint8_t *end) {
 
 memory_range_t memory_image(void) {
     return range(__image_start, __image_end);
+}
+
+memory_range_t memory_flash(void) {
+    return range(__flash_start, __flash_end);
 }
 
 uint32_t memory_image_digest(void) {

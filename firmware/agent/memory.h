@@ -13,6 +13,9 @@ typedef struct {
 /* The program image as flashed: vectors, code, constants and the initial values of .data. */
 memory_range_t memory_image(void);
 
+/* All the memory that the image lies in. */
+memory_range_t memory_flash(void);
+
 /* XXH32 (seed 0) of the image, read from where it was flashed. */
 uint32_t memory_image_digest(void);
 

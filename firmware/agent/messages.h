@@ -254,6 +254,18 @@ typedef struct __attribute__((packed)) {
 } msg_work_reply_t;
 _Static_assert(sizeof(msg_work_reply_t) == 16, "msg_work_reply_t is packed");
 
+#define MSG_STRETCHES 0x1Au
+typedef struct __attribute__((packed)) {
+    uint16_t made;
+} msg_stretches_reply_t;
+_Static_assert(sizeof(msg_stretches_reply_t) == 2, "msg_stretches_reply_t is packed");
+
+#define MSG_MARKER 0x1Bu
+typedef struct __attribute__((packed)) {
+    uint8_t pulses;
+} msg_marker_request_t;
+_Static_assert(sizeof(msg_marker_request_t) == 1, "msg_marker_request_t is packed");
+
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
     uint16_t expected;
@@ -324,6 +336,13 @@ enum msg_scope {
 enum msg_perturb {
     MSG_PERTURB_CLAMPED = 0,
     MSG_PERTURB_EXACT = 1,
+};
+
+enum msg_phase {
+    MSG_PHASE_PERTURB = 0,
+    MSG_PHASE_FORWARD = 1,
+    MSG_PHASE_BACKWARD = 2,
+    MSG_PHASE_UPDATE = 3,
 };
 
 #endif

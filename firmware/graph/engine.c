@@ -65,12 +65,14 @@ failure_t graph_engine_configure(graph_engine_t *engine, const graph_settings_t 
     engine->configured = false; /* until there is a plan that fits */
     model->settings = *settings;
     model->training = graph_training(settings, &model->file);
-    *planned = graph_plan(&model->plan, &model->file, model->in_ram, settings, &model->training);
+    const planned_t wanted = graph_planned(model);
+    *planned = graph_plan(&model->plan, &wanted);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
     }
     engine->under_way = (graph_step_t){.step = settings->first_step};
     engine->configured = true;
+    engine->limited = false;
     copy_trained(engine);
     paint_arena(engine);
     graph_slots_empty(engine);
@@ -100,7 +102,7 @@ failure_t graph_engine_check_at_rest(const graph_engine_t *engine, uint16_t coun
 /* The logits of the sample in a slot. */
 static const int8_t *forward(graph_model_t *model, uint16_t slot) {
     const pass_t pass = {.sample = graph_sample(model, slot)};
-    graph_run(model, &pass, 0, model->file.layers);
+    graph_run_all(model, &pass);
     return graph_value(model, &pass, model->file.layers);
 }
 
@@ -167,28 +169,53 @@ uint8_t graph_engine_tensors(const graph_engine_t *engine) {
 failure_t graph_engine_digests(const graph_engine_t *engine, uint32_t *digests) {
     const failure_t failure = graph_engine_check_configured(engine);
     const uint8_t tensors = failure.code == 0 ? graph_tensor_count(&engine->model) : 0;
-    for (uint8_t tensor = 0; tensor < tensors; tensor++) {
-        uint32_t bytes;
-        const uint8_t *first = graph_tensor(&engine->model, tensor, &bytes);
-        digests[tensor] = xxh32(first, bytes, 0);
+    for (uint8_t i = 0; i < tensors; i++) {
+        const trained_tensor_t tensor = graph_tensor(&engine->model, i);
+        digests[i] = xxh32(tensor.bytes, tensor.size, 0);
     }
     return failure;
 }
 
-failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
-    const failure_t failure = graph_engine_check_configured(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
+/* Whether a trained tensor has these bytes. */
+static failure_t check_bytes(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length) {
     if (tensor >= graph_tensor_count(&engine->model)) {
         return refusal(FAILURE_BAD_TENSOR, tensor, offset);
     }
-    uint32_t bytes;
-    const uint8_t *first = graph_tensor(&engine->model, tensor, &bytes);
-    if (offset > bytes || length > bytes - offset) {
-        return refusal(FAILURE_BAD_TENSOR, tensor, offset);
+    const uint32_t size = graph_tensor(&engine->model, tensor).size;
+    const bool inside = offset <= size && length <= size - offset;
+    return inside ? no_failure() : refusal(FAILURE_BAD_TENSOR, tensor, offset);
+}
+
+failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
+    failure_t failure = graph_engine_check_configured(engine);
+    if (failure.code == 0) {
+        failure = check_bytes(engine, tensor, offset, length);
     }
-    memcpy(out, first + offset, length);
+    if (failure.code == 0) {
+        memcpy(out, graph_tensor(&engine->model, tensor).bytes + offset, length);
+    }
+    return failure;
+}
+
+failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
+    failure_t failure = check_whole(engine);
+    if (failure.code == 0) {
+        failure = check_bytes(engine, tensor, offset, length);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    const trained_tensor_t to = graph_tensor(&engine->model, tensor);
+    for (uint32_t i = 0; to.weights && i < length; i++) {
+        if ((int8_t)data[i] == INT8_MIN) {
+            return refusal(FAILURE_BAD_TENSOR, tensor, offset + i);
+        }
+    }
+    memcpy(to.bytes + offset, data, length);
+    engine->limited = false;
+    if (to.weights) {
+        graph_sum_weights(&engine->model, to.layer);
+    }
     return no_failure();
 }
 

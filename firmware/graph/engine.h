@@ -17,6 +17,7 @@ typedef struct {
     graph_model_t model;
     graph_training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */
     graph_step_t under_way;  /* the next step, or as much of it as has been trained */
+    bool limited;            /* what is trained lies where it rests: docs/arithmetic-zeroth-order.md, section 2 */
     uint16_t filling;        /* the slot that takes a sample in pieces, and the bytes that it has */
     uint32_t filled;
     lap_t laps[ENGINE_MAX_LAPS];
@@ -69,6 +70,9 @@ failure_t graph_engine_digests(const graph_engine_t *engine, uint32_t *digests);
 
 /* Copy `length` bytes of a trained tensor from byte `offset` on: int8 weights, or int32 biases. */
 failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out);
+
+/* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. No weight may become -128. */
+failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */
 uint32_t graph_engine_arena_peak(const graph_engine_t *engine);

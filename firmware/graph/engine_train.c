@@ -22,8 +22,9 @@ static void begin_account(graph_model_t *model) {
 static void take(graph_engine_t *engine, uint16_t count) {
     graph_model_t *model = &engine->model;
     stopwatch_start(&model->watch);
-    if (engine->under_way.through == 0 && engine->under_way.step == model->settings.first_step) {
+    if (!engine->limited) {
         graph_limit_trained(model);
+        engine->limited = true;
     }
     for (uint16_t slot = 0; slot < count; slot++) {
         if (model->settings.method == METHOD_DEEPZERO) {

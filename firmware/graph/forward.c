@@ -1,6 +1,7 @@
 #include "graph/forward.h"
 
 #include "graph/layer_args.h"
+#include "graph/sizes.h"
 #include "kernels/cross_entropy_scaled_f32.h"
 #include "kernels/requantize_channels_s8.h"
 #include "kernels/requantize_channels_single_s8.h"
@@ -15,10 +16,10 @@
 #include "kernels/tflite_pointwise_s8.h"
 
 const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_t value) {
-    if (value == 0) {
+    if (value == 0 && !graph_consumes(&model->settings)) {
         return pass->sample;
     }
-    return value == pass->replaced ? pass->nodes : graph_buffer(model, PLAN_VALUE, value);
+    return value > 0 && value == pass->replaced ? pass->nodes : graph_buffer(model, PLAN_VALUE, value);
 }
 
 static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero, int32_t *folded) {
@@ -36,7 +37,8 @@ layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, ui
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
     const int8_t zero = graph_zero(&model->file, layer->reads[0]);
-    int32_t *folded = graph_s32(model, model->plan.at[PLAN_FOLDED][l]);
+    int8_t *work = graph_buffer(model, PLAN_WORK, l);
+    int32_t *folded = (int32_t *)(void *)work;
     fold(pass, l, layer, &tensors, zero, folded);
     return (layer_args_t){
         .layer = layer,
@@ -45,7 +47,8 @@ layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, ui
         .factors = {.input_zero = zero, .output_zero = layer->zero, .act_min = layer->act_min, .act_max = layer->act_max,
                     .bias = folded, .multiplier = tensors.multiplier, .shift = tensors.shift,
                     .requantize = graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
-        .scratch = graph_buffer(model, PLAN_SCRATCH, l),
+        .work = work,
+        .scratch = work + folded_bytes(layer),
     };
 }
 
@@ -86,7 +89,7 @@ static void run_layer(const graph_model_t *model, const pass_t *pass, uint8_t l)
     }
 }
 
-/* A layer has been run: what it cost, and what it gave; of the value within a pair there is nothing to be seen. */
+/* A layer has been run: what it cost, and what it gave; of the values within a chain there is nothing to be seen. */
 static void account_for(graph_model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     if (model->watch.running) {
@@ -94,7 +97,7 @@ static void account_for(graph_model_t *model, uint8_t l) {
         model->layer_runs++;
     }
     stopwatch_book(&model->watch, &model->account.forward[l]);
-    if (group_last(&model->training, l) > l) {
+    if (is_joined_behind(&model->training, l)) {
         observe(model->observer, graph_s8(model, 0), 0, 0);
     } else {
         observe(model->observer, graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1)), graph_outputs(layer), 0);
@@ -103,13 +106,32 @@ static void account_for(graph_model_t *model, uint8_t l) {
 
 void graph_run(graph_model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
     for (uint8_t l = from; l < to; l++) {
-        if (group_last(&model->training, l) > l) {
-            graph_run_pair(model, pass, l);
-        } else if (!in_set(model->training.second, l)) {
-            run_layer(model, pass, l);
+        if (!in_set(model->training.joined, l)) {
+            if (is_joined_behind(&model->training, l)) {
+                graph_run_chain(model, pass, l);
+            } else {
+                run_layer(model, pass, l);
+            }
         }
         account_for(model, l);
     }
+}
+
+void graph_enter(graph_model_t *model, uint8_t from) {
+    const planned_t planned = graph_planned(model);
+    graph_plan_start(&model->plan, &planned, from, model->arena);
+    stopwatch_book(&model->watch, &model->account.perturb);
+}
+
+void graph_run_all(graph_model_t *model, const pass_t *pass) {
+    const planned_t planned = graph_planned(model);
+    const uint8_t first = model->plan.first;
+    graph_plan_begin(&model->plan, &planned);
+    if (first > 0) {
+        graph_run(model, pass, 0, first);
+        graph_enter(model, first);
+    }
+    graph_run(model, pass, first, model->file.layers);
 }
 
 float graph_loss(graph_model_t *model, const pass_t *pass, uint16_t label) {

@@ -18,6 +18,12 @@ const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_
 /* Run the layers from..to - 1, which are whole groups; `from` finds all values that these layers read of others. */
 void graph_run(graph_model_t *model, const pass_t *pass, uint8_t from, uint8_t to);
 
+/* Run all layers, with the buffers of the prefix, and then of the first start. */
+void graph_run_all(graph_model_t *model, const pass_t *pass);
+
+/* Place the buffers of the start at layer `from`, which is behind the one that is running. */
+void graph_enter(graph_model_t *model, uint8_t from);
+
 /* The loss of the logits, for the label. */
 float graph_loss(graph_model_t *model, const pass_t *pass, uint16_t label);
 

@@ -10,13 +10,13 @@ typedef struct {
     layer_shape_t shape;
     const int8_t *weights;
     tflite_layer_t factors;
-    int8_t *scratch;
+    int8_t *work, *scratch;
 } layer_args_t;
 
 /* Fold the input's zero point into the bias of a layer, and gather the rest. */
 layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, uint8_t l);
 
-/* Run the layers l and l + 1 as a pair, row by row (docs/memory-graph.md). */
-void graph_run_pair(graph_model_t *model, const pass_t *pass, uint8_t l);
+/* Run the chain that begins with layer l, row by row (docs/memory-graph.md, groups and starts). */
+void graph_run_chain(graph_model_t *model, const pass_t *pass, uint8_t l);
 
 #endif

@@ -47,9 +47,24 @@ tensors_t graph_tensors(const graph_model_t *model, uint8_t l);
 /* Copy what is trained out of a file in flash. */
 void graph_copy_trained(const graph_model_t *model);
 
-/* The trained tensors, input to output: the weights, then the biases of each trained layer. Their number; and one of them as bytes. */
+/* Make the sums of a trained layer's weights anew. */
+void graph_sum_weights(const graph_model_t *model, uint8_t l);
+
+/* A trained tensor, as bytes: int8 weights, or int32 biases. */
+typedef struct {
+    uint8_t *bytes;
+    uint32_t size;
+    uint8_t layer;
+    bool weights;
+} trained_tensor_t;
+
+/* The trained tensors, input to output: of each trained layer the weights, then the biases. Their number; and one of them. */
 uint8_t graph_tensor_count(const graph_model_t *model);
-const uint8_t *graph_tensor(const graph_model_t *model, uint8_t tensor, uint32_t *bytes);
+trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor);
+
+static inline planned_t graph_planned(const graph_model_t *model) {
+    return (planned_t){.file = &model->file, .settings = &model->settings, .training = &model->training, .in_ram = model->in_ram};
+}
 
 static inline int8_t *graph_s8(const graph_model_t *model, uint32_t offset) {
     return (int8_t *)(model->arena + offset);

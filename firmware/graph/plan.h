@@ -9,11 +9,19 @@
 #include "graph/settings.h"
 
 /* The lines of the second table there, in its order. */
-enum plan_line { PLAN_VALUE, PLAN_FOLDED, PLAN_SCRATCH, PLAN_RING, PLAN_NODE, PLAN_SUMS, PLAN_COORDINATES, PLAN_LINES };
+enum plan_line { PLAN_VALUE, PLAN_WORK, PLAN_NODE, PLAN_SUMS, PLAN_COORDINATES, PLAN_LINES };
 
 enum { PLAN_PLACES = GRAPH_MAX_LAYERS + 1 }; /* of a line: values 0..n; of the others layers 0..n - 1 are used */
 
 #define PLAN_NOWHERE UINT32_MAX
+
+/* What the plan is made for. */
+typedef struct {
+    const graph_file_t *file;
+    const graph_settings_t *settings;
+    const graph_training_t *training;
+    bool in_ram; /* the file lies at the beginning of the arena */
+} planned_t;
 
 /* Offsets in the arena; PLAN_NOWHERE: the plan does not have the buffer. */
 typedef struct {
@@ -22,12 +30,17 @@ typedef struct {
     uint32_t kept;   /* end of what stays while other settings change: file, theta and beta */
     uint32_t always; /* end of what always lives */
     uint32_t size;   /* bytes of arena that the plan needs; UINT32_MAX: more than can be told, and nothing is placed */
+    uint8_t first;   /* the first start; there is a prefix before where it is not 0 */
     uint32_t at[PLAN_LINES][PLAN_PLACES];
-    uint32_t bytes[PLAN_LINES][PLAN_PLACES]; /* multiples of 8; 0: there is no such buffer */
+    uint32_t bytes[PLAN_LINES][PLAN_PLACES]; /* multiples of 8; 0: there is no such buffer now */
 } graph_plan_t;
 
-/* Place all buffers; `in_ram`: the file lies at the beginning of the arena. Returns the bytes that are needed. */
-uint32_t graph_plan(graph_plan_t *plan, const graph_file_t *file, bool in_ram, const graph_settings_t *settings,
-                    const graph_training_t *training);
+/* Make the plan, and place the buffers of the prefix, or of the first start. Returns the bytes that all starts need. */
+uint32_t graph_plan(graph_plan_t *plan, const planned_t *planned);
+
+/* Place the buffers anew: for the prefix, or the first start; or for the start at layer `from`, which comes after the one that is placed
+   now. There, values that are kept are moved in the `arena`; NULL: nothing is. */
+void graph_plan_begin(graph_plan_t *plan, const planned_t *planned);
+void graph_plan_start(graph_plan_t *plan, const planned_t *planned, uint8_t from, uint8_t *arena);
 
 #endif

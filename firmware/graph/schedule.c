@@ -1,114 +1,98 @@
 #include "graph/schedule.h"
 
-/* Slots, from the first to the last; nowhere: none. */
-typedef struct {
-    int16_t first, last;
-} interval_t;
-
-static const interval_t nowhere = {.first = INT16_MAX, .last = INT16_MIN};
-
-/* A start, or the clean prefix before the first of them. */
-typedef struct {
-    uint8_t layer;
-    bool prefix;
-} start_t;
-
-static bool is_value_read(const schedule_t *schedule, uint8_t value, uint8_t l) {
-    return graph_reads(graph_layer(schedule->file, l), value);
-}
+static const interval_t nothing = {.first = 0, .last = -1};
 
 /* The largest L of the layers that read a value; n, the loss, where none does. */
-static uint8_t last_use(const schedule_t *schedule, uint8_t value) {
-    for (uint8_t l = schedule->n; l > value; l--) {
-        if (is_value_read(schedule, value, (uint8_t)(l - 1))) {
-            return group_last(schedule->training, (uint8_t)(l - 1));
+static uint8_t last_use(const planned_t *planned, uint8_t value) {
+    const uint8_t n = planned->file->layers;
+    for (uint8_t l = n; l > value; l--) {
+        if (graph_reads(graph_layer(planned->file, (uint8_t)(l - 1)), value)) {
+            return group_last(planned->training, (uint8_t)(l - 1));
         }
     }
-    return schedule->n;
+    return n;
 }
 
-static uint8_t first_start(const schedule_t *schedule) {
-    uint8_t l = 0;
-    while (!schedule->model_wise && !is_start(schedule->training, l)) { /* some layer is trained */
+schedule_t schedule_of(const planned_t *planned) {
+    schedule_t schedule = {
+        .file = planned->file, .training = planned->training, .n = planned->file->layers,
+        .model_wise = planned->settings->wise == WISE_MODEL,
+        .consumes = graph_consumes(planned->settings),
+        .coordinates = planned->settings->method == METHOD_DEEPZERO,
+    };
+    for (uint8_t value = 0; value <= schedule.n; value++) {
+        schedule.last_use[value] = last_use(planned, value);
+    }
+    return schedule;
+}
+
+uint8_t schedule_start(const schedule_t *schedule, uint8_t l) {
+    if (schedule->model_wise) {
+        return l == 0 ? 0 : schedule->n;
+    }
+    while (l < schedule->n && !is_start(schedule->training, l)) {
         l++;
     }
     return l;
 }
 
-void schedule_make(schedule_t *schedule, const graph_file_t *file, const graph_settings_t *settings, const graph_training_t *training) {
-    *schedule = (schedule_t){
-        .file = file, .training = training, .n = file->layers,
-        .model_wise = settings->wise == WISE_MODEL,
-        .consumes = graph_consumes(settings),
-        .coordinates = settings->method == METHOD_DEEPZERO,
-    };
-    schedule->first = first_start(schedule);
-    for (uint8_t value = 0; value <= schedule->n; value++) {
-        schedule->last_use[value] = last_use(schedule, value);
-    }
+static bool is_prefix(const schedule_t *schedule, start_t start) {
+    return start.to < schedule->n;
 }
 
-static interval_t slots(int32_t first, int32_t last) {
-    return (interval_t){.first = (int16_t)first, .last = (int16_t)last};
+static interval_t slots(uint32_t first, uint32_t last) {
+    return (interval_t){.first = (int8_t)first, .last = (int8_t)last};
+}
+
+static uint8_t last_slot_of_value(const schedule_t *schedule, uint8_t value, start_t start) {
+    const uint8_t use = schedule->last_use[value];
+    return is_prefix(schedule, start) && use > start.to ? start.to : use;
+}
+
+bool schedule_keeps(const schedule_t *schedule, uint8_t value, start_t start) {
+    const bool made_before = value == 0 ? schedule->consumes : value - 1 < start.from && !is_joined_behind(schedule->training, (uint8_t)(value - 1));
+    return made_before && schedule->last_use[value] >= start.from;
+}
+
+interval_t schedule_kept_slots(const schedule_t *schedule, uint8_t value, start_t start) {
+    const uint8_t end = (uint8_t)(schedule->n + 1);
+    return (interval_t){.first = -1, .last = (int8_t)(is_prefix(schedule, start) ? last_slot_of_value(schedule, value, start) : end)};
 }
 
 static interval_t slots_of_value(const schedule_t *schedule, uint8_t value, start_t start) {
     const graph_training_t *training = schedule->training;
-    const int32_t end = schedule->n + 1, use = schedule->last_use[value], maker = (int32_t)value - 1;
-    const int32_t made = maker < 0 ? maker : group_first(training, (uint8_t)maker);
-    if (start.prefix) {
-        return made < start.layer ? slots(made, use < start.layer ? use : start.layer) : nowhere;
+    const uint8_t maker = (uint8_t)(value - 1);
+    if (value == 0 || maker < start.from || maker >= start.to || is_joined_behind(training, maker)) {
+        return nothing;
     }
-    if (maker < start.layer) {
-        return use >= start.layer ? slots(start.layer, end) : nowhere;
-    }
-    const bool gate = !schedule->model_wise && maker == start.layer && in_set(training->nodes, start.layer);
-    return slots(made, gate ? end : use);
+    const bool gate = !is_prefix(schedule, start) && !schedule->model_wise && maker == start.from && in_set(training->nodes, maker);
+    return slots(group_first(training, maker), gate ? schedule->n + 1u : last_slot_of_value(schedule, value, start));
 }
 
-/* Where its layer is run. */
-static interval_t slots_of_run(const schedule_t *schedule, uint8_t l, start_t start) {
-    const bool runs = start.prefix ? l < start.layer : l >= start.layer;
-    return runs ? slots(group_first(schedule->training, l), group_last(schedule->training, l)) : nowhere;
-}
-
-static interval_t slots_at(const schedule_t *schedule, uint8_t line, uint8_t i, start_t start) {
-    const int32_t end = schedule->n + 1;
-    const bool here = !start.prefix && i == start.layer;
-    switch (line) {
-    case PLAN_VALUE: return slots_of_value(schedule, i, start);
-    case PLAN_FOLDED:
-    case PLAN_SCRATCH:
-    case PLAN_RING: return slots_of_run(schedule, i, start);
-    case PLAN_COORDINATES: {
-        const uint8_t first = group_first(schedule->training, i);
-        return !start.prefix && first == start.layer ? slots(first, end) : nowhere;
-    }
-    default: break;
-    }
+/* Of a trained layer: from its own slots, model-wise, or from the queries' or the update's, layer-wise. */
+static interval_t slots_of_trained(const schedule_t *schedule, uint8_t line, uint8_t l, start_t start) {
+    const uint8_t end = (uint8_t)(schedule->n + 1), first = group_first(schedule->training, l);
     if (schedule->model_wise) {
-        return slots(i, i);
+        return slots(l, l);
     }
-    return here ? slots(line == PLAN_NODE ? i : end, end) : nowhere;
+    if (is_prefix(schedule, start) || first != start.from) {
+        return nothing;
+    }
+    return slots(line == PLAN_SUMS ? end : first, end);
 }
 
-static bool share_a_slot(interval_t a, interval_t b) {
-    return a.first <= b.last && b.first <= a.last;
-}
-
-bool schedule_conflict(const schedule_t *schedule, uint8_t line, uint8_t i, uint8_t other_line, uint8_t other_i) {
-    if (schedule->first > 0) {
-        const start_t prefix = {.layer = schedule->first, .prefix = true};
-        if (share_a_slot(slots_at(schedule, line, i, prefix), slots_at(schedule, other_line, other_i, prefix))) {
-            return true;
-        }
+interval_t schedule_slots(const schedule_t *schedule, uint8_t line, uint8_t i, start_t start) {
+    if (line == PLAN_VALUE) {
+        return slots_of_value(schedule, i, start);
     }
-    for (uint8_t l = schedule->first; l < schedule->n; l++) {
-        const start_t start = {.layer = l};
-        const bool starts = schedule->model_wise ? l == 0 : is_start(schedule->training, l);
-        if (starts && share_a_slot(slots_at(schedule, line, i, start), slots_at(schedule, other_line, other_i, start))) {
-            return true;
-        }
+    if (i >= schedule->n || !graph_has_weights(graph_layer(schedule->file, i))) {
+        return nothing;
     }
-    return false;
+    const graph_training_t *training = schedule->training;
+    const bool runs = i >= start.from && i < start.to;
+    const bool wanted = line == PLAN_COORDINATES ? schedule->coordinates && in_set(training->layers, i) : in_set(training->nodes, i);
+    if (line == PLAN_WORK) {
+        return runs ? slots(group_first(training, i), group_last(training, i)) : nothing;
+    }
+    return wanted ? slots_of_trained(schedule, line, i, start) : nothing;
 }

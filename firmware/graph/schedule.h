@@ -1,4 +1,4 @@
-/* When the buffers of the plan are in use: docs/memory-graph.md, groups and starts. */
+/* When the buffers of the plan are in use: docs/memory-graph.md. */
 #ifndef GRAPH_SCHEDULE_H
 #define GRAPH_SCHEDULE_H
 
@@ -7,17 +7,36 @@
 
 #include "graph/plan.h"
 
+/* A start, or the prefix: it runs the layers from..to - 1. Only the prefix does not run to the last. */
+typedef struct {
+    uint8_t from, to;
+} start_t;
+
+/* Slots, from the first to the last; the slot before the first layer is -1. Nothing: first > last. */
+typedef struct {
+    int8_t first, last;
+} interval_t;
+
 typedef struct {
     const graph_file_t *file;
     const graph_training_t *training;
-    uint8_t n, first;                /* layers; the first start, 0 model-wise */
+    uint8_t n;
     bool model_wise, consumes, coordinates; /* `coordinates`: of deepzero */
-    uint8_t last_use[PLAN_PLACES];   /* c(v) */
+    uint8_t last_use[PLAN_PLACES];          /* c(v) */
 } schedule_t;
 
-void schedule_make(schedule_t *schedule, const graph_file_t *file, const graph_settings_t *settings, const graph_training_t *training);
+schedule_t schedule_of(const planned_t *planned);
 
-/* Whether two buffers are in use in the same slot of any start: the i-th of a line each. */
-bool schedule_conflict(const schedule_t *schedule, uint8_t line, uint8_t i, uint8_t other_line, uint8_t other_i);
+/* The start from layer `l` on, or the next behind it; n where there is none. */
+uint8_t schedule_start(const schedule_t *schedule, uint8_t l);
+
+/* Whether a value is kept at a start. */
+bool schedule_keeps(const schedule_t *schedule, uint8_t value, start_t start);
+
+/* The slots in which the i-th buffer of a line, which is not kept, is in use. */
+interval_t schedule_slots(const schedule_t *schedule, uint8_t line, uint8_t i, start_t start);
+
+/* Those of a kept value. */
+interval_t schedule_kept_slots(const schedule_t *schedule, uint8_t value, start_t start);
 
 #endif

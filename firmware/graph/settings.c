@@ -73,23 +73,29 @@ static bool is_by_nodes(const graph_settings_t *settings, const graph_layer_t *l
     return settings->method == METHOD_POOR_MANS && chosen;
 }
 
-static bool read_elsewhere(const graph_file_t *file, uint8_t value) {
+static bool has_one_reader(const graph_file_t *file, uint8_t value) {
     uint32_t readers = 0;
     for (uint8_t l = 0; l < file->layers; l++) {
         readers += graph_reads(graph_layer(file, l), value);
     }
-    return readers > 1;
+    return readers == 1;
 }
 
-/* Whether layers l and l + 1 run as a pair: docs/memory-graph.md. */
-static bool is_pair(const graph_file_t *file, const graph_training_t *training, uint8_t l) {
-    const graph_layer_t *layer = graph_layer(file, l);
-    const bool convolves = layer->op == GRAPH_CONV2D || layer->op == GRAPH_POINTWISE;
-    const uint8_t next = (uint8_t)(l + 1);
-    const graph_layer_t *reader = graph_layer(file, next);
-    const bool by_nodes = in_set(training->nodes, l) || in_set(training->nodes, next);
-    return convolves && reader->op == GRAPH_DEPTHWISE && graph_reads(reader, next) && !read_elsewhere(file, next) && !by_nodes &&
-           ring_width(reader) <= UINT16_MAX;
+static bool convolves(const graph_layer_t *layer) {
+    return layer->op == GRAPH_CONV2D || layer->op == GRAPH_POINTWISE;
+}
+
+/* Whether layer l - 1 may begin a chain and l go on with it, or l - 1 go on and l end it. */
+static bool may_join(const graph_file_t *file, const graph_training_t *training, uint8_t l) {
+    const uint8_t before = (uint8_t)(l - 1);
+    const graph_layer_t *layer = graph_layer(file, l), *first = graph_layer(file, before);
+    if (!graph_reads(layer, l) || !has_one_reader(file, l) || in_set(training->nodes, l) || in_set(training->nodes, before)) {
+        return false;
+    }
+    if (in_set(training->joined, before)) {
+        return first->op == GRAPH_DEPTHWISE && layer->op == GRAPH_POINTWISE;
+    }
+    return convolves(first) && layer->op == GRAPH_DEPTHWISE && ring_width(layer) <= UINT16_MAX;
 }
 
 graph_training_t graph_training(const graph_settings_t *settings, const graph_file_t *file) {
@@ -100,8 +106,8 @@ graph_training_t graph_training(const graph_settings_t *settings, const graph_fi
             training.nodes |= (uint64_t)is_by_nodes(settings, graph_layer(file, l)) << l;
         }
     }
-    for (uint8_t l = 0; (settings->flags & FLAG_FUSED) != 0 && l + 1 < file->layers; l++) {
-        training.second |= (uint64_t)is_pair(file, &training, l) << (l + 1);
+    for (uint8_t l = 1; (settings->flags & FLAG_FUSED) != 0 && l < file->layers; l++) {
+        training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }
     return training;
 }

@@ -31,7 +31,7 @@ enum graph_flag { FLAG_CONSUMED = 1, FLAG_FUSED = 2 };
 typedef struct {
     uint64_t layers;
     uint64_t nodes;  /* those of them that have their nodes perturbed */
-    uint64_t second; /* those that run as the second of a pair: docs/memory-graph.md */
+    uint64_t joined; /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
     bool weights, biases;
 } graph_training_t;
 
@@ -49,19 +49,33 @@ static inline bool graph_consumes(const graph_settings_t *settings) {
     return (settings->flags & FLAG_CONSUMED) != 0 && settings->slots == 1 && settings->wise == WISE_LAYER;
 }
 
+/* Whether layer l + 1 runs in the group of layer l: the value between them never exists whole. */
+static inline bool is_joined_behind(const graph_training_t *training, uint8_t layer) {
+    return layer + 1 < GRAPH_MAX_LAYERS && in_set(training->joined, (uint8_t)(layer + 1));
+}
+
 /* F(l) and L(l) of docs/memory-graph.md. */
 static inline uint8_t group_first(const graph_training_t *training, uint8_t layer) {
-    return (uint8_t)(layer - in_set(training->second, layer));
+    while (in_set(training->joined, layer)) {
+        layer--;
+    }
+    return layer;
 }
 
 static inline uint8_t group_last(const graph_training_t *training, uint8_t layer) {
-    return (uint8_t)(layer + (layer + 1 < GRAPH_MAX_LAYERS && in_set(training->second, (uint8_t)(layer + 1))));
+    while (is_joined_behind(training, layer)) {
+        layer++;
+    }
+    return layer;
 }
 
 /* Whether a group that begins with this layer has a trained one: a start, in the layer-wise form. */
 static inline bool is_start(const graph_training_t *training, uint8_t layer) {
-    const bool first = !in_set(training->second, layer);
-    return first && (in_set(training->layers, layer) || in_set(training->layers, group_last(training, layer)));
+    bool trained = false;
+    for (uint8_t l = layer; !in_set(training->joined, layer) && l <= group_last(training, layer); l++) {
+        trained = trained || in_set(training->layers, l);
+    }
+    return trained;
 }
 
 /* What a layer draws numbers for, or has coordinates: its trained weights, and its trained biases. */

@@ -36,18 +36,19 @@ static uint64_t pointwise_bytes(const graph_layer_t *layer) {
     return 8ull * layer->in_c + WORK + 8 * block + 2 * block * layer->in_c;
 }
 
-static uint64_t depthwise_bytes(const graph_layer_t *layer, bool second) {
-    const uint64_t rows = second ? 1 : layer->out_h;
+static uint64_t depthwise_bytes(const graph_layer_t *layer, bool has_ring) {
+    const uint64_t rows = has_ring ? 1 : layer->out_h;
     const uint64_t height = (rows - 1) * layer->stride + layer->kernel_h;
     const uint64_t width = (layer->out_w - 1ull) * layer->stride + layer->kernel_w;
     return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
 }
 
-uint64_t scratch_bytes(const graph_layer_t *layer, bool second) {
+/* Of the kernel of a layer with weights. */
+static uint64_t scratch_bytes(const graph_layer_t *layer, bool has_ring) {
     switch (layer->op) {
     case GRAPH_CONV2D: return conv2d_bytes(layer);
     case GRAPH_POINTWISE: return pointwise_bytes(layer);
-    case GRAPH_DEPTHWISE: return depthwise_bytes(layer, second);
+    case GRAPH_DEPTHWISE: return depthwise_bytes(layer, has_ring);
     default: return 4ull * layer->out_c;
     }
 }
@@ -57,8 +58,13 @@ uint32_t ring_width(const graph_layer_t *layer) {
     return (uint32_t)greater(read, filled);
 }
 
-uint64_t ring_bytes(const graph_layer_t *layer) {
-    return (uint64_t)layer->kernel_h * ring_width(layer) * layer->in_c;
+work_layout_t work_layout(const graph_layer_t *layer, chained_t chained) {
+    const uint64_t ring = (uint64_t)layer->kernel_h * ring_width(layer) * layer->in_c, row = (uint64_t)layer->out_w * layer->out_c;
+    work_layout_t layout = {.scratch = folded_bytes(layer)};
+    layout.ring = layout.scratch + up_8(scratch_bytes(layer, chained.has_ring));
+    layout.row = layout.ring + (chained.has_ring ? up_8(ring) : 0);
+    layout.end = layout.row + (chained.has_row ? up_8(row) : 0);
+    return layout;
 }
 
 /* Scratch of the kernel of the weights' gradient. */

@@ -10,12 +10,26 @@
 
 enum { GRADIENT_CHANNELS = 8 }; /* output channels whose gradient is made at a time, but for depthwise */
 
-/* Of the kernel of a layer with weights; `second`: it runs as the second of a pair. */
-uint64_t scratch_bytes(const graph_layer_t *layer, bool second);
+/* How a layer runs in its group. */
+typedef struct {
+    bool has_ring; /* the depthwise layer of a chain */
+    bool has_row;  /* and the chain has a third layer */
+} chained_t;
 
-/* Positions in a row of the ring of the second of a pair, padding included; and the bytes of the ring. */
+/* `work`: folded biases, scratch of the kernel, ring of rows and row of a chain, one behind the other. Offsets, and the end of the last. */
+typedef struct {
+    uint64_t scratch, ring, row, end;
+} work_layout_t;
+
+work_layout_t work_layout(const graph_layer_t *layer, chained_t chained);
+
+/* Its offset `scratch` alone, which is wanted whenever a layer runs. */
+static inline uint32_t folded_bytes(const graph_layer_t *layer) {
+    return (4 * layer->channels + 7) / 8 * 8;
+}
+
+/* Positions in a row of the ring, padding included. */
 uint32_t ring_width(const graph_layer_t *layer);
-uint64_t ring_bytes(const graph_layer_t *layer);
 
 /* `sums`: the gradient of some channels, their errors, the scratch of the gradient's kernel, one behind the other. */
 typedef struct {

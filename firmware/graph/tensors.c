@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "graph/model.h"
+#include "kernels/tflite_fold_bias.h"
 
 /* A file in RAM is written in place; what is trained of a file in flash was copied. */
 tensors_t graph_tensors(const graph_model_t *model, uint8_t l) {
@@ -52,21 +53,32 @@ uint8_t graph_tensor_count(const graph_model_t *model) {
     return (uint8_t)(layers * (training->weights + training->biases));
 }
 
-const uint8_t *graph_tensor(const graph_model_t *model, uint8_t tensor, uint32_t *bytes) {
-    const graph_training_t *training = &model->training;
-    const uint8_t each = (uint8_t)(training->weights + training->biases);
-    uint8_t before = (uint8_t)(tensor / each), l = 0; /* trained layers before its own */
-    for (;; l++) {
-        if (in_set(training->layers, l) && before-- == 0) {
-            break;
-        }
+/* The layer with so many trained ones before it. */
+static uint8_t trained_layer(const graph_model_t *model, uint32_t before) {
+    uint8_t l = 0;
+    while (!in_set(model->training.layers, l) || before-- > 0) {
+        l++;
     }
+    return l;
+}
+
+trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor) {
+    const graph_training_t *training = &model->training;
+    const uint8_t each = (uint8_t)(training->weights + training->biases), l = trained_layer(model, tensor / each);
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
     if (training->weights && tensor % each == 0) {
-        *bytes = layer->weights;
-        return (const uint8_t *)tensors.weights;
+        return (trained_tensor_t){.bytes = (uint8_t *)tensors.weights, .size = layer->weights, .layer = l, .weights = true};
     }
-    *bytes = layer->channels * (uint32_t)sizeof tensors.bias[0];
-    return (const uint8_t *)tensors.bias;
+    return (trained_tensor_t){.bytes = (uint8_t *)tensors.bias, .size = layer->channels * (uint32_t)sizeof tensors.bias[0], .layer = l};
+}
+
+/* fold_bias with an input zero of -1 adds them to what is there. */
+void graph_sum_weights(const graph_model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = graph_tensors(model, l);
+    const uint32_t taps = graph_taps(layer), channels = layer->channels;
+    const bool depthwise = layer->op == GRAPH_DEPTHWISE;
+    memset(tensors.sums, 0, channels * sizeof tensors.sums[0]);
+    tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1, tensors.sums);
 }

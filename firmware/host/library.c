@@ -150,7 +150,7 @@ failure_t host_graph_run(graph_engine_t *engine, uint32_t step, uint16_t steps, 
     return failure;
 }
 
-/* Bytes and offset of a buffer of the plan: a line of the second table of docs/memory-graph.md, and its value or layer. */
+/* Bytes and offset of a buffer that is placed now: a line of the second table of docs/memory-graph.md, and its value or layer. */
 void host_graph_buffer(const graph_engine_t *engine, uint8_t line, uint8_t i, uint32_t fields[2]) {
     fields[0] = engine->model.plan.bytes[line][i];
     fields[1] = engine->model.plan.at[line][i];
@@ -166,11 +166,21 @@ void host_graph_always(const graph_engine_t *engine, uint32_t fields[5 + 3 * GRA
     memcpy(fields + 5 + 2 * GRAPH_MAX_LAYERS, plan->grad, sizeof plan->grad);
 }
 
-/* Sets of layers: trained, by nodes, second of a pair. */
+/* Place the buffers of the prefix or the first start, or those of the start at layer `from`, behind the one that is placed. */
+void host_graph_begin(graph_engine_t *engine) {
+    const planned_t planned = graph_planned(&engine->model);
+    graph_plan_begin(&engine->model.plan, &planned);
+}
+
+void host_graph_enter(graph_engine_t *engine, uint8_t from) {
+    graph_enter(&engine->model, from);
+}
+
+/* Sets of layers: trained, by nodes, joined to the layer before. */
 void host_graph_training(const graph_engine_t *engine, uint64_t sets[3]) {
     sets[0] = engine->model.training.layers;
     sets[1] = engine->model.training.nodes;
-    sets[2] = engine->model.training.second;
+    sets[2] = engine->model.training.joined;
 }
 
 /* Multiply-accumulates and layers run of the last step or run. */

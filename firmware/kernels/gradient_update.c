@@ -1,6 +1,5 @@
 #include "kernels/gradient_update.h"
 
-#include "arith/bits.h"
 #include "arith/float32.h"
 #include "kernels/perturb_biases_s32.h"
 
@@ -51,21 +50,15 @@ static uint64_t raised(uint64_t product, int32_t n) {
     return product << (n < -7 ? 7 : -n);
 }
 
-/* Where n is in 1..62. From n = 33 on, the half lies above the lower word. */
-static uint64_t lowered(uint64_t product, int32_t n) {
-    if (n > 32) {
-        const uint32_t upper = (uint32_t)(product >> 32);
-        return (upper + (1u << (n - 33))) >> (n - 32);
-    }
-    return (product + (UINT64_C(1) << (n - 1))) >> n;
-}
-
 int32_t update_step(int32_t gradient, update_factor_t factor) {
     if (factor.n > 62) {
         return 0;
     }
+    if (factor.n > 32) {
+        return update_step_upper(gradient, factor.m, factor.n);
+    }
     const uint64_t product = (uint64_t)magnitude(gradient) * factor.m;
-    const uint64_t size = factor.n > 0 ? lowered(product, factor.n) : raised(product, factor.n);
+    const uint64_t size = factor.n > 0 ? (product + (UINT64_C(1) << (factor.n - 1))) >> factor.n : raised(product, factor.n);
     const int32_t step = size > (1u << 30) ? 1 << 30 : (int32_t)size;
     return gradient < 0 ? -step : step;
 }

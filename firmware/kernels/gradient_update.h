@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arith/bits.h"
+
 /* Weights and biases at rest are within plus or minus these (section 2 there). */
 enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
 
@@ -36,7 +38,14 @@ float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint3
 update_factor_t weight_update_factor(const gradient_update_t *update, uint32_t o);
 update_factor_t bias_update_factor(const gradient_update_t *update, uint32_t o);
 
-/* D of one element: -2^30..2^30. */
+/* D of one element for any n: -2^30..2^30. */
 int32_t update_step(int32_t gradient, update_factor_t factor);
+
+/* The same for n in 33..62: the half lies above the lower word of the product, and nothing reaches 2^30. */
+static inline int32_t update_step_upper(int32_t gradient, uint32_t m, int32_t n) {
+    const uint32_t upper = (uint32_t)((uint64_t)magnitude(gradient) * m >> 32);
+    const int32_t step = (int32_t)((upper + (1u << (n - 33))) >> (n - 32));
+    return gradient < 0 ? -step : step;
+}
 
 #endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else tflite_gradient_sums_s8_dsp.c, tflite_gradient_sums_s8_m0.c */
+
 #include "kernels/tflite_gradient_sums_s8.h"
 
 enum { TAPS = 4 }; /* sums that stay in registers together */
@@ -49,3 +54,5 @@ void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions
         }
     }
 }
+
+#endif

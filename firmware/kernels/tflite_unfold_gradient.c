@@ -1,5 +1,24 @@
 #include "kernels/tflite_unfold_gradient.h"
 
+static inline int32_t less(int32_t value, uint32_t offset) {
+    return (int32_t)((uint32_t)value - offset);
+}
+
+/* By fours, since the compiler unrolls no loop of unknown length. */
+static void subtract(int32_t *gradient, uint32_t taps, uint32_t offset) {
+    const int32_t *const end = gradient + taps;
+    for (const int32_t *const fours = gradient + taps / 4 * 4; gradient != fours; gradient += 4) {
+        const int32_t a = gradient[0], b = gradient[1], c = gradient[2], d = gradient[3];
+        gradient[0] = less(a, offset);
+        gradient[1] = less(b, offset);
+        gradient[2] = less(c, offset);
+        gradient[3] = less(d, offset);
+    }
+    for (; gradient != end; gradient++) {
+        *gradient = less(*gradient, offset);
+    }
+}
+
 void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps, int8_t input_zero,
                             int32_t *gradient) {
     for (uint32_t o = 0; o < channels; o++) {
@@ -7,9 +26,8 @@ void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t ch
         for (uint32_t p = 0; p < positions; p++) {
             sum += error[p * channels + o];
         }
-        const uint32_t offset = (uint32_t)input_zero * (uint32_t)sum;
-        for (uint32_t t = 0; t < taps; t++) {
-            gradient[t] = (int32_t)((uint32_t)gradient[t] - offset);
+        if (sum != 0 && input_zero != 0) {
+            subtract(gradient, taps, (uint32_t)input_zero * (uint32_t)sum);
         }
         gradient += taps;
     }

@@ -50,6 +50,7 @@ static void perturb(model_t *model, const settings_t *settings, uint32_t step, i
     moves_to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));
     move_weights(model, settings, step, &moves);
     stopwatch_book(&model->watch, &model->account.perturb);
+    stretches_mark(&model->stretches, model->watch.booked, PHASE_PERTURB);
 }
 
 static void update_zeroth_order(model_t *model, const settings_t *settings, uint32_t step, int8_t sign) {
@@ -70,9 +71,13 @@ uint8_t elasticzo_int8_passes(const settings_t *settings) {
 static void begin_pass(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass) {
     step->pass = pass;
     step->through = 0;
+    if (pass == 0) {
+        stretches_begin(&model->stretches, model->watch.booked);
+    }
     if (pass == 0 && back_propagates(model, settings)) {
         backward_begin(model);
         stopwatch_book(&model->watch, &model->account.backward[model->network.layers - 1]);
+        stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
     if (settings->partition > 0) {
         perturb(model, settings, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
@@ -122,8 +127,10 @@ static void take_group(model_t *model, const settings_t *settings, elasticzo_ste
         add_loss(model, settings, step, member, labels[member]);
     }
     stopwatch_book(&model->watch, &account->forward[model->network.layers - 1]);
+    stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
     if (step->pass + 1 == elasticzo_int8_passes(settings) && back_propagates(model, settings)) {
         backward(model, samples, labels, count);
+        stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
     step->through = (uint16_t)(step->through + count);
 }
@@ -165,4 +172,5 @@ void elasticzo_int8_finish(model_t *model, const settings_t *settings, const ela
         backward_update(model, settings->b_bp);
     }
     stopwatch_book(&model->watch, &model->account.update);
+    stretches_mark(&model->stretches, model->watch.booked, PHASE_UPDATE);
 }

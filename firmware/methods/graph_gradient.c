@@ -1,14 +1,11 @@
 #include "methods/graph_gradient.h"
 
-#include <string.h>
-
 #include "kernels/add_gradient_s32.h"
 #include "kernels/align_gradient_s32.h"
 #include "kernels/apply_gradient_s32.h"
 #include "kernels/apply_gradient_s8.h"
 #include "kernels/limit_s32.h"
 #include "kernels/limit_s8.h"
-#include "kernels/tflite_fold_bias.h"
 
 /* d of a layer: what is drawn for it. */
 static uint32_t dimensions_of(const graph_model_t *model, uint8_t l) {
@@ -117,14 +114,6 @@ void gradient_update_summed(graph_model_t *model, uint32_t samples) {
     }
 }
 
-/* The sums of a layer's weights anew: fold_bias takes an input zero of -1 times each from what is there. */
-static void sum_weights(const graph_layer_t *layer, const tensors_t *tensors) {
-    const uint32_t taps = graph_taps(layer), channels = layer->channels;
-    const bool depthwise = layer->op == GRAPH_DEPTHWISE;
-    memset(tensors->sums, 0, channels * sizeof tensors->sums[0]);
-    tflite_fold_bias(tensors->sums, tensors->weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1, tensors->sums);
-}
-
 void graph_limit_trained(graph_model_t *model) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (!in_set(model->training.layers, l)) {
@@ -134,7 +123,7 @@ void graph_limit_trained(graph_model_t *model) {
         const tensors_t tensors = graph_tensors(model, l);
         if (model->training.weights) {
             limit_s8(tensors.weights, layer->weights, WEIGHT_LIMIT);
-            sum_weights(layer, &tensors);
+            graph_sum_weights(model, l);
         }
         if (model->training.biases) {
             limit_s32(tensors.bias, layer->channels, BIAS_LIMIT);

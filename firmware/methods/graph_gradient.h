@@ -31,7 +31,7 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
 /* Update all trained layers by the sum over `samples` samples. */
 void gradient_update_summed(graph_model_t *model, uint32_t samples);
 
-/* Clip what is trained to where it rests; the first step begins so. */
+/* Clip what is trained to where it rests: docs/arithmetic-zeroth-order.md, section 2. */
 void graph_limit_trained(graph_model_t *model);
 
 /* Of the nodes of a layer, from queries at the beginning of their streams: docs/arithmetic-zeroth-order.md, section 5, NP. */

@@ -4,7 +4,8 @@
 sample_t graph_take_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
     sample_t sample = {
         .clean = {.sample = graph_sample(model, slot)}, .number = step->through, .label = graph_labels(model)[slot]};
-    sample.loss = loss_from(model, &sample.clean, &sample, 0);
+    graph_run_all(model, &sample.clean);
+    sample.loss = graph_loss(model, &sample.clean, sample.label);
     step->loss_plus = step->loss_plus + sample.loss;
     step->through++;
     return sample;
@@ -57,6 +58,9 @@ void layer_wise_sample(graph_model_t *model, graph_step_t *step, uint16_t slot, 
             take_nodes(model, step, &sample, l, next, method);
         } else {
             take_weights(model, step, &sample, l, next, method);
+        }
+        if (next < model->file.layers) {
+            graph_enter(model, next);
         }
     }
 }

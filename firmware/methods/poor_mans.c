@@ -10,11 +10,11 @@
 
 enum { UNIT = -16 /* exponent of the deltas */, BLOCK = 2 * SIGNS_PER_WORD /* numbers of a gradient on the stack */ };
 
-/* The queries of a layer. Those of both layers of a pair are kept until both have learned; the model-wise form has one set. */
+/* The queries of a layer. Those of all layers of a chain are kept until all have learned; the model-wise form has one set. */
 static query_t *queries_of(const graph_model_t *model, uint8_t l) {
     query_t *queries = (query_t *)(void *)(model->arena + model->plan.queries);
-    const bool second = model->settings.wise == WISE_LAYER && in_set(model->training.second, l);
-    return second ? queries + model->settings.queries : queries;
+    const uint32_t set = model->settings.wise == WISE_LAYER ? (uint32_t)l - group_first(&model->training, l) : 0;
+    return queries + set * model->settings.queries;
 }
 
 static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t q) {
@@ -161,14 +161,14 @@ static int32_t ask_all(graph_model_t *model, graph_step_t *step, const sample_t 
 /* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead of its update. */
 static void learn_all(graph_model_t *model, graph_step_t *step, const sample_t *sample) {
     const graph_training_t *training = &model->training;
-    for (uint8_t l = 0; l < model->file.layers; l++) {
-        if (training->nodes >> l != 0 && !in_set(training->second, l)) {
-            graph_run(model, &sample->clean, l, (uint8_t)(group_last(training, l) + 1));
+    for (uint8_t first = 0, end; first < model->file.layers; first = end) {
+        end = (uint8_t)(group_last(training, first) + 1);
+        if (training->nodes >> first != 0) {
+            graph_run(model, &sample->clean, first, end);
         }
-        const bool whole = group_last(training, l) == l;
-        for (uint8_t i = group_first(training, l); whole && i <= l; i++) {
-            if (in_set(training->layers, i)) {
-                learn(model, step, sample, i);
+        for (uint8_t l = first; l < end; l++) {
+            if (in_set(training->layers, l)) {
+                learn(model, step, sample, l);
             }
         }
     }

@@ -6,7 +6,6 @@
 #include "net/network.h"
 
 #define MAGIC 0x54454E48u
-#define VERSION 1u
 #define DIGEST_FROM 16u
 #define INPUT_EXPONENT (-7)
 
@@ -233,8 +232,8 @@ static failure_t check_file(const uint8_t *blob, uint32_t received) {
     if (read_u32(blob) != MAGIC) {
         return refusal(FAILURE_NETWORK_MAGIC, read_u32(blob), 0);
     }
-    if (read_u16(blob + 4) != VERSION) {
-        return refusal(FAILURE_NETWORK_VERSION, read_u16(blob + 4), VERSION);
+    if (read_u16(blob + 4) != NETWORK_VERSION) {
+        return refusal(FAILURE_NETWORK_VERSION, read_u16(blob + 4), NETWORK_VERSION);
     }
     const uint32_t total = read_u32(blob + 8);
     const uint32_t records_end = HEADER + read_u16(blob + 6) * (uint32_t)RECORD;

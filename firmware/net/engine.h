@@ -56,9 +56,6 @@ failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps
 void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
 void engine_report(engine_t *engine, step_result_t *result);
 
-/* The cycles between two bookings with nothing between them: what one costs. They are booked nowhere. */
-uint32_t engine_book_nothing(engine_t *engine);
-
 /* Train with, or evaluate, the samples in slots 0..count-1; afterwards all slots count as empty. */
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result);
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result);

@@ -168,13 +168,3 @@ void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t 
         before = after;
     }
 }
-
-uint32_t engine_book_nothing(engine_t *engine) {
-    stopwatch_t *watch = &engine->model.watch;
-    uint64_t first = 0, nothing = 0;
-    stopwatch_start(watch);
-    stopwatch_book(watch, &first); /* the next one then lies behind a booking, as in a step */
-    stopwatch_book(watch, &nothing);
-    stopwatch_stop(watch);
-    return (uint32_t)nothing;
-}

@@ -9,6 +9,7 @@
 #include "net/observe.h"
 #include "net/plan.h"
 #include "net/stopwatch.h"
+#include "net/stretches.h"
 
 /* Where the cycles of a step go: by phase, and forward and backward by layer. */
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
     bool gradient_begun;                          /* a sample has been summed into the gradients of this step */
     stopwatch_t watch;
     cycle_account_t account;
+    stretches_t stretches;
 } model_t;
 
 static inline int8_t *model_s8(const model_t *model, uint32_t offset) {

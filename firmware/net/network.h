@@ -9,6 +9,8 @@
 #include "net/failure.h"
 #include "net/training.h"
 
+#define NETWORK_VERSION 1u /* of the file */
+
 enum layer_op { OP_CONV2D = 1, OP_FULLY_CONNECTED = 2, OP_RELU = 3, OP_MAX_POOL = 4 };
 
 typedef struct {

@@ -9,6 +9,7 @@ typedef struct {
     uint32_t (*cycles)(void); /* a free-running counter, modulo 2^32 */
     uint32_t lap;             /* what it showed when something was last booked */
     bool running;             /* in a step; an evaluation books nothing, so that the account stays that of the last step */
+    uint64_t booked; /* all that ever was */
 } stopwatch_t;
 
 /* Book from now on. */
@@ -26,9 +27,20 @@ static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
     if (!watch->running) {
         return;
     }
-    const uint32_t now = watch->cycles();
-    *to += now - watch->lap;
+    const uint32_t now = watch->cycles(), cycles = now - watch->lap;
+    *to += cycles;
+    watch->booked += cycles;
     watch->lap = now;
+}
+
+/* The cycles between two bookings with nothing between them: what one costs. */
+static inline uint32_t stopwatch_book_nothing(stopwatch_t *watch) {
+    uint64_t first = 0, nothing = 0;
+    stopwatch_start(watch);
+    stopwatch_book(watch, &first); /* the next one then lies behind a booking, as in a step */
+    stopwatch_book(watch, &nothing);
+    stopwatch_stop(watch);
+    return (uint32_t)nothing;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "agent/port.h"
 #include "arith/exp32.h"
 #include "kernels/cross_entropy_f32.h"
+#include "trainer/pulse.h"
 
 /* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may be repeated. */
 enum { SLOTS = 2, PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
@@ -99,12 +100,7 @@ static void timestamp(const mlperf_tiny_t *tiny) {
         put_line("m-lap-us-", tiny->us, "");
         return;
     }
-    port_counter_restart();
-    port_marker(false);
-    const uint32_t start = port_cycles(), least = 2 * cycles_a_us();
-    while (port_cycles() - start < least) {
-    }
-    port_marker(true);
+    pulse_marker();
 }
 
 /* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label). */

@@ -4,6 +4,7 @@
 
 #include "agent/memory.h"
 #include "agent/port.h"
+#include "trainer/pulse.h"
 
 /* The engine knows nothing of the link, but uses its words. */
 #define SAME_WORD(name) _Static_assert((int)name == (int)MSG_##name, #name)
@@ -13,6 +14,10 @@ SAME_WORD(SCOPE_SAMPLE);
 SAME_WORD(SCOPE_BATCH);
 SAME_WORD(PERTURB_CLAMPED);
 SAME_WORD(PERTURB_EXACT);
+SAME_WORD(PHASE_PERTURB);
+SAME_WORD(PHASE_FORWARD);
+SAME_WORD(PHASE_BACKWARD);
+SAME_WORD(PHASE_UPDATE);
 
 failure_t request_configure(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
     msg_configure_request_t fields;
@@ -38,7 +43,7 @@ failure_t request_samples(engine_t *engine, const link_request_t *request) {
     return engine_put_sample(engine, fields.slot, fields.label, request->body + sizeof fields, (uint32_t)n);
 }
 
-static void put_step(const engine_t *engine, const step_result_t *result, link_reply_t *reply) {
+void request_put_step(const step_result_t *result, const uint32_t *digests, uint8_t tensors, link_reply_t *reply) {
     const msg_step_reply_t answer = {
         .step = result->step, .loss_plus = result->loss_plus, .loss_minus = result->loss_minus, .sign = result->sign,
         .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,
@@ -46,8 +51,8 @@ static void put_step(const engine_t *engine, const step_result_t *result, link_r
         .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,
     };
     link_put_reply(reply, &answer, sizeof answer);
-    const size_t size = engine_tensors(engine) * sizeof result->digests[0];
-    memcpy(reply->body + sizeof answer, result->digests, size);
+    const size_t size = tensors * sizeof digests[0];
+    memcpy(reply->body + sizeof answer, digests, size);
     reply->length += size;
 }
 
@@ -57,7 +62,7 @@ failure_t request_step(engine_t *engine, const uint8_t *body, link_reply_t *repl
     step_result_t result;
     const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);
     if (outcome.code == 0) {
-        put_step(engine, &result, reply);
+        request_put_step(&result, result.digests, engine_tensors(engine), reply);
     }
     return outcome;
 }
@@ -73,26 +78,37 @@ failure_t request_part(engine_t *engine, const uint8_t *body, link_reply_t *repl
     return outcome;
 }
 
-/* The window of an energy measurement: asleep, the steps between two edges of the marker, asleep. */
-failure_t request_run(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
+/* The window of an energy measurement: asleep, the steps between two edges of the marker or two pulses of it, asleep. */
+failure_t request_run(engine_t *engine, bool pulses, const uint8_t *body, link_reply_t *reply) {
     msg_run_request_t fields;
     memcpy(&fields, body, sizeof fields);
     const failure_t outcome = engine_check_run(engine, fields.step, fields.steps, fields.count);
     if (outcome.code == 0) {
         step_result_t result;
         port_sleep_ms(fields.idle_ms);
-        port_marker(true);
+        mark_window(pulses, true);
         engine_run(engine, fields.steps, fields.count, &result);
-        port_marker(false);
+        mark_window(pulses, false);
         port_sleep_ms(fields.idle_ms);
         engine_report(engine, &result);
-        put_step(engine, &result, reply);
+        request_put_step(&result, result.digests, engine_tensors(engine), reply);
     }
     return outcome;
 }
 
 failure_t request_laps(const engine_t *engine, link_reply_t *reply) {
     link_put_reply(reply, engine->laps, engine->lap_count * sizeof engine->laps[0]);
+    return no_failure();
+}
+
+failure_t request_stretches(const engine_t *engine, link_reply_t *reply) {
+    const stretches_t *stretches = &engine->model.stretches;
+    const msg_stretches_reply_t answer = {.made = stretches->made};
+    const uint16_t told = stretches->made < ENGINE_MAX_STRETCHES ? stretches->made : ENGINE_MAX_STRETCHES;
+    const size_t size = told * sizeof stretches->told[0];
+    link_put_reply(reply, &answer, sizeof answer);
+    memcpy(reply->body + sizeof answer, stretches->told, size);
+    reply->length += size;
     return no_failure();
 }
 
@@ -105,10 +121,10 @@ failure_t request_profile(const engine_t *engine, link_reply_t *reply) {
     return no_failure();
 }
 
-failure_t request_bookings(engine_t *engine, link_reply_t *reply) {
+failure_t request_bookings(stopwatch_t *watch, link_reply_t *reply) {
     enum { BOOKINGS = 101 }; /* odd: one of them is the median */
     for (int i = 0; i < BOOKINGS; i++) {
-        const uint32_t cycles = engine_book_nothing(engine);
+        const uint32_t cycles = stopwatch_book_nothing(watch);
         memcpy(reply->body + reply->length, &cycles, sizeof cycles);
         reply->length += sizeof cycles;
     }

@@ -4,6 +4,7 @@
 
 #include "agent/memory.h"
 #include "agent/port.h"
+#include "trainer/graph_requests.h"
 #include "trainer/requests.h"
 
 /* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
@@ -24,10 +25,36 @@ SAME_CODE(BAD_TENSOR);
 SAME_CODE(SLOTS_EMPTY);
 SAME_CODE(PARTS_MISSING);
 
-static failure_t load_begin(engine_t *engine, const uint8_t *body) {
+/* From here on the network is of the first family, or there is none. */
+static void begin_first_family(trainer_t *trainer) {
+    const memory_range_t arena = memory_arena();
+    trainer->has_graph = false;
+    engine_init(&trainer->engine, arena.base, arena.size, port_cycles);
+}
+
+/* From here on the network is of the second family, if its file is as it should be. Commands of MLPerf Tiny are for the first. */
+static failure_t begin_second_family(trainer_t *trainer, const uint8_t *file, uint32_t size, link_reply_t *reply) {
+    const memory_range_t arena = memory_arena();
+    mlperf_tiny_end(&trainer->tiny);
+    graph_engine_init(&trainer->graph, arena.base, arena.size, port_cycles);
+    const failure_t outcome = file == arena.base ? graph_engine_use_arena(&trainer->graph, size)
+                                                 : graph_engine_use_flash(&trainer->graph, file, size);
+    if (outcome.code == 0) {
+        trainer->has_graph = true;
+        graph_put_loaded(&trainer->graph, reply);
+    } else {
+        begin_first_family(trainer);
+    }
+    return outcome;
+}
+
+static failure_t load_begin(trainer_t *trainer, const uint8_t *body) {
     msg_load_begin_request_t fields;
     memcpy(&fields, body, sizeof fields);
-    return engine_load_begin(engine, fields.total);
+    if (trainer->has_graph) {
+        begin_first_family(trainer);
+    }
+    return engine_load_begin(&trainer->engine, fields.total);
 }
 
 static failure_t load_data(engine_t *engine, const link_request_t *request) {
@@ -37,7 +64,17 @@ static failure_t load_data(engine_t *engine, const link_request_t *request) {
     return engine_load_data(engine, fields.offset, request->body + sizeof fields, (uint32_t)n);
 }
 
-static failure_t load_end(engine_t *engine, link_reply_t *reply) {
+/* Whether a whole file was received that says that it is of the second family. */
+static bool received_graph(const engine_t *engine) {
+    const bool whole = engine->received == engine->total && engine->received >= sizeof(graph_header_t) && !engine->loaded;
+    return whole && ((const graph_header_t *)(const void *)engine->model.arena)->version == GRAPH_VERSION;
+}
+
+static failure_t load_end(trainer_t *trainer, link_reply_t *reply) {
+    engine_t *engine = &trainer->engine;
+    if (received_graph(engine)) {
+        return begin_second_family(trainer, engine->model.arena, engine->received, reply);
+    }
     const failure_t outcome = engine_load_end(engine);
     if (outcome.code == 0) {
         const msg_load_end_reply_t fields = {
@@ -48,6 +85,17 @@ static failure_t load_end(engine_t *engine, link_reply_t *reply) {
         link_put_reply(reply, &fields, sizeof fields);
     }
     return outcome;
+}
+
+/* A file that is not all in flash is refused before anything reads there. */
+static failure_t use_flash(trainer_t *trainer, const uint8_t *body, link_reply_t *reply) {
+    msg_use_flash_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    const memory_range_t flash = memory_flash();
+    const uint32_t from = fields.address - (uint32_t)(uintptr_t)flash.base; /* beyond the end where it lies before */
+    const uint32_t left = from < flash.size ? flash.size - from : 0;
+    return fields.total <= left ? begin_second_family(trainer, flash.base + from, fields.total, reply)
+                                : refusal(FAILURE_DOES_NOT_FIT, fields.total, left);
 }
 
 static failure_t read_tensor(engine_t *engine, const uint8_t *body, link_reply_t *reply) {
@@ -93,9 +141,17 @@ static failure_t mlperf_tiny(trainer_t *trainer, const uint8_t *body) {
     return no_failure();
 }
 
+static failure_t marker(trainer_t *trainer, const uint8_t *body) {
+    msg_marker_request_t fields;
+    memcpy(&fields, body, sizeof fields);
+    trainer->pulses = fields.pulses != 0;
+    port_marker(trainer->pulses);
+    return no_failure();
+}
+
 /* The fixed part of a request's body in bytes, and whether more may follow it; false: no such request. */
 static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
-    *open = type == MSG_LOAD_DATA || type == MSG_SAMPLES;
+    *open = type == MSG_LOAD_DATA || type == MSG_SAMPLES || type == MSG_SAMPLE_PART || type == MSG_WRITE_TENSOR;
     switch (type) {
     case MSG_LOAD_BEGIN: *fixed = sizeof(msg_load_begin_request_t); return true;
     case MSG_LOAD_DATA: *fixed = sizeof(msg_load_data_request_t); return true;
@@ -107,36 +163,60 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_INFER: *fixed = sizeof(msg_infer_request_t); return true;
     case MSG_READ_TENSOR: *fixed = sizeof(msg_read_tensor_request_t); return true;
     case MSG_TRACE: *fixed = sizeof(msg_trace_request_t); return true;
+    case MSG_CONFIGURE_GRAPH: *fixed = sizeof(msg_configure_graph_request_t); return true;
+    case MSG_SAMPLE_PART: *fixed = sizeof(msg_sample_part_request_t); return true;
+    case MSG_USE_FLASH: *fixed = sizeof(msg_use_flash_request_t); return true;
+    case MSG_WRITE_TENSOR: *fixed = sizeof(msg_write_tensor_request_t); return true;
     case MSG_MLPERF_TINY: *fixed = sizeof(msg_mlperf_tiny_request_t); return true;
+    case MSG_MARKER: *fixed = sizeof(msg_marker_request_t); return true;
     case MSG_LOAD_END:
     case MSG_LAPS:
+    case MSG_STRETCHES:
     case MSG_PROFILE:
     case MSG_BOOKINGS:
+    case MSG_WORK:
     case MSG_DIGESTS: *fixed = 0; return true;
     default: return false;
     }
 }
 
-static failure_t carry_out(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+/* Requests that only a network of the second family can answer. */
+static failure_t refuse_graph(const engine_t *engine) {
+    return engine_layers(engine) > 0 ? refusal(FAILURE_NETWORK_VERSION, NETWORK_VERSION, GRAPH_VERSION) : refusal(FAILURE_NO_NETWORK, 0, 0);
+}
+
+/* Requests to a network of the first family, or to none. */
+static failure_t first_family(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
     engine_t *engine = &trainer->engine;
     switch (request->type) {
-    case MSG_LOAD_BEGIN: return load_begin(engine, request->body);
     case MSG_LOAD_DATA: return load_data(engine, request);
-    case MSG_LOAD_END: return load_end(engine, reply);
+    case MSG_LOAD_END: return load_end(trainer, reply);
     case MSG_CONFIGURE: return request_configure(engine, request->body, reply);
     case MSG_SAMPLES: return request_samples(engine, request);
     case MSG_STEP: return request_step(engine, request->body, reply);
     case MSG_PART: return request_part(engine, request->body, reply);
-    case MSG_RUN: return request_run(engine, request->body, reply);
+    case MSG_RUN: return request_run(engine, trainer->pulses, request->body, reply);
     case MSG_LAPS: return request_laps(engine, reply);
+    case MSG_STRETCHES: return request_stretches(engine, reply);
     case MSG_PROFILE: return request_profile(engine, reply);
-    case MSG_BOOKINGS: return request_bookings(engine, reply);
+    case MSG_BOOKINGS: return request_bookings(&engine->model.watch, reply);
     case MSG_INFER: return request_infer(engine, request->body, reply);
     case MSG_READ_TENSOR: return read_tensor(engine, request->body, reply);
     case MSG_TRACE: return trace_sample(engine, request->body, reply);
     case MSG_MLPERF_TINY: return mlperf_tiny(trainer, request->body);
-    default: return digests(engine, reply);
+    case MSG_DIGESTS: return digests(engine, reply);
+    default: return refuse_graph(engine);
     }
+}
+
+static failure_t carry_out(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    switch (request->type) {
+    case MSG_LOAD_BEGIN: return load_begin(trainer, request->body);
+    case MSG_USE_FLASH: return use_flash(trainer, request->body, reply);
+    case MSG_MARKER: return marker(trainer, request->body);
+    default: break;
+    }
+    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : first_family(trainer, request, reply);
 }
 
 static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
@@ -155,12 +235,16 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
 static void begin_session(void *context) {
     trainer_t *trainer = context;
     mlperf_tiny_end(&trainer->tiny);
-    engine_reset(&trainer->engine);
+    if (trainer->pulses) {
+        trainer->pulses = false;
+        port_marker(false);
+    }
+    begin_first_family(trainer);
 }
 
 static uint32_t arena_peak(const void *context) {
     const trainer_t *trainer = context;
-    return engine_arena_peak(&trainer->engine);
+    return trainer->has_graph ? graph_engine_arena_peak(&trainer->graph) : engine_arena_peak(&trainer->engine);
 }
 
 static void received(void *context, const uint8_t *bytes, size_t n) {
@@ -169,8 +253,7 @@ static void received(void *context, const uint8_t *bytes, size_t n) {
 }
 
 agent_engine_t trainer_start(trainer_t *trainer) {
-    const memory_range_t arena = memory_arena();
-    engine_init(&trainer->engine, arena.base, arena.size, port_cycles);
+    begin_first_family(trainer);
     return (agent_engine_t){
         .begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .received = received, .context = trainer,
     };

@@ -1,14 +1,23 @@
-/* The rig's own engine behind the agent: networks by the methods of docs/arithmetic.md. */
+/* The rig's own engines behind the agent: networks by the methods of docs/arithmetic.md and docs/arithmetic-zeroth-order.md. */
 #ifndef TRAINER_H
 #define TRAINER_H
 
+#include <stdbool.h>
+
 #include "agent/agent.h"
+#include "graph/engine.h"
 #include "net/engine.h"
 #include "trainer/mlperf_tiny.h"
 
+/* A session has one network, of the first family or of the second; a file is received by the engine of the first. */
 typedef struct {
-    engine_t engine;
+    union {
+        engine_t engine;
+        graph_engine_t graph;
+    };
+    bool has_graph; /* the network is of the second family */
     mlperf_tiny_t tiny;
+    bool pulses; /* windows lie between two pulses of the marker, not between two edges */
 } trainer_t;
 
 /* Give the engine the whole arena, and return the trainer as the agent wants it. */

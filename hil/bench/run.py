@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from hil.bench import first_step, one_core
+from hil.bench.row import Row, show
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
 from hil.reference.methods import method
@@ -25,26 +24,11 @@ STEPS = 20
 ECHO_BYTES, ECHOES = 1024, 100
 
 
-@dataclass(frozen=True)
-class Row:
-    """One figure of a benchmark; no value where what it measures is not installed."""
-
-    benchmark: str
-    value: float | None
-    unit: str
-    note: str
-
-
 def main(board: str, as_json: bool) -> int:
     """Run all benchmarks on the stand-in (or the attached board) and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
     rows = [*_reference(prepared), *_one_core(), *_board(prepared), *_first_step(prepared)]
-    if as_json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
-    else:
-        for row in rows:
-            value = "not installed" if row.value is None else f"{row.value:,.1f}"
-            print(f"{row.benchmark:34} {value:>18} {row.unit:16} {row.note}")
+    show(rows, as_json)
     return 0
 
 

@@ -11,6 +11,7 @@ from hil.network.tflite.methods import METHODS
 from hil.network.tflite.networks import NETWORKS
 from hil.trial import TrialSpec
 
+STEPS, QUERIES = 2, 4  # a few: a cell is about bits, not about learning
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Cell:
         """Return the trial that fills the cell: a few steps, at the batch that the method is run with on a board."""
         if self.method == "elasticzo-int8":
             return TrialSpec(self.board, self.variant, self.network, self.method, steps=STEPS, evaluate=0)
+        data, settings = NETWORKS[self.network].data, {"queries": QUERIES} if self.method != "mezo" else {}
         return TrialSpec(
-            self.board, self.variant, self.network, self.method, NETWORKS[self.network].data, batch=1, steps=STEPS, evaluate=0
+            self.board, self.variant, self.network, self.method, data, batch=1, steps=STEPS, evaluate=0, settings=settings
         )
 
 

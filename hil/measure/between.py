@@ -1,96 +1,185 @@
-"""Statistics between two edges of the marker: energy, charge, mean, lowest and highest power, and what their uncertainty is made of."""
+"""Statistics between two edges of the marker: energy, charge, mean, lowest and highest power, and what their uncertainty is made of.
+
+Readings may come in pieces, so that a window of any length costs the memory of a piece.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hil.errors import Blocked
-from hil.measure.capture import Capture, Edge
+from hil.measure.capture import Capture, Edge, joined, tail
 from hil.measure.data_sheet import DataSheet
+from hil.measure.integrate import cells, integral
 from hil.measure.uncertainty import Contribution, rectangular
+
+HELD = 16  # readings of a piece that the next one may need: for the bound between them, and to see an edge that lies there from both sides
+BESIDE = 2  # intervals beside an edge, in which its step of power is looked for
 
 
 @dataclass(frozen=True)
 class Between:
-    """What was read between two edges, in SI units; `charge_c` is NaN where the meter tells no current."""
+    """What was read between two edges, in SI units.
 
-    duration_s: float
+    Attributes:
+        begin, end: the edges.
+        energy_j: energy.
+        charge_c, voltage_v: charge and mean voltage, NaN where the meter tells none.
+        lowest_w, highest_w: of the readings between.
+        readings: how many, in part or whole.
+        steps_w: by how much the power may be told wrong at either edge where that is not sharp: the largest power near it, less the smallest.
+        aperture_s, range_a: as in Capture.
+        lost: of the whole capture.
+        synchronisation: how the edges were had.
+        changes: how often the marker changed; the first two changes are the edges.
+    """
+
+    begin: Edge
+    end: Edge
     energy_j: float
     charge_c: float
-    mean_w: float
+    voltage_v: float
     lowest_w: float
     highest_w: float
     readings: int
+    steps_w: tuple[float, float]
+    aperture_s: float
+    range_a: float
+    lost: int | None
+    synchronisation: str
+    changes: int
+
+    @property
+    def duration_s(self) -> float:
+        """Time from edge to edge."""
+        return self.end.t_s - self.begin.t_s
+
+    @property
+    def mean_w(self) -> float:
+        """Mean power."""
+        return self.energy_j / self.duration_s
+
+
+class Running:
+    """Sums up what lies between the first two edges, from pieces of a capture in their order; the memory of two pieces is all that it takes.
+
+    An edge comes with the piece that holds the first reading behind it, or earlier. What is integrated is what `integral` says of the whole.
+    """
+
+    def __init__(self) -> None:
+        self._edges: list[Edge] = []
+        self._last: Capture | None = None
+        self._from_s = self._reached_s = math.nan
+        self._energy = self._charge = self._volts = 0.0
+        self._readings = 0
+        self._lost: int | None = 0
+        self._lowest, self._highest = math.inf, -math.inf
+        self._beside: tuple[list[float], list[float]] = ([], [])  # powers beside either edge, of each piece the lowest and the highest
+
+    def add(self, piece: Capture) -> None:
+        """Take the next piece; what reaches beyond its last reading waits for the one after it."""
+        if any(edge.t_s < self._reached_s for edge in piece.edges):
+            raise ValueError("an edge came behind readings that lie behind it")
+        self._edges += piece.edges
+        self._lost = None if self._lost is None or piece.lost is None else self._lost + piece.lost
+        if not len(piece.t_s):
+            return
+        first = self._last is None
+        seen = piece if self._last is None else joined([self._last, piece])
+        bounds = cells(seen) if seen.aperture_s else seen.t_s
+        if first:
+            self._from_s = self._reached_s = float(bounds[0])
+        self._look_beside(seen)
+        self._integrate(seen, float(bounds[-2]) if seen.aperture_s else float(bounds[-1]))
+        self._last = tail(seen, HELD)
+
+    def result(self) -> Between:
+        """Return what lies between the edges; no piece may follow.
+
+        Raises:
+            Blocked: there are not two edges, the second is not behind the first, or the readings do not reach from one to the other.
+        """
+        if len(self._edges) < 2:
+            raise Blocked("energy", f"the marker changed {len(self._edges)} times: let it change once at the begin and once at the end.")
+        (begin, end), last = self._edges[:2], self._last
+        if end.t_s <= begin.t_s:
+            raise Blocked("energy", f"an edge at {end.t_s:g} s is not behind the one at {begin.t_s:g} s: choose two edges in order.")
+        reach = -math.inf if last is None else float(cells(last)[-1] if last.aperture_s else last.t_s[-1])
+        slack = 1e-9 * max(1.0, abs(end.t_s))
+        if last is None or self._from_s > begin.t_s + slack or reach < end.t_s - slack:
+            raise Blocked("energy", f"the readings do not reach from {begin.t_s:g} s to {end.t_s:g} s: let the meter begin earlier and end later.")
+        if self._reached_s < reach:
+            self._integrate(last, reach)
+        steps = [max(near) - min(near) if len(near) > 1 else self._highest for near in self._beside]
+        return Between(
+            begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan, self._lowest, self._highest,
+            self._readings, (steps[0], steps[1]), last.aperture_s, last.range_a, self._lost, last.synchronisation, len(self._edges),
+        )  # fmt: skip
+
+    def _integrate(self, seen: Capture, reach_s: float) -> None:
+        """Go on from where it had got to, as far as what is seen is known for certain and lies between the edges."""
+        before, self._reached_s = self._reached_s, reach_s
+        if not self._edges:
+            return
+        begin_s = max(before, self._edges[0].t_s)
+        end_s = min(reach_s, self._edges[1].t_s) if len(self._edges) > 1 else reach_s
+        if end_s <= begin_s:
+            return
+        self._energy += integral(seen, seen.power_w, begin_s, end_s)
+        self._charge += integral(seen, seen.current_a, begin_s, end_s)
+        if seen.aperture_s:
+            bounds = cells(seen)
+            inside = (bounds[1:] > begin_s) & (bounds[:-1] < end_s)
+            power = seen.power_w[inside]
+            fresh = inside & (bounds[:-1] >= before)  # the others were counted with the piece before
+        else:
+            fresh = inside = (seen.t_s > begin_s) & (seen.t_s < end_s)
+            power = np.concatenate([seen.power_w[inside], np.interp([begin_s, end_s], seen.t_s, seen.power_w)])
+            fresh |= (seen.t_s == begin_s) & (begin_s == before)
+        self._lowest, self._highest = min(self._lowest, float(power.min())), max(self._highest, float(power.max()))
+        self._readings += int(np.sum(fresh))
+        self._volts += float(np.sum(seen.voltage_v[fresh]))
+
+    def _look_beside(self, seen: Capture) -> None:
+        for place, edge in enumerate(self._edges[:2]):
+            near = np.abs(seen.t_s + seen.aperture_s / 2 - edge.t_s) <= edge.half_s + BESIDE * seen.interval_s
+            power = seen.power_w[near]
+            if len(power):
+                self._beside[place].extend([float(power.min()), float(power.max())][: len(power)])
 
 
 def between(capture: Capture, begin: Edge, end: Edge) -> Between:
-    """Integrate from one edge to another.
-
-    A reading that is a mean counts with the part of its time, up to the next reading, that lies between; point samples are joined by straight
-    lines with their own times.
+    """Integrate a whole capture from one edge to another (hil/measure/integrate.py).
 
     Raises:
         Blocked: the second edge is not behind the first, or the readings do not reach from one to the other.
     """
-    first, last = begin.t_s, end.t_s
-    if last <= first:
-        raise Blocked("energy", f"an edge at {last:g} s is not behind the one at {first:g} s: choose two edges in order.")
-    reach = capture.t_s[-1] + (capture.interval_s if capture.aperture_s else 0.0) if len(capture.t_s) else -math.inf
-    slack = 1e-9 * max(1.0, abs(last))
-    if not len(capture.t_s) or capture.t_s[0] > first + slack or reach < last - slack:
-        raise Blocked("energy", f"the readings do not reach from {first:g} s to {last:g} s: let the meter begin earlier and end later.")
-    if capture.aperture_s:
-        ends = np.append(capture.t_s[1:], reach)
-        shares = np.clip(np.minimum(ends, last) - np.maximum(capture.t_s, first), 0.0, None)
-        inside = shares > 0
-        energy, charge = float(np.sum(capture.power_w * shares)), float(np.sum(np.where(inside, capture.current_a, 0.0) * shares))
-        power = capture.power_w[inside]
-    else:
-        inside = (capture.t_s > first) & (capture.t_s < last)
-        times = np.concatenate([[first], capture.t_s[inside], [last]])
-        power = np.interp(times, capture.t_s, capture.power_w)
-        energy, charge = _trapezoid(power, times), _trapezoid(np.interp(times, capture.t_s, capture.current_a), times)
-    duration = last - first
-    return Between(duration, energy, charge, energy / duration, float(power.min()), float(power.max()), int(np.sum(inside)))
+    running = Running()
+    running.add(replace(capture, edges=(begin, end)))
+    return running.result()
 
 
-def budget(capture: Capture, begin: Edge, end: Edge, sheet: DataSheet) -> list[Contribution]:
+def budget(found: Between, sheet: DataSheet) -> list[Contribution]:
     """Return what the standard uncertainty of the energy between two edges is made of, in joules, from the data sheet and the edges.
 
     Limits of error are rectangular (GUM, 4.3.7). The noise of the current is white: over a time T its mean scatters by noise / sqrt(T).
     """
-    found = between(capture, begin, end)
-    used = sheet.range_for(capture.range_a)
+    used = sheet.range_for(found.range_a)
     t, e = found.duration_s, abs(found.energy_j)
     q = abs(found.charge_c) if math.isfinite(found.charge_c) else 0.0
-    volt = e / q if q else 0.0
-    mean_volt = float(np.nanmean(capture.voltage_v)) if np.isfinite(capture.voltage_v).any() else 1.0
-    volt = volt or mean_volt
-    edges = [rectangular(edge.half_s) * _step(capture, edge) for edge in (begin, end)]
+    volt = e / q if q else found.voltage_v if math.isfinite(found.voltage_v) else 1.0
+    edges = [rectangular(edge.half_s) * step for edge, step in zip((found.begin, found.end), found.steps_w, strict=True)]
     return [
         Contribution("current gain", "B", rectangular(used.gain) * e),
         Contribution("current offset", "B", rectangular(used.offset_a) * volt * t),
         Contribution("current resolution", "B", used.resolution_a / math.sqrt(12) * volt * t),
         Contribution("current noise", "B", used.noise_a * volt * math.sqrt(t)),
-        Contribution("current drift", "B", rectangular(sheet.drift_a_per_s) * volt * t * t / 2),
+        Contribution("current drift", "B", rectangular(used.drift_a_per_s) * volt * t * t / 2),
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * e),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v) * q),
         Contribution("time base", "B", rectangular(sheet.timebase) * e),
         Contribution("both edges", "B", math.hypot(*edges)),
     ]
-
-
-def _step(capture: Capture, edge: Edge) -> float:
-    """Return by how much power may be told wrong where the edge is not sharp: the largest power near it, less the smallest."""
-    near = np.abs(capture.t_s + capture.aperture_s / 2 - edge.t_s) <= edge.half_s + 2 * capture.interval_s
-    power = capture.power_w[near]
-    if len(power) < 2:
-        return float(np.max(np.abs(capture.power_w)))
-    return float(power.max() - power.min())
-
-
-def _trapezoid(values: np.ndarray, times: np.ndarray) -> float:
-    return float(np.sum((values[1:] + values[:-1]) / 2 * np.diff(times)))

@@ -9,7 +9,8 @@ import numpy as np
 
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import MEAN, efficiency
-from hil.measure.uncertainty import Contribution, rectangular
+from hil.measure.synchronise import HOST, SERIAL
+from hil.measure.uncertainty import Contribution, least_variance, rectangular
 from hil.measure.window import Window
 
 NET, GROSS, IDLE = "net", "gross", "idle"
@@ -44,7 +45,7 @@ def budget(
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * size),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * size),
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
-        *_of_the_current(windows, steps, figure, sheet, used, volt),
+        *_of_the_current(windows, steps, figure, used, volt),
         *_resolution(windows, steps, figure, used, volt, aperture_s),
         Contribution("burden voltage, half of it taken off", "B", rectangular(_burden(windows, figure) / 2 / steps)),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
@@ -55,9 +56,7 @@ def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
     return float(np.mean([of(window) for window in windows]))
 
 
-def _of_the_current(
-    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float
-) -> list[Contribution]:
+def _of_the_current(windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float) -> list[Contribution]:
     """The offset is the same asleep and awake, on one range: it leaves the net energy, and so does a drift about the window's middle."""
     drift_s = _mean(windows, lambda w: w.duration * w.lever)
     if figure == NET:
@@ -65,7 +64,7 @@ def _of_the_current(
     else:
         offset = Contribution("current offset", "B", rectangular(used.offset_a) * volt * _mean(windows, lambda w: w.duration) / steps)
         drift_s += _mean(windows, lambda w: w.duration**2) / 2
-    return [offset, Contribution("drift of the offset", "B", rectangular(sheet.drift_a_per_s) * volt * drift_s / steps)]
+    return [offset, Contribution("drift of the offset", "B", rectangular(used.drift_a_per_s) * volt * drift_s / steps)]
 
 
 def _resolution(
@@ -87,16 +86,20 @@ def _burden(windows: Sequence[Window], figure: str) -> float:
 def _of_the_windows(
     windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float, aperture_s: float, statistic: str
 ) -> list[Contribution]:  # fmt: skip
-    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than is known of them.
+    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than what is known of them could by chance.
 
     On a grid, windows of one length hold one of two counts of readings; six of them may hold the same one, scatter by nothing, and be wrong together.
+    Where their scatter is one to be expected it is believed: the larger of it and of what is known would be wider than either claims.
     """
     n = len(windows)
     share = efficiency(n, statistic)
     scatter = float(np.std(per_step, ddof=1))
     ends = _mean(windows, lambda w: w.ends_u) / steps if figure != IDLE else 0.0
-    edges = _mean(windows, lambda w: w.duration_u * abs(w.idle_power)) / steps if figure != NET else 0.0
+    edges = _mean(windows, lambda w: _edges(w, by_host=False)) / steps if figure != NET else 0.0
+    hosted = _mean(windows, lambda w: _edges(w, by_host=True)) / steps if figure != NET else 0.0
     known = math.hypot(ends, edges)
+    believed = scatter**2 >= least_variance(n) * known**2
+    hidden = 0.0 if believed else math.sqrt(known**2 - scatter**2)
     missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
     noise = used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s) if aperture_s else 0.0
     return [
@@ -104,6 +107,16 @@ def _of_the_windows(
         Contribution("noise (in the scatter)", "B", noise / steps * share, counted=False),
         Contribution("readings beside the edges (in the scatter)", "B", ends * share, counted=False),
         Contribution("both edges, times the idle power (in the scatter)", "B", edges * share, counted=False),
-        Contribution("what the scatter does not show of these two", "B", math.sqrt(max(known**2 - scatter**2, 0.0)) * share, shape="normal"),
+        Contribution("what the scatter does not show of these two", "B", hidden * share, shape="normal"),
+        *([Contribution("both edges, dated by the host (alike in all windows)", "B", hosted)] if hosted else []),
         Contribution(f"scatter of {n} windows", "A", scatter * share, n - 1, "scatter"),
     ]  # fmt: skip
+
+
+def _edges(window: Window, *, by_host: bool) -> float:
+    """Return the uncertainty of a window's gross and idle energy by its edges, if they were had in one of two ways, in joules.
+
+    What the link and the host's scheduler take on the way is the same in every window, and does not show in their scatter.
+    """
+    dated_by_host = window.synchronisation in (SERIAL, HOST)
+    return window.duration_u * abs(window.idle_power) if dated_by_host is by_host else 0.0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+MARKER = "marker"  # how edges were had, where the meter saw the pin itself
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Capture:
         range_a: the current range in amperes, the same for all readings.
         lost: how many readings are known to be missing; None where the meter cannot tell.
         synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
+        temperature_c: mean of what the meter's own sensor said meanwhile; None where it has none.
+        ends_s: float64[n], when each aperture ended where their lengths differ, as those between two values of a counter; else None.
     """
 
     t_s: np.ndarray
@@ -41,4 +46,33 @@ class Capture:
     edges: tuple[Edge, ...]
     range_a: float
     lost: int | None
-    synchronisation: str = "marker"
+    synchronisation: str = MARKER
+    ends_s: np.ndarray | None = None
+    temperature_c: float | None = None
+
+    def from_first_edge(self) -> Capture:
+        """Return the same with times from the first edge on; one without edges stays as it is."""
+        begin = self.edges[0].t_s if self.edges else 0.0
+        ends_s = None if self.ends_s is None else self.ends_s - begin
+        edges = tuple(replace(edge, t_s=edge.t_s - begin) for edge in self.edges)
+        return replace(self, t_s=self.t_s - begin, ends_s=ends_s, edges=edges)
+
+
+def joined(pieces: Sequence[Capture]) -> Capture:
+    """Return pieces of one capture, in their order, as one."""
+    first, lost = pieces[0], [piece.lost for piece in pieces]
+    return replace(
+        first, t_s=np.concatenate([piece.t_s for piece in pieces]), power_w=np.concatenate([piece.power_w for piece in pieces]),
+        current_a=np.concatenate([piece.current_a for piece in pieces]), voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
+        edges=tuple(edge for piece in pieces for edge in piece.edges), lost=None if None in lost else sum(one or 0 for one in lost),
+        ends_s=None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
+    )  # fmt: skip
+
+
+def tail(capture: Capture, readings: int) -> Capture:
+    """Return the last readings of a capture, without edges and in memory of their own."""
+    kept = slice(-readings, None)
+    return replace(
+        capture, t_s=capture.t_s[kept].copy(), power_w=capture.power_w[kept].copy(), current_a=capture.current_a[kept].copy(),
+        voltage_v=capture.voltage_v[kept].copy(), edges=(), ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
+    )  # fmt: skip

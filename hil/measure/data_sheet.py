@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from hil.errors import RigError, close_matches
@@ -14,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FOLDER = "meters"
+FOLDER, SUFFIX = "meters", ".toml"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class CurrentRange:
         offset_a, resolution_a: amperes.
         noise_a: standard deviation of a reading with an aperture of one second; white, so that it grows as 1 / sqrt(aperture).
         burden_v: voltage lost in the meter at full scale.
+        drift_a_per_s: limit of the drift of the offset within a window.
     """
 
     amperes: float
@@ -35,6 +37,7 @@ class CurrentRange:
     resolution_a: float
     noise_a: float = 0.0
     burden_v: float = 0.0
+    drift_a_per_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,6 @@ class DataSheet:
         timebase: limit of the relative error of its clock.
         voltage_gain, voltage_offset_v: limits of error of its voltage readings; both 0 where it reads none.
         voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
-        drift_a_per_s: limit of the drift of the current's offset within a window.
         ranges: smallest first.
         unverified: facts whose source could not be read; each result says so.
         sources: where the others are from.
@@ -76,7 +78,6 @@ class DataSheet:
     voltage_gain: float
     voltage_offset_v: float
     voltage_noise_v: float
-    drift_a_per_s: float
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
@@ -97,19 +98,31 @@ class DataSheet:
 def known_meters() -> list[str]:
     """Return the keys of all data sheets."""
     folder = resources.files(__package__) / FOLDER
-    return sorted(file.name[: -len(".toml")] for file in folder.iterdir() if file.name.endswith(".toml"))
+    return sorted(file.name[: -len(SUFFIX)] for file in folder.iterdir() if file.name.endswith(SUFFIX))
 
 
 def load_data_sheet(key: str) -> DataSheet:
-    """Return the data sheet of a meter by the name of its file.
+    """Return the data sheet of a meter by the name of its file, or of one's own by its path, which ends with `.toml`.
 
     Raises:
-        RigError: there is none of that name.
+        RigError: there is none of that name, or it is not such a file.
     """
+    if key.endswith(SUFFIX):
+        return _own(Path(key))
     known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
-    text = (resources.files(__package__) / FOLDER / f"{key}.toml").read_text(encoding="utf-8")
+    return _read(key, (resources.files(__package__) / FOLDER / f"{key}{SUFFIX}").read_text(encoding="utf-8"))
+
+
+def _own(path: Path) -> DataSheet:
+    try:
+        return _read(path.stem, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError, KeyError) as error:
+        raise RigError(f"{path} is no data sheet ({error}): write one after hil/measure/meters/polled-scpi.toml.") from error
+
+
+def _read(key: str, text: str) -> DataSheet:
     raw: dict[str, Any] = tomllib.loads(text)
     ranges = tuple(CurrentRange(**fields) for fields in raw.pop("range"))
     lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources")}

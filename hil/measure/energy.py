@@ -61,7 +61,8 @@ class EnergyResult:
         provenance: `measured`, or `modelled` on a stand-in.
         aliased: readings left a part of the step unseen.
         asked: what was asked for (`--energy-u`), and whether it was reached.
-        phases: how long the phases of a step are, and why their energies are not told.
+        phases: how long the phases of a step are, the energy of those that the meter can tell apart, and why not of the others.
+        temperature: of the room and at the meter's sensor in degrees, where known.
         assumptions, flags: what the reader must know.
     """
 
@@ -76,6 +77,7 @@ class EnergyResult:
     aliased: bool
     asked: dict[str, Any] = field(default_factory=dict)
     phases: dict[str, Any] = field(default_factory=dict)
+    temperature: dict[str, Any] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
 
@@ -110,6 +112,7 @@ class EnergyResult:
             "idle_power": self._quantity(self._mean("idle_power"), "W", steps * u_of[IDLE] / duration),
             "active_power": self._quantity(self._mean("active_power"), "W", steps * u_of[GROSS] / duration),
             "duration": self._quantity(duration, "s", None),
+            "per": self._per_unit(u_of),
             **{name: self._quantity(self._mean(name), unit, None) for name, unit in (("charge", "C"), ("voltage", "V")) if math.isfinite(self._mean(name))},
             "statistic": MEDIAN if self.task.rules else MEAN,
             "rules": self.task.rules or None,
@@ -117,6 +120,7 @@ class EnergyResult:
             "aliased": self.aliased,
             "asked": self.asked or None,
             "phases": self.phases or None,
+            "temperature": self.temperature or None,
             "steps_per_window": steps,
             "windows": [{name: _finite(value) for name, value in vars(window).items()} for window in self.windows],
             "budget": [
@@ -131,6 +135,19 @@ class EnergyResult:
             "flags": self.flags,
         }  # fmt: skip
 
+    def _per_unit(self, u_of: dict[str, float]) -> dict[str, Any]:
+        """Return energy above idle, idle and in all, and time, of a step, a sample and an epoch: means over the windows, whatever the rules."""
+        steps, batch = self.task.steps, self.task.batch
+        figures = {name: (float(np.mean(energies(self.windows, name))) / steps, u_of[name]) for name in (NET, IDLE, GROSS)}
+        time_s = self._mean("duration") / steps
+        return {
+            unit: {
+                **{name: self._quantity(times * value, "J", times * u) for name, (value, u) in figures.items()},
+                "time": self._quantity(times * time_s, "s", None),
+            }
+            for unit, times in (("step", 1.0), ("sample", 1 / batch), ("epoch", self.task.epoch / batch))
+        }  # fmt: skip
+
     def _mean(self, name: str) -> float:
         return float(np.mean([getattr(window, name) for window in self.windows]))
 
@@ -138,8 +155,8 @@ class EnergyResult:
         return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": self.provenance}
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+def _finite(value: float | str | None) -> float | str | None:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def energy_of_windows(
@@ -160,7 +177,7 @@ def energy_of_windows(
     """
     if len(captures) < 2:
         raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
-    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes) for capture in captures]
+    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes, task.steps) for capture in captures]
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt

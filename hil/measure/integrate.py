@@ -17,9 +17,9 @@ def cells(capture: Capture) -> np.ndarray:
     A bound lies half way between two apertures: apertures without a gap keep their own bounds, and the time of a lost reading is shared by its
     neighbours.
     """
-    middle = capture.t_s + capture.aperture_s / 2
-    half = capture.interval_s / 2
-    return np.concatenate([[middle[0] - half], (middle[1:] + middle[:-1]) / 2, [middle[-1] + half]])
+    ends = capture.t_s + capture.aperture_s if capture.ends_s is None else capture.ends_s
+    pause = (capture.interval_s - capture.aperture_s) / 2
+    return np.concatenate([[capture.t_s[0] - pause], (ends[:-1] + capture.t_s[1:]) / 2, [ends[-1] + pause]])
 
 
 def integral(capture: Capture, values: np.ndarray, begin_s: float, end_s: float) -> float:
@@ -30,9 +30,14 @@ def integral(capture: Capture, values: np.ndarray, begin_s: float, end_s: float)
         values: float64[n], one a reading: watts for joules, amperes for coulombs.
         begin_s, end_s: of the stretch; beyond the readings the nearest of them goes on.
     """
-    below = _below_of_instants if capture.aperture_s == 0 else _below_of_means
-    first, last = below(capture, values, np.array([begin_s, end_s]))
+    first, last = integrals(capture, values, np.array([begin_s, end_s]))
     return float(last - first)
+
+
+def integrals(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:
+    """Return the integral of a quantity up to each of several times, float64[k]: differences of it are integrals over stretches. See `integral`."""
+    below = _below_of_instants if capture.aperture_s == 0 else _below_of_means
+    return below(capture, values, at_s)
 
 
 def _below_of_means(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:

@@ -97,6 +97,8 @@ def synchronise(readings: Stamped, told: Told, serial: tuple[Edge, Edge] | None 
     except NoEdges:
         if serial is not None:
             return narrow(*serial, told), SERIAL
+        if not math.isfinite(told.asked_s - told.answered_s):
+            raise  # the host has no word in it
         return edges_by_host(told), HOST
 
 

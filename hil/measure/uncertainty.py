@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 COVERAGE = 0.95
 
@@ -64,6 +65,28 @@ def student_coverage(t: float, dof: float) -> float:
     It is 1 - I_x(dof / 2, 1 / 2) with x = dof / (dof + t^2) (Abramowitz and Stegun, 26.7.1 and 26.5.27).
     """
     return 1 - _incomplete_beta(dof / 2, 0.5, dof / (dof + t * t))
+
+
+@lru_cache(maxsize=32)
+def least_variance(windows: int) -> float:
+    """Return the share of its expectation that the variance of n normal numbers falls below with a chance of 5 %.
+
+    It is the quantile of chi squared over its n - 1 degrees of freedom.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_gamma(a: float, x: float) -> float:
+    """Return P(a, x), the distribution of chi squared of 2 a degrees of freedom at 2 x, by its series (Abramowitz and Stegun, 6.5.29)."""
+    term = total = 1 / a
+    for k in range(1, 200):
+        term *= x / (a + k)
+        total += term
+    return total * math.exp(a * math.log(x) - x - math.lgamma(a))
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:

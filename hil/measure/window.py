@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells, integral
 
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    pass
+
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together
 IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
+SEEN = 10  # means a step that tell how its current swings
+SWING = 1 / 27  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
 REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
@@ -38,6 +43,8 @@ class Window:
         ends_u: standard deviation of the net energy by where the readings lay beside the edges; 0 where they were not on a grid.
         lever: how far the middle of the window lies from the middle of the idle readings: what a drift of the offset is multiplied by.
         missing: limit of the net energy's error by lost readings.
+        synchronisation: how the edges were had (hil/measure/capture.py).
+        temperature_c: at the meter's own sensor; None where it has none.
         burden, idle_burden: what the meter itself takes at its full burden voltage, of the net energy and of the idle energy.
     """
 
@@ -59,6 +66,8 @@ class Window:
     missing: float
     burden: float
     idle_burden: float
+    synchronisation: str = "marker"
+    temperature_c: float | None = None
 
 
 def edges_of(capture: Capture) -> tuple[Edge, Edge]:
@@ -77,13 +86,14 @@ def _spelled(levels: list[bool]) -> str:
     return " and ".join("up" if level else "down" for level in levels) or "nowhere"
 
 
-def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Window:
+def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: int = 1) -> Window:
     """Evaluate one window.
 
     Args:
         capture: of the window and the sleep on both sides.
         idle_s: sleep before and behind it.
         burden_ohm: largest resistance of the meter between supply and board.
+        steps: how many the window is of.
 
     Raises:
         Blocked: the edges are not two, or too few readings to tell steps from idle.
@@ -105,6 +115,8 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Windo
     net = integral(capture, power, bounds[first], bounds[last]) - idle_power * (bounds[last] - bounds[first])
     charge = integral(capture, current, bounds[first], bounds[last]) - idle_current * (bounds[last] - bounds[first])
     square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (bounds[last] - bounds[first])
+    if capture.aperture_s and duration / steps < SEEN * capture.interval_s:
+        square += SWING * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean
     lost_s = (capture.lost or 0) * capture.interval_s
     return Window(
         gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,
@@ -114,6 +126,7 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0) -> Windo
         ends_u=_ends(capture, net / duration), lever=_lever(bounds, first, last, before, after),
         missing=lost_s * float(np.ptp(power[inside])) / 2,
         burden=_or_zero(burden_ohm * square), idle_burden=_or_zero(burden_ohm * idle_current**2 * duration),
+        synchronisation=capture.synchronisation, temperature_c=capture.temperature_c,
     )  # fmt: skip
 
 
@@ -163,10 +176,3 @@ def _ends(capture: Capture, rise_w: float) -> float:
         return 0.0
     pause = max(middle - capture.aperture_s, 0.0)
     return abs(rise_w) * pause * math.sqrt(2 / 12)
-
-
-def table(capture: Capture, number: int) -> pd.DataFrame:
-    """Return the power trace of a window: t_s from the first edge, power_w, window, phase."""
-    up, down = edges_of(capture)
-    phase = np.select([capture.t_s < up.t_s, capture.t_s < down.t_s], PHASES[:2], PHASES[2])
-    return pd.DataFrame({"t_s": capture.t_s - up.t_s, "power_w": capture.power_w, "window": number, "phase": phase})

@@ -16,7 +16,7 @@ from hil.errors import RigError, close_matches
 from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import CurrentRange, DataSheet
 
-TYPED_IN, FROM_FILE = "typed in", "from a file"
+KEY, TYPED_IN, FROM_FILE = "by-hand", "typed in", "from a file"
 ENERGY_J = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "Wh": 3600.0, "mWh": 3.6, "uWh": 3.6e-3}
 TIME_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
 COLUMNS = {
@@ -80,9 +80,9 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
     """Return a data sheet of what was declared; everything in it is `unverified`."""
     used = CurrentRange(capture.range_a, accuracy.share, accuracy.offset_a, resolution_a)
     return DataSheet(
-        key="by-hand", name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
+        key=KEY, name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
         apertures_s=(capture.aperture_s, capture.aperture_s), fastest_hz=1 / capture.interval_s, timestamps="host", marker="none", loss="none", feeds=False,
-        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, voltage_noise_v=0.0, drift_a_per_s=0.0, ranges=(used,),
+        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, voltage_noise_v=0.0, ranges=(used,),
         unverified=("accuracy, as its user declares it",), sources=(),
     )  # fmt: skip
 
@@ -116,7 +116,7 @@ def read_csv(path: Path, volt: float | None = None) -> Capture:
     if kinds == ["energy"]:
         power, aperture, begins = np.diff(table["energy"]) / np.diff(times), interval, times[:-1]
         volts = np.full(len(power), volt if volt is not None else np.nan)
-        return Capture(begins, power, power / volts, volts, aperture, interval, edges, _largest(power / volts), None)
+        return Capture(begins, power, power / volts, volts, aperture, interval, edges, _largest(power / volts), None, ends_s=times[1:])
     volts = table.get("voltage", np.full(len(times), volt if volt is not None else np.nan))
     if "power" in table:
         amps = table.get("current", table["power"] / volts)

@@ -1,14 +1,15 @@
-"""The edges that a meter could not record, found in its readings: some have an input that begins a series, and none that tells where it ends."""
+"""A window with both of its edges: some meters have an input that begins a series and none that tells where it ends, which their readings then do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from hil.measure.capture import Capture
 from hil.measure.synchronise import POWER, NoEdges, Stamped, Told, edges_by_power
-from hil.meters.meter import Spoiled
+from hil.meters.meter import Meter, Spoiled, Streams
 
 
 def with_both_edges(capture: Capture, idle_s: float) -> Capture:
@@ -30,3 +31,16 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
     except NoEdges as error:
         raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
     return replace(capture, edges=(*capture.edges, *((up, down)[len(levels) :])), synchronisation=POWER)
+
+
+def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
+    """Yield a window with both of its edges: as it comes from a meter that streams, at once from any other.
+
+    Raises:
+        Spoiled: measure the window again, and forget the pieces of it.
+        Blocked: no edge within the deadline, or the instrument failed.
+    """
+    if isinstance(meter, Streams):
+        yield from meter.pieces(deadline_s)
+    else:
+        yield with_both_edges(meter.capture(deadline_s), idle_s)

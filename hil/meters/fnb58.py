@@ -6,6 +6,7 @@ window was. It streams only as long as it is asked to go on once a second.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -139,7 +140,8 @@ class Fnb58:
         number = np.arange(len(amps))
         late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ  # no report arrives before its last sample
         stamped = Stamped(number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0)
-        return self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
+        capture = self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
+        return replace(capture, temperature_c=float(np.mean(report.degrees(b"".join(reports)))))
 
     def watch(self) -> np.ndarray:
         """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""

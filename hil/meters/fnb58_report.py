@@ -40,8 +40,18 @@ def is_whole(report: bytes) -> bool:
     return crc8(report[1:-1]) == report[-1]
 
 
+def degrees(reports: bytes) -> np.ndarray:
+    """Return the temperatures that whole data reports tell, float64[4 n] in degrees: a little-endian word of 16 bits, in tenths."""
+    raw = _raw(reports)
+    return (raw[:, 13] + 256.0 * raw[:, 14]) / 10
+
+
 def samples(reports: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Return voltages and currents of whole data reports, float64[4 n] each, in volts and amperes."""
-    raw = np.frombuffer(reports, np.uint8).reshape(-1, REPORT)[:, 2 : 2 + SAMPLES * SAMPLE].reshape(-1, SAMPLE)
-    words = np.ascontiguousarray(raw[:, :8]).view("<u4")
+    words = np.ascontiguousarray(_raw(reports)[:, :8]).view("<u4")
     return words[:, 0] * 1e-5, words[:, 1] * 1e-5
+
+
+def _raw(reports: bytes) -> np.ndarray:
+    """Return the samples of whole data reports as they came, uint8[4 n, 15]."""
+    return np.frombuffer(reports, np.uint8).reshape(-1, REPORT)[:, 2 : 2 + SAMPLES * SAMPLE].reshape(-1, SAMPLE)

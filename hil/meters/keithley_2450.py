@@ -5,14 +5,17 @@ Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/mete
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
-from hil.meters.keithley import BUFFERS, PartedBuffers
+from hil.meters.keithley import BEFORE, BUFFERS, PartedBuffers, blocks
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
+from hil.meters.readings import require_numbers
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
 BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
@@ -62,17 +65,26 @@ class Keithley2450(VisaMeter):
             Spoiled: overload, readings that are none or missing, a full buffer, a range that was changed.
             Blocked: no edges within the deadline, or the instrument failed.
         """
-        counts = self._buffers.wait(deadline_s)
-        rows = [self._read(name, count) for name, count in zip(BUFFERS, counts, strict=True)]
+        self._buffers.wait(deadline_s)
+        rows = [self._read(name, self._buffers.places(name)) for name in BUFFERS]
         self._session.check()
         now_a, by_itself = self._session.ask_floats(":SENS:CURR:RANG?")[0], self._session.ask(":SENS:CURR:RANG:AUTO?") != "0"
         self._refuse_changed_range(now_a != self._setting.range_a or by_itself)
-        current, voltage, utc_s, fraction_s = np.concatenate(rows).T
-        t_s = utc_s - utc_s[0] + fraction_s  # float64 has 0.2 us left behind seconds of UTC
-        return self._buffers.joined(counts, t_s, current, voltage, self._aperture_s, self._setting.range_a)
+        began = rows[0][0, 2]  # without it float64 has 0.2 us left behind seconds of UTC
+        parts = [np.column_stack([part[:, :2], part[:, 2] - began + part[:, 3]]) for part in rows]
+        return self._buffers.joined(parts, self._aperture_s, self._setting.range_a)
 
-    def _read(self, name: str, count: int) -> np.ndarray:
-        """Return amperes, volts, and seconds of UTC and their fraction when the aperture began, of a buffer: float64[n, 4]."""
-        spans = [(first, min(first + BLOCK - 1, count)) for first in range(1, count + 1, BLOCK)]
-        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in spans]
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        rows = np.concatenate([np.empty((0, 4)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
+        require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
+        return rows[:, 0] * rows[:, 1]
+
+    def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
+        """Return amperes, volts, and seconds of UTC and their fraction when the aperture began, of a buffer's stretches: float64[n, 4]."""
+        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC' for first, last in blocks(places, BLOCK)]
         return np.concatenate([self._session.ask_floats(query).reshape(-1, 4) for query in queries])

@@ -7,18 +7,24 @@ mean without a gap, not an instant. See also hil/meters/keithley.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
-from hil.measure.capture import Capture
+from hil.measure.capture import Capture, joined
 from hil.measure.data_sheet import DataSheet
-from hil.meters.keithley import BUFFERS, PartedBuffers
-from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
+from hil.meters.keithley import AFTER, BEFORE, STEPS, PartedBuffers, blocks
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.readings import edge_between, missing, require_complete, require_numbers
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 RATES_HZ = (1_000, 1_000_000)
 MOST_READINGS = 5_000_000  # in all buffers; public drivers speak of 7,000,000
 BLOCK = 50_000  # readings a query, 16 bytes each
+PIECE = 100_000  # readings that wait before they are read while the window lasts
+RING = 2_000_000  # that the instrument keeps of a window that is longer: 20 s at 100 kS/s
+RESERVE = 0.95  # of the ring's time, after which what is read of it is not trusted
 
 
 class KeithleyDmm(VisaMeter):
@@ -26,6 +32,7 @@ class KeithleyDmm(VisaMeter):
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
+        self._second = 0.0
         self._buffers = PartedBuffers(session, host, "EXT", "wire the board's marker pin to its external trigger input")
 
     def configure(self, setting: Setting) -> None:
@@ -37,12 +44,13 @@ class KeithleyDmm(VisaMeter):
             ":DIG:CURR:APER AUTO", ":TRIG:EXT:IN:EDGE EITH",
         )  # fmt: skip
         self._interval_s = 1 / self._session.ask_floats(":DIG:CURR:SRAT?")[0]
-        self._buffers.make(setting, self._interval_s, MOST_READINGS)
+        self._buffers.make(setting, self._interval_s, MOST_READINGS, RING)
         self._session.check()
 
     def arm(self) -> None:
         """Begin to sample: the edges of the marker that follow belong to the window."""
         self._session.tell(":ABOR", f":DIG:CURR:RANG {self._setting.range_a:g}")
+        self._second = 0.0  # of UTC, of the window's first reading
         self._buffers.start(self._setting.idle_s)
 
     def capture(self, deadline_s: float) -> Capture:
@@ -52,29 +60,110 @@ class KeithleyDmm(VisaMeter):
             Spoiled: overload, readings that are none or missing, a full buffer, a range that was changed.
             Blocked: no edges within the deadline, or the instrument failed.
         """
-        counts = self._buffers.wait(deadline_s)
-        begins = self._begins()
-        parts = [self._read(name, count) for name, count in zip(BUFFERS, counts, strict=True)]
+        return joined(list(self.pieces(deadline_s)))
+
+    def pieces(self, deadline_s: float) -> Iterator[Capture]:
+        """Yield the window piece by piece while it lasts, of PIECE readings and more; arguments and errors: `capture`."""
+        through, series, reached = self._buffers.deadline(deadline_s), _Series(self.sheet.name, self._interval_s, self._setting), 0
+        since_s, over = self._host.now(), False
+        while not over:
+            over = through()
+            now_s = self._host.now()
+            if not over and now_s - since_s < PIECE * self._interval_s:
+                continue
+            end = int(self._session.ask(f':TRAC:ACT:END? "{STEPS}"'))
+            if not series.pieces and (end or over):
+                yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)))
+            for place in blocks(self._buffers.since(STEPS, reached, end), PIECE):
+                rows = self._read(STEPS, [place])
+                self._require_kept(since_s)
+                yield series.piece(rows, high=series.pieces == 1 or None)
+            since_s, reached = now_s, end
+        if not self._buffers.ring:
+            self._buffers.places(STEPS)  # neither full nor empty
+        last = self._read(AFTER, self._buffers.places(AFTER))
         self._session.check()
         self._refuse_changed_range(self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a)
-        t_s = np.concatenate([begin + part[:, 1] for begin, part in zip(begins, parts, strict=True)])
-        current = np.concatenate([part[:, 0] for part in parts])
+        yield series.piece(last, high=False)
+        series.require_complete()
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        current = np.concatenate([np.empty(0), *(self._read(BEFORE, [place])[:, 0] for place in self._buffers.fresh())])
         voltage = np.full(len(current), self._setting.volt)
-        return self._buffers.joined(counts, t_s, current, voltage, self._interval_s, self._setting.range_a)
+        require_numbers(current, voltage, self.sheet.name)
+        return current * voltage
 
-    def _begins(self) -> list[float]:
-        """Return when the first reading of each buffer began, in seconds: blocks tell time relative to it only (DMM7510-901-01, 6-13)."""
-        self._session.tell(":FORM ASC")
-        stamps = [self._session.ask_floats(f':TRAC:DATA? 1, 1, "{name}", SEC, FRAC') for name in BUFFERS]
-        self._session.tell(":FORM REAL")
-        return [float(second - stamps[0][0] + fraction) for second, fraction in stamps]
+    def _require_kept(self, since_s: float) -> None:
+        """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""
+        took_s = self._host.now() - since_s
+        if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
+            raise Spoiled(f"the {self.sheet.name} was not read for {took_s:.2f} s, in which it may have written over what it had")
 
-    def _read(self, name: str, count: int) -> np.ndarray:
-        """Return amperes and seconds since its first reading of a buffer, float64[n, 2]."""
-        spans = [(first, min(first + BLOCK - 1, count)) for first in range(1, count + 1, BLOCK)]
-        return np.concatenate([
-            self._session.ask_block(
-                f':TRAC:DATA? {first}, {last}, "{name}", READ, REL', "d", big_endian=False, count=2 * (last - first + 1)
-            ).reshape(-1, 2)
-            for first, last in spans
-        ])  # fmt: skip
+    def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
+        """Return amperes and seconds of UTC since the first reading of a buffer's stretches: float64[n, 2].
+
+        Blocks tell time relative to the first reading in the buffer only (DMM7510-901-01, 6-13), whichever that is by now: each gets its own date.
+        """
+        parts = []
+        for first, last in blocks(places, BLOCK):
+            self._session.tell(":FORM ASC")
+            second, fraction = self._session.ask_floats(f':TRAC:DATA? {first}, {first}, "{name}", SEC, FRAC')
+            self._session.tell(":FORM REAL")
+            query = f':TRAC:DATA? {first}, {last}, "{name}", READ, REL'
+            part = self._session.ask_block(query, "d", big_endian=False, count=2 * (last - first + 1)).reshape(-1, 2)
+            self._second = self._second or second
+            part[:, 1] += (second - self._second) + fraction - part[0, 1]
+            parts.append(part)
+        return np.concatenate(parts)
+
+
+class _Series:
+    """Makes pieces of a capture out of readings as they come, and sees that they follow each other.
+
+    Args:
+        name: of the meter, for messages.
+        interval_s: from one reading to the next.
+        setting: range and voltage.
+    """
+
+    def __init__(self, name: str, interval_s: float, setting: Setting) -> None:
+        self._name, self._interval_s, self._setting = name, interval_s, setting
+        self._began_s = self._last_s = 0.0
+        self._lost = self._kept = self.pieces = 0
+
+    def piece(self, rows: np.ndarray, high: bool | None = None) -> Capture:
+        """Return the next piece.
+
+        Args:
+            rows: float64[n, 2], amperes and seconds.
+            high: level behind the edge that lies before its first reading; None: there is no edge.
+
+        Raises:
+            Spoiled: overload, or readings that are none or not in order.
+        """
+        current, t_s = rows.T
+        if not self.pieces:
+            self._began_s = self._last_s = float(t_s[0])
+            stamps = t_s
+        else:
+            stamps = np.append(self._last_s, t_s)
+        voltage = np.full(len(current), self._setting.volt)
+        require_numbers(current, voltage, self._name)
+        if np.any(np.diff(stamps) <= 0):
+            raise Spoiled(f"readings of the {self._name} are out of order: their time stamps do not follow each other")
+        edges = () if high is None else (edge_between(self._last_s - self._began_s, float(t_s[0]) - self._began_s, high=high),)
+        lost = missing(t_s if high is not None else stamps, self._interval_s)  # a gap at an edge widens that edge
+        self._last_s = float(t_s[-1])
+        self._lost, self._kept, self.pieces = self._lost + lost, self._kept + len(t_s), self.pieces + 1
+        power = current * voltage
+        interval, range_a = self._interval_s, self._setting.range_a
+        return Capture(t_s - self._began_s, power, current, voltage, interval, interval, edges, range_a, lost)
+
+    def require_complete(self) -> None:
+        """Refuse a window of which too much is missing."""
+        require_complete(self._lost, self._kept, self._name)

@@ -15,12 +15,13 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.readings import edge_between, require_numbers
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 MEMORY = 50_000  # readings, without the option MEM
 LONGER = 1.1  # a window may last so many times what is expected
 BETWEEN_S = 40e-6  # between two apertures, to begin with; the instrument says whether it is enough
+MOST_SAMPLES = 1_000_000  # a trigger (Truevolt Series Operating and Service Guide, SAMPle:COUNt)
 BLOCK = 2_000  # readings a query
 POLL_S = 0.05
 CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
@@ -31,6 +32,7 @@ class Keysight34465A(VisaMeter):
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
+        self._watching = False
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to sample on a fixed range."""
@@ -60,7 +62,8 @@ class Keysight34465A(VisaMeter):
 
     def arm(self) -> None:
         """Begin to read: the rise of the marker that follows begins the window."""
-        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}")
+        self._watching = False
+        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", "TRIG:SOUR EXT")
         self._session.tell(f"SAMP:COUN {self._before + self._behind}", f"SAMP:COUN:PRET {self._before}", "INIT")
         self._session.check()
 
@@ -85,6 +88,23 @@ class Keysight34465A(VisaMeter):
         edge = edge_between(t_s[before - 1], t_s[before], high=True)
         power = current * voltage
         return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, (edge,), self._setting.range_a, 0)
+
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        count = int(self._session.ask_floats("DATA:POIN?")[0]) if self._watching else 0
+        if not count:  # not begun, or through
+            self._session.tell("ABOR", "*CLS", "SAMP:COUN:PRET 0", f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
+            self._session.check()
+            self._watching = True
+            return np.empty(0)
+        current = self._read(count)
+        voltage = np.full(count, self._setting.volt)
+        require_numbers(current, voltage, self.sheet.name)
+        return current * voltage
 
     def _wait(self, deadline_s: float) -> int:
         """Return how many readings there are when no more come: fewer before the trigger than reserved where it came early."""

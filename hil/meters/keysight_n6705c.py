@@ -18,9 +18,9 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import require_numbers
-from hil.meters.visa import VisaSession
+from hil.meters.readings import NOT_A_NUMBER, require_numbers
 from hil.meters.visa_meter import VisaMeter
+from hil.visa import VisaSession
 
 CHANNEL = "(@1)"
 LIMIT_A = 1.0
@@ -30,7 +30,8 @@ KEPT_S = 20.0  # by the log
 POLLS = 2000  # of the marker in a window
 POLL_S = (0.001, 0.02)
 IDLE_KEPT = 0.9
-LAG_S = 0.25  # that the log may be behind the host's clock, beside its timebase
+LAG_S = 0.25  # that the log may be behind the host's clock
+STEADY_S = 0.02  # by which that may change within a window; more, and records are missing
 
 
 @dataclass
@@ -39,6 +40,7 @@ class _Log:
 
     began: tuple[float, float]
     parts: list[np.ndarray] = field(default_factory=list)
+    fetches: list[tuple[float, int]] = field(default_factory=list)  # when, and how many records there were then
     edges: list[tuple[float, float, bool]] = field(default_factory=list)
     fetched: float = 0.0
 
@@ -112,6 +114,19 @@ class KeysightN6705C(VisaMeter):
         self._require_same_range()
         return self._joined()
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the records since the last call, float64[n] in watts; it must be armed.
+
+        Raises:
+            Spoiled: overload, or records that are no numbers.
+        """
+        self._log.fetched = self._host.now()  # what the log has written over since is not missed
+        self._log.parts.clear()
+        self._log.fetches.clear()
+        self._fetch()
+        current, voltage = self._numbers()
+        return current * voltage
+
     def _level(self) -> tuple[bool, tuple[float, float]]:
         """Return the marker's level, and host times before and after it was asked for."""
         before = self._host.now()
@@ -128,21 +143,28 @@ class KeysightN6705C(VisaMeter):
             part = self._session.ask_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
             log.parts.append(part.reshape(-1, 2))
             if len(log.parts[-1]) < RECORDS:
-                return
+                break
+        log.fetches.append((log.fetched, sum(map(len, log.parts))))
 
     def _require_same_range(self) -> None:
         fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
         self._refuse_changed_range(not fixed or self._session.ask_floats(f"SENS:ELOG:CURR:RANG? {CHANNEL}")[0] != self._setting.range_a)
 
+    def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the currents and voltages of all records, float64[n] each; beyond the range they are SCPI's not-a-number, as far as is known."""
+        current, voltage = np.concatenate(self._log.parts).T
+        current = np.where(np.isclose(current, NOT_A_NUMBER, rtol=1e-4, atol=0), np.inf, current)
+        require_numbers(current, voltage, self.sheet.name)
+        return current, voltage
+
     def _joined(self) -> Capture:
         log, sheet = self._log, self.sheet
-        records = np.concatenate(log.parts)
-        current, voltage = records.T
-        require_numbers(current, voltage, sheet.name)
-        t_s = self._period_s * np.arange(len(records))
-        elapsed = log.fetched - log.began[0]
-        if len(records) * self._period_s < elapsed * (1 - sheet.timebase) - LAG_S:
-            raise Spoiled(f"the log of the {sheet.name} has {len(records)} records of {elapsed:.2f} s: some are lost")
+        current, voltage = self._numbers()
+        t_s = self._period_s * np.arange(len(current))
+        behind = np.array(log.fetches) @ [1.0, -self._period_s] - log.began[0]  # the host's clock before the log's
+        slack = self._period_s + sheet.timebase * (log.fetched - log.began[0])  # a record that is not over is not there yet
+        if np.any(behind > LAG_S + slack) or np.any(behind - np.minimum.accumulate(behind) > STEADY_S + slack):
+            raise Spoiled(f"the log of the {sheet.name} has {len(current)} records, and falls {behind[-1]:.2f} s behind the host's clock: some are lost")
         edges = tuple(self._dated(*edge) for edge in log.edges[:2])
         return Capture(t_s, current * voltage, current, voltage, self._period_s, self._period_s, edges, self._setting.range_a, None)
 

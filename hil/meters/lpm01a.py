@@ -72,6 +72,11 @@ class Lpm01a:
             raise Blocked("meter", f"the {self.sheet.name} did not tell its voltage: plug it in again.")
         self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
 
+    @property
+    def falling_only(self) -> bool:
+        """Whether its firmware tells falling edges only."""
+        return not self._both_edges
+
     def _choose_events(self) -> bool:
         """Ask for both edges; a firmware that tells falling edges only wants a marker that pulses down at either end."""
         for events in EVENTS:
@@ -192,6 +197,7 @@ class Lpm01a:
             if found or "Command unknown" in heard:
                 raise Blocked("meter", f"the {self.sheet.name} refuses {command!r}: bring its firmware up to date.")
             self._host.sleep(0.002)
+        self._line.reopen()  # what it still says is not taken for the answer to the next command
         raise Blocked("meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again.")
 
     def _silence(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import numpy as np
 
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
@@ -72,8 +74,25 @@ class Meter(Protocol):
         """
         ...
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts, for the eye; it must be armed, and the next window be armed again.
+
+        Raises:
+            Spoiled: overload, or readings that are none; arm it again.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of the instrument; a board that it feeds stays fed."""
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """A meter whose windows may be longer than its memory, and than the host's: it hands its readings over while it makes them."""
+
+    def pieces(self, deadline_s: float) -> Iterator[Capture]:
+        """Yield the window piece by piece, an edge with the first reading behind it; what `capture` raises may come behind any of them."""
         ...
 
 
@@ -84,6 +103,17 @@ class Told(Protocol):
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
         """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""
         ...
+
+
+@runtime_checkable
+class Pulsed(Protocol):
+    """What a meter says beside whose marker input may tell falling edges only.
+
+    Attributes:
+        falling_only: since `configure`: a window must lie between two falling pulses, for the rise of a level is not seen.
+    """
+
+    falling_only: bool
 
 
 @dataclass(frozen=True)

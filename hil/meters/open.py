@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hil.errors import RigError, close_matches
+from hil.errors import RigError
 from hil.measure.data_sheet import load_data_sheet
 from hil.meters.beside_visa import DRIVERS as BESIDE_VISA
 from hil.meters.beside_visa import open_beside_visa
@@ -19,8 +19,8 @@ from hil.meters.polled_scpi import PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
 from hil.meters.siglent_sdm3065x import SiglentSDM3065X
-from hil.meters.visa import VisaSession
 from hil.meters.yokogawa_wt310 import YokogawaWT310
+from hil.visa import VisaSession
 
 USUAL = "keithley-2450"  # where rig.toml names no model
 FEEDING_S = (0.1, 0.1)  # sleep and window that a meter is told which for now only feeds the board
@@ -48,7 +48,7 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
     Args:
         address: VISA resource name, or what else the driver of the model is opened by.
         volt: supply of the board in volts.
-        model: key of its data sheet; None for the usual one.
+        model: key of its data sheet, or the path of one of one's own, whose dialect tells how the instrument is asked; None for the usual one.
         host: the host's clock.
         driver: more arguments of a driver by VISA, such as a dialect.
 
@@ -57,10 +57,11 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
         Blocked: it does not answer, or is another instrument.
     """
     key, host = model or USUAL, host or Host()
+    sheet, by_visa = load_data_sheet(key), BY_VISA.get(key)
     if key not in MODELS:
-        raise RigError(f"there is no meter {key!r}: {close_matches(key, MODELS)}")
-    sheet = load_data_sheet(key)
-    by_visa = BY_VISA.get(key)
+        if not sheet.dialect:
+            raise RigError(f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/measure/meters/polled-scpi.toml.")
+        by_visa = PolledScpi
     meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)
     try:
         if sheet.feeds:

@@ -19,8 +19,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
 MARGIN = 1.2  # times the range: what most instruments still read
@@ -105,14 +105,11 @@ class PolledScpi(UnmarkedVisaMeter):
         """
         began, setting = self._host.now(), self._window.setting
         polls = self._poller.run(self._ask, setting.interval_s, lambda: self._window.over(began, deadline_s))
-        columns = dict(zip("".join(self._dialect.readings.values()), polls.values.T, strict=True))
-        unknown = np.full(len(polls.t_s), np.nan)
-        current, volt = columns.get("I", unknown), columns.get("V", unknown)
+        current, volt, power = self._columns(polls.values)
         if np.max(np.abs(current), initial=0.0) > MARGIN * setting.range_a:
             raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
         self._check_range(within=True)
         self.after()
-        power = columns.get("P", current * (volt if "V" in columns else setting.volt))
         stamped = Stamped(polls.t_s, power, polls.half_s, 0.0)
         return self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
 
@@ -121,6 +118,20 @@ class PolledScpi(UnmarkedVisaMeter):
         if self._dialect.error_query:
             self._session.check(self._dialect.error_query)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of a reading made now, float64[1] in watts.
+
+        Raises:
+            Spoiled: overload, or no number.
+        """
+        return self._columns(np.array([self._ask()[2]]))[2]
+
+    def _columns(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return amperes, volts and watts of readings, float64[n, k]; NaN for what is not told."""
+        columns = dict(zip("".join(self._dialect.readings.values()), values.T, strict=True))
+        unknown = np.full(len(values), np.nan)
+        current, volt = columns.get("I", unknown), columns.get("V", unknown)
+        return current, volt, columns.get("P", current * (volt if "V" in columns else self._window.setting.volt))
 
     def _ask(self) -> tuple[float, float, list[float]]:
         values: list[float] = []

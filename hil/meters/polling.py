@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.meters.meter import Host, Spoiled
-from hil.meters.readings import OVERLOAD
+from hil.meters.readings import NOT_A_NUMBER, OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
 LATE = 2.0  # intervals without a reading: those between are missing
-NOT_A_NUMBER = 9.91e37  # SCPI-99, volume 1, 7.2.1
 OVERLOAD_WORDS = ("OL", "OVLD", "OVERLOAD", "INF", "+INF", "-INF", "9.9E37")
 
 
@@ -87,7 +86,7 @@ def reading(text: str, name: str) -> float:
         value = float(word)
     except ValueError:
         value = math.inf if word in OVERLOAD_WORDS else math.nan
-    if math.isnan(value) or value == NOT_A_NUMBER:
+    if math.isnan(value) or math.isclose(value, NOT_A_NUMBER, rel_tol=1e-4):
         raise Spoiled(f"the {name} said {text.strip()!r}, which is no reading.")
     if abs(value) > OVERLOAD:
         raise Spoiled(f"the {name} was overloaded within the window.", beyond_range=True)

@@ -7,7 +7,8 @@ import numpy as np
 from hil.measure.capture import Edge
 from hil.meters.meter import Spoiled
 
-OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37 and not-a-number 9.91e37
+OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37
+NOT_A_NUMBER = 9.91e37  # the same
 MOST_LOST = 0.001  # share of a window's readings; the older runner of MLPerf Tiny's energy rules refuses more
 
 
@@ -17,11 +18,12 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
     Raises:
         Spoiled: overload (which the next range up cures where it is the current's), or not a number.
     """
+    none = np.isnan(current_a) | np.isnan(voltage_v) | np.isclose(current_a, NOT_A_NUMBER, rtol=1e-4, atol=0) | (np.abs(voltage_v) > OVERLOAD)
+    if np.any(none):
+        raise Spoiled(f"the {name} returned readings that are not numbers")
     over = np.abs(current_a) > OVERLOAD
     if np.any(over):
         raise Spoiled(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
-    if np.any(np.isnan(current_a)) or np.any(np.isnan(voltage_v)) or np.any(np.abs(voltage_v) > OVERLOAD):
-        raise Spoiled(f"the {name} returned readings that are not numbers")
 
 
 def missing(t_s: np.ndarray, interval_s: float) -> int:

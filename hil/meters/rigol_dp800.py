@@ -10,7 +10,7 @@ from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Spoiled
 from hil.meters.polled_scpi import Dialect, PolledScpi
 from hil.meters.polling import JITTER
-from hil.meters.visa import VisaSession
+from hil.visa import VisaSession
 
 CHANNEL = "CH1"
 LIMIT_A = 1.0  # a board in trouble gets no more

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import OVERLOAD
+from hil.meters.readings import require_numbers
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
 BLOCK_S = 0.25
 POLL_S = 0.004  # a block waits 20 ms only
+WAITS_S = 0.02
 OPERATION, QUESTIONABLE = 1 << 7, 1 << 3  # summaries in the status byte (IEEE 488.2, SCPI-99)
 LIMIT_A = 1.0  # a board in trouble gets no more
 # Each register sums up the next: instruments (bit 13), channel 1 (bit 1), then block ready (bit 12) or block lost (bit 11).
@@ -70,6 +72,7 @@ class RsNGU(UnmarkedVisaMeter):
         self._session.tell("FLOG 1")
         self._session.ask("*OPC?")
         self._begin, self._wrong = (before + self._host.now()) / 2, (self._host.now() - before) / 2
+        self._due = before + BLOCK_S - WAITS_S
 
     def capture(self, deadline_s: float) -> Capture:
         """Fetch the blocks until the window is over.
@@ -99,28 +102,48 @@ class RsNGU(UnmarkedVisaMeter):
         stamped = Stamped(t, volt * current, np.full(len(t), self._wrong), 0.0)
         return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of one block of the log, float64[n] in watts; it must be armed. Blocks between two calls are left alone.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        self._clear("OPER")
+        until = self._host.now() + 2 * BLOCK_S
+        while not int(self._session.ask("*STB?")) & OPERATION:
+            if self._host.now() > until:
+                raise Blocked("meter", f"the {self.sheet.name} has logged nothing for {2 * BLOCK_S:g} s: power it off and on.")
+            self._host.sleep(POLL_S)
+        volt, current = self._pairs().T
+        return volt * current
 
     def _fetch(self, blocks: list[np.ndarray]) -> None:
+        """Take the block that is ready, if one may be by now."""
+        if self._host.now() < self._due:
+            return
         status = int(self._session.ask("*STB?"))
         if status & QUESTIONABLE:
             raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host came too late to fetch it.")
         if not status & OPERATION:
             return
         asked = self._host.now()
-        values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
+        self._due = asked - WAITS_S + BLOCK_S - WAITS_S  # it may have waited, and its clock may be fast
+        pairs = self._pairs()
         self._clear("OPER")
-        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
-        if not np.all(np.isfinite(pairs)):
-            raise Spoiled(f"the {self.sheet.name} logged what is no number.")
-        if len(pairs) and np.max(np.abs(pairs)) > OVERLOAD:
-            raise Spoiled(f"the {self.sheet.name} was overloaded within the window.", beyond_range=True)
-        if len(pairs) and np.max(np.abs(pairs[:, 1])) > 1.05 * self._window.setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
         blocks.append(pairs)
         self._count += len(pairs)
         missing = (asked - self._begin) * self._rate - self._count
         if not -0.5 * BLOCK_S * self._rate < missing < 0.5 * BLOCK_S * self._rate:
             raise Spoiled(f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: a block is missing.")
+
+    def _pairs(self) -> np.ndarray:
+        """Fetch the block that waits: float64[n, 2] volts and amperes."""
+        values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
+        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
+        require_numbers(pairs[:, 1], pairs[:, 0], self.sheet.name)
+        if len(pairs) and np.max(np.abs(pairs[:, 1])) > 1.05 * self._window.setting.range_a:
+            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        return pairs
 
     def _clear(self, register: str) -> None:
         for name in (register, f"{register}:INST", f"{register}:INST:ISUM1"):

@@ -17,8 +17,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 LINE_HZ = 50.0
 NPLC = (0.005, 0.05, 0.5, 1.0, 10.0, 100.0)
@@ -26,6 +26,7 @@ MEMORY = 10_000  # readings; the oldest are overwritten
 OVERFLOWED = 1 << 14  # questionable data register, condition
 DRAIN_S = 0.05
 FEWEST_DRAINS = 4
+STEADY = 0.75  # intervals that a query may lie beside the line: half of one, for counts are whole, and not one more, for that is a reading that is missing
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,16 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         stamped = Stamped(t, current * setting.volt, np.full(len(t), wrong), min(self._nplc / LINE_HZ, interval))
         return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the readings since the last call, float64[n] in watts; it must be armed.
+
+        Raises:
+            Spoiled: overload, or readings that are none.
+        """
+        values = self._drain()
+        if not values:  # through with those of a trigger
+            self._session.tell("ABOR", "INIT", "*TRG")
+        return np.array(values, np.float64) * self._window.setting.volt
 
     def _drain(self) -> list[float]:
         """Return the readings since the last query, and forget them; an answer may come as a block of text (IEEE 488.2, 8.7.9) or bare."""
@@ -112,7 +123,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
         interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)  # between the end of one reading and of the next: half of it in the mean
         residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
-        allowed = interval + drains.half_s
+        allowed = STEADY * interval + drains.half_s
         if np.any(residual > allowed):
             worst = float(np.max(residual - drains.half_s) / interval)
             raise Spoiled(f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place.")

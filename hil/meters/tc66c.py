@@ -5,6 +5,8 @@ A polled meter of point samples, without an input for the marker: the host dates
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from hil.errors import Blocked
@@ -29,14 +31,15 @@ class Tc66c:
         line: the serial port, 115,200 baud.
         sheet: its data sheet.
         host: clock and sleep.
+        seed: of the intervals between two polls (hil/meters/polling.py).
 
     Raises:
         Blocked: it does not answer, or is another meter.
     """
 
-    def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
+    def __init__(self, line: Line, sheet: DataSheet, host: Host, *, seed: int = 0) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        self._poller, self._window = Poller(host), Unmarked(host, sheet.name)
+        self._poller, self._window = Poller(host, seed=seed), Unmarked(host, sheet.name)
         self.mark = self._window.mark
         line.reopen()
         self.identity = name_of(self._poll()[2])
@@ -60,14 +63,16 @@ class Tc66c:
             Blocked: it no longer answers, or the deadline passed.
         """
         began, interval_s = self._host.now(), self._window.setting.interval_s
-        polls = self._poller.run(self._ask, interval_s, lambda: self._window.over(began, deadline_s))
-        amps, volts = polls.values.T
+        records: list[bytes] = []
+        polls = self._poller.run(partial(self._ask, records), interval_s, lambda: self._window.over(began, deadline_s))
+        amps, volts = self._read(records)
         if np.max(amps) > self._range.amperes:
             raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
         stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
         return self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
 
-    def _ask(self) -> tuple[float, float, list[float]]:
+    def _ask(self, records: list[bytes]) -> tuple[float, float, list[float]]:
+        """Poll once more; the record is read with those of the whole window, for deciphering one alone takes as long."""
         for attempt in range(MISSED):
             try:
                 sent, received, record = self._poll()
@@ -75,15 +80,22 @@ class Tc66c:
             except Blocked:
                 if attempt == MISSED - 1:
                     raise
-        read = parse(record)
-        if read.broken[0]:
+        records.append(record)
+        return sent, received, []
+
+    def _read(self, records: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+        """Return amperes and volts of records, float64[n] each."""
+        read = parse(b"".join(records))
+        if np.any(read.broken):
             raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
-        return sent, received, [float(read.current_a[0]), float(read.voltage_v[0])]
+        return read.current_a, read.voltage_v
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts."""
-        _, _, (amps, volts) = self._ask()
-        return np.array([amps * volts])
+        records: list[bytes] = []
+        self._ask(records)
+        amps, volts = self._read(records)
+        return amps * volts
 
     def close(self) -> None:
         """Let go of the meter."""

@@ -7,6 +7,7 @@ instead of one more dependency of every user.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,13 +64,13 @@ def decrypt(data: bytes, key: bytes = KEY) -> np.ndarray:
 
 def _inverse_mix(state: np.ndarray) -> np.ndarray:
     """Multiply each column by the inverse of MixColumns (FIPS 197, equation (5.10))."""
-    columns = state.reshape(-1, 4, 4)
-    mixed = np.zeros_like(columns)
-    for turn, factor in enumerate((14, 11, 13, 9)):
-        mixed ^= _TIMES[factor][np.roll(columns, -turn, axis=2)]
-    return mixed.reshape(-1, 16)
+    mixed = _TIMES[14][state]
+    for turn, factor in enumerate((11, 13, 9), 1):
+        mixed ^= _TIMES[factor][state[:, _BELOW[turn]]]
+    return mixed
 
 
+@lru_cache(maxsize=2)
 def _round_keys(key: bytes) -> np.ndarray:
     """Expand the key, uint8[15, 16] (FIPS 197, section 5.2)."""
     words = [np.frombuffer(key[at : at + 4], np.uint8) for at in range(0, 32, 4)]
@@ -126,4 +127,5 @@ _CRC = np.array([_crc_of_byte(byte) for byte in range(256)])
 _SBOX = _sbox()
 _INVERSE_SBOX = np.argsort(_SBOX).astype(np.uint8)
 _INVERSE_ROWS = np.array([4 * ((column - row) % 4) + row for column in range(4) for row in range(4)])
+_BELOW = [np.array([4 * column + (row + turn) % 4 for column in range(4) for row in range(4)]) for turn in range(4)]
 _TIMES = {factor: np.array([_times(value, factor) for value in range(256)], np.uint8) for factor in (9, 11, 13, 14)}

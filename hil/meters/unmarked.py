@@ -58,7 +58,7 @@ class Unmarked:
 
     def told(self) -> Told:
         """Return what the host said, on its clock."""
-        asked = self._asked if math.isfinite(self._asked) else self._armed
+        asked = self._asked if math.isfinite(self._asked) else -math.inf  # of a board that nobody asks: it begins when it likes
         return Told(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
 
     def capture(self, readings: Stamped, columns: tuple[np.ndarray, np.ndarray], interval_s: float, range_a: float, lost: int | None) -> Capture:

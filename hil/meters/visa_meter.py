@@ -5,7 +5,7 @@ from __future__ import annotations
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Spoiled
 from hil.meters.unmarked import Unmarked
-from hil.meters.visa import VisaSession
+from hil.visa import VisaSession
 
 
 class VisaMeter:

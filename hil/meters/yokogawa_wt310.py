@@ -15,8 +15,8 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.unmarked import check_range
-from hil.meters.visa import VisaSession
 from hil.meters.visa_meter import UnmarkedVisaMeter
+from hil.visa import VisaSession
 
 RATES_S = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 VOLTS = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
@@ -88,6 +88,13 @@ class YokogawaWT310(UnmarkedVisaMeter):
         stamped = Stamped(ends - self._interval, power, np.full(len(ends), wrong), self._interval)
         return self._window.capture(stamped, (current, volt), self._interval, setting.range_a, 0)
 
+    def watch(self) -> np.ndarray:
+        """Return the power of the next update, float64[1] in watts; it must be armed.
+
+        Raises:
+            Spoiled: overload, or no number.
+        """
+        return np.array(self._update()[-1:])
 
     def _update(self) -> tuple[float, ...]:
         """Wait for the end of an update; return the host's time and the items, watt hours and seconds first."""

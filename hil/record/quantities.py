@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 from hil.quantity import Provenance, Quantity
 from hil.record.trial_record import TrialRecord
@@ -104,7 +106,8 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
     """What the network and the paper's formula give, and the signs of INT8* that were right."""
     found = {}
     if trial.analytic is not None:
-        equation = f"ElasticZO, equation {trial.analytic['equation']}"
+        equation = trial.analytic["equation"]
+        equation = f"ElasticZO, equation {equation}" if equation.startswith("(") else equation
         found["analytic.bytes"] = Quantity(trial.analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
         for name in ("macs_forward", "weights", "weights_by_zo"):
             found[f"analytic.{name}"] = Quantity(trial.analytic[name], "1", Provenance.COUNTED)
@@ -115,11 +118,14 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
 
 
 def _energy(trial: TrialRecord) -> dict[str, Quantity]:
-    """Every figure of the energy windows that has a unit."""
-    return {
-        f"energy.{name}": Quantity(
-            figure["value"], figure["unit"], Provenance(figure["provenance"]), figure["uncertainty"]
-        )
-        for name, figure in (trial.energy or {}).items()
-        if isinstance(figure, dict) and "provenance" in figure
-    }
+    """Every figure of the energy windows that has a unit, however deep (`energy.per.step.net`, `energy.to_accuracy.1.gross`)."""
+    return dict(_with_units("energy", trial.energy or {}))
+
+
+def _with_units(path: str, found: Any) -> Iterator[tuple[str, Quantity]]:
+    if isinstance(found, dict) and {"value", "unit", "provenance"} <= set(found):
+        yield path, Quantity(found["value"], found["unit"], Provenance(found["provenance"]), found["uncertainty"])
+        return
+    inner = found.items() if isinstance(found, dict) else enumerate(found) if isinstance(found, list) else ()
+    for name, each in inner:
+        yield from _with_units(f"{path}.{name}", each)

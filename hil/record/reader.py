@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError
 from hil.record.trial_record import SCHEMA, TrialRecord
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 
 @dataclass
@@ -39,6 +40,8 @@ def read_run(folder: Path) -> Run:
     Raises:
         RigError: the folder holds no run, or one of another schema.
     """
+    import pandas as pd
+
     if folder.is_file():
         folder = folder.parent / folder.read_text(encoding="utf-8").strip()
     path = folder / "results.json"

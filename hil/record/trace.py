@@ -1,7 +1,8 @@
 """Power traces at full rate: a Parquet file that grows by row groups as readings come, so that its length costs no memory.
 
-Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN where the meter does not tell), window (int32). The edges of the marker
-and what is known of the meter stand in the file's metadata under `trainrig`.
+Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN where the meter does not tell), window (int32), phase (`idle before`, `steps`,
+`idle after`: by how many edges of the marker had come in the window). The edges and what is known of the meter stand in the file's metadata under
+`trainrig`. A trial's power.parquet and the trace of `hil measure` are both written here.
 """
 
 from __future__ import annotations
@@ -19,10 +20,16 @@ import pyarrow.parquet as pq
 from hil.errors import RigError
 from hil.measure.capture import Capture, Edge
 from hil.measure.decimate import keep_peaks
+from hil.measure.window import PHASES
 
 GROUP = 1 << 17  # readings a row group: 1.3 s at 100 kS/s, 5 MB
 KEY = b"trainrig"
-COLUMNS = pa.schema([("t_s", pa.float64()), ("power_w", pa.float64()), ("current_a", pa.float64()), ("voltage_v", pa.float64()), ("window", pa.int32())])
+COLUMNS = pa.schema([
+    ("t_s", pa.float64()), ("power_w", pa.float64()), ("current_a", pa.float64()), ("voltage_v", pa.float64()), ("window", pa.int32()),
+    ("phase", pa.dictionary(pa.int8(), pa.string())),
+])  # fmt: skip
+REAL = [field.name for field in COLUMNS if field.type == pa.float64()]
+NUMBERS = len(REAL)
 
 
 class TraceWriter:
@@ -36,14 +43,18 @@ class TraceWriter:
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self._path, self._facts = path, facts
         self._partial = path.with_name(f"{path.name}.part")
-        self._writer = pq.ParquetWriter(self._partial, COLUMNS, compression="zstd")
+        # Readings repeat too seldom for a dictionary, which takes seven times as long; split into bytes they are half as large (Parquet, "Encodings").
+        self._writer = pq.ParquetWriter(self._partial, COLUMNS, compression="zstd", use_dictionary=["window", "phase"], use_byte_stream_split=REAL)
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._edges: list[tuple[float, float, bool, int]] = []
 
     def append(self, capture: Capture, window: int = 0) -> None:
         """Take readings and edges, a whole window or a piece of one; row groups that are full are written at once."""
-        columns = (capture.t_s, capture.power_w, capture.current_a, capture.voltage_v, np.full(len(capture.t_s), window))
+        before = [at for at, _, _, of in self._edges if of == window]
+        edges = np.array([*before, *(edge.t_s for edge in capture.edges)])
+        phase = np.minimum(np.searchsorted(edges, capture.t_s, side="right"), len(PHASES) - 1)
+        columns = (capture.t_s, capture.power_w, capture.current_a, capture.voltage_v, np.full(len(capture.t_s), window), phase)
         self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
         self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
         self._rows += len(capture.t_s)
@@ -53,7 +64,9 @@ class TraceWriter:
     def _write(self, rows: int) -> None:
         table = np.concatenate(self._held, axis=1) if self._held else np.empty((len(COLUMNS), 0))
         now, later = table[:, :rows], table[:, rows:].copy()
-        arrays = [pa.array(column, type=kind) for column, kind in zip([*now[:4], now[4].astype(np.int32)], COLUMNS.types, strict=True)]
+        window, phase = now[NUMBERS:].astype(np.int32)
+        arrays = [pa.array(column) for column in (*now[:NUMBERS], window)]
+        arrays.append(pa.DictionaryArray.from_arrays(pa.array(phase.astype(np.int8)), pa.array(PHASES)))
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), row_group_size=rows)
         self._held, self._rows = [later], later.shape[1]
 
@@ -97,7 +110,7 @@ def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             group = file.read_row_group(number)
-            yield {name: group[name].to_numpy() for name in group.column_names}
+            yield {name: group[name].to_numpy() for name in group.column_names if name in COLUMNS.names}
 
 
 def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:

@@ -58,6 +58,8 @@ class TrialRecord:
     memory_plan: dict[str, Any] | None = None
     profile: dict[str, dict[str, int]] | None = None
     analytic: dict[str, Any] | None = None
+    work: dict[str, int] | None = None
+    selection: list[dict[str, Any]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     energy: dict[str, Any] | None = None
     latency: dict[str, Any] | None = None

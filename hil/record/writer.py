@@ -6,18 +6,21 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
+from hil.measure.capture import Capture
 from hil.record.origin import origin
 from hil.record.quantities import quantities
+from hil.record.trace import TraceWriter
 from hil.record.trial_record import SCHEMA, TrialRecord
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
 TABLES = ("memory_plan", "profile", "schedule", "evaluations")
@@ -68,21 +71,25 @@ class RunWriter:
         record: TrialRecord,
         steps: pd.DataFrame,
         folder: Path,
-        power: pd.DataFrame | None = None,
+        power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
     ) -> None:
         """Write trial.json, steps.parquet, power.parquet and latency.parquet, and bring results.json up to date.
 
-        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance.
+        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance. power.parquet has every reading of
+        every energy window (hil/record/trace.py), with times from each window's first edge.
         """
         record.folder = folder.name
         detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
         with _whole(folder / "steps.parquet") as partial:
             steps.to_parquet(partial)
-        for name, table in (("power", power), ("latency", latency)):
-            if table is not None:
-                with _whole(folder / f"{name}.parquet") as partial:
-                    table.to_parquet(partial)
+        if latency is not None:
+            with _whole(folder / "latency.parquet") as partial:
+                latency.to_parquet(partial)
+        if power:
+            with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
+                for number, capture in enumerate(power):
+                    trace.append(capture.from_first_edge(), number)
         _write(folder / TRIAL, _json(asdict(record) | detail))  # last: a trial is there when all of it is
         self.finish()
 
@@ -141,6 +148,8 @@ def _finite(value: Any) -> Any:
 
 def _csv(trials: list[dict[str, Any]]) -> str:
     """One row a trial, nested fields as `sram.total`; the same columns whatever a trial found. Tables within a trial stay in the JSON."""
+    import pandas as pd
+
     rows = []
     for trial in trials:
         row = {

@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 
 from hil.record import Run, TrialRecord, quantities, read_run
 from hil.report import formats
+from hil.report.energy_papers import energy_comparison
 from hil.report.figures import PHASES
 from hil.report.losses import loss_rows
 from hil.report.paper import comparison
@@ -51,7 +52,8 @@ def _view(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
         "rows": comparison(trial),
-        "zooms": zooms(trial.energy["laps_s"]) if figures["power"] and trial.energy else [],
+        "energy_rows": energy_comparison(trial),
+        "zooms": zooms(trial.energy["laps_s"]) if figures["power"] and trial.energy and trial.energy["laps_s"] else [],
         "phase_rows": phase_rows(power) if figures["power"] and power is not None else [],
         "plotly": _plotly() if any(figures.values()) else "",
     }
@@ -88,7 +90,7 @@ def _environment(run: Run) -> jinja2.Environment:
 
 def _power(run: Run, trial: TrialRecord) -> pd.DataFrame | None:
     path = run.folder / trial.folder / "power.parquet"
-    return pd.read_parquet(path) if path.is_file() else None
+    return pd.read_parquet(path, filters=[("window", "==", 0)]) if path.is_file() else None
 
 
 def _write(target: Path, page: str) -> None:

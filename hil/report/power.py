@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from hil.measure.decimate import keep_peaks
-from hil.report.style import BOARD, GREY, LIMIT, THIRD, styled
+from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
 PHASES = ("idle before", "steps", "idle after")
+PHASE_COLOURS = {"perturb": THIRD, "forward": REFERENCE, "backward": LIMIT, "update": GREY}
 MOST_POINTS = 4000  # of a power trace; a longer one is thinned to the lowest and highest of neighbours
 MOST_LABELS = 6  # step markers that are named; more would cover each other on a phone
 EDGE = 0.15  # of a step: how much of it is shown on the inner side of an edge
@@ -41,14 +43,16 @@ def first_window(power: pd.DataFrame) -> pd.DataFrame:
     return power[power["window"] == power["window"].min()]
 
 
-def power_trace(power: pd.DataFrame, laps_s: list[float]) -> go.Figure:
-    """Power of the first energy window over time, with a line where each step ends.
+def power_trace(power: pd.DataFrame, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
+    """Power of the first energy window over time, with a line where each step ends and its phases behind.
 
     Args:
         power: columns t_s, power_w, window, phase (power.parquet).
         laps_s: how long each autonomous step took.
+        stretches: phase and seconds of the window's first stretches of a phase, from its first edge on.
     """
     figure = go.Figure()
+    _shade(figure, stretches)
     window = first_window(power)
     for phase, colour in zip(PHASES, (GREY, BOARD, GREY), strict=True):
         part = _thinned(window[window["phase"] == phase])
@@ -67,6 +71,17 @@ def power_trace(power: pd.DataFrame, laps_s: list[float]) -> go.Figure:
     figure.update_yaxes(rangemode="tozero")
     styled(figure, 400, "s from the first edge of the marker", "mW")
     return figure.update_layout(legend={"y": 1.08})
+
+
+def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
+    """Colour the background by phase, and name the colours in the legend."""
+    at = 0.0
+    for phase, seconds in stretches:
+        figure.add_vrect(x0=at, x1=at + seconds, fillcolor=PHASE_COLOURS[phase], opacity=0.22, line_width=0, layer="below")
+        at += seconds
+    for phase in dict.fromkeys(name for name, _ in stretches):
+        marker = {"symbol": "square", "size": 11, "color": PHASE_COLOURS[phase], "opacity": 0.5}
+        figure.add_scatter(x=[None], y=[None], name=phase, mode="markers", marker=marker)
 
 
 def zooms(laps_s: list[float]) -> list[Zoom]:

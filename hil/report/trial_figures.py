@@ -37,7 +37,8 @@ def trial_figures(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame |
         label = "The arena over the time slots of a step, one rectangle a buffer"
         figures["lifetimes"] = _box(lifetimes(trial.memory_plan), "lifetimes", label)
     if power is not None and trial.energy is not None:
-        figures["power"] = _box(power_trace(power, trial.energy["laps_s"]), "power", "Power of the first energy window")
+        phases = (trial.energy.get("phases") or {}).get("first_window", [])
+        figures["power"] = _box(power_trace(power, trial.energy["laps_s"], phases), "power", "Power of the first energy window")
     return figures
 
 

@@ -52,6 +52,7 @@ class BenchBoard(BaseModel):
     meter: str | None = None
     meter_model: str | None = None
     measuring_point: str | None = None
+    ambient_c: float | None = Field(None, ge=-40, le=125, strict=False)
     pack: str | None = None
     loader: str | None = None
     power: PowerEntry | None = None
@@ -101,6 +102,8 @@ def read_bench(path: Path) -> Bench:
     for entry in bench.board:
         if entry.pack is not None:
             entry.pack = str(path.parent / entry.pack)
+        if entry.meter_model is not None and entry.meter_model.endswith(".toml"):
+            entry.meter_model = str(path.parent / entry.meter_model)
     return bench
 
 

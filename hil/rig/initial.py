@@ -19,10 +19,11 @@ HEAD = """\
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... stays the same over a restart)
 # pack = "..."         CMSIS pack that describes the chip, where pyOCD's own target does not do
 # loader = "..."       serial number of a Teensy in its boot loader, where more than one is attached
-# meter = "..."        VISA resource name of its power meter, such as TCPIP::192.168.1.7::5025::SOCKET
+# meter = "..."        VISA resource name of its power meter, such as TCPIP0::192.168.1.7::5025::SOCKET (others: docs/bench.md)
 # meter_model = "..."  which instrument it is, such as keysight-34465a; without it a keithley-2450
 # measuring_point = "..."  where in the board's supply it is, such as "JP5, 3V3 of the MCU": stands in the report
-# power = {...}        what feeds it, to be switched off and on when it hangs: { uhubctl = "1-1.4", port = 2 }, or
+# ambient_c = 23.0     temperature about the board in degrees: stands beside its energy
+# power = {...}        what feeds it, to be switched off and on when it hangs and before its energy is measured: { uhubctl = "1-1.4", port = 2 }, or
 #                      { supply = "TCPIP0::192.168.1.9::INSTR", channel = 1, volts = 3.3, amps = 0.5 }
 """
 

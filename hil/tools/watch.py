@@ -7,7 +7,6 @@ import contextlib
 import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from rich.console import Console, Group
@@ -15,21 +14,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hil.errors import RigError
-from hil.meters.meter import Host, Meter, Setting
-from hil.meters.open import MODELS, open_meter
+from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.open import open_meter
+from hil.tools.arguments import MODEL, VOLT, positive, supply
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
-
-
-@runtime_checkable
-class Watched(Protocol):
-    """A meter that tells what it reads while it reads."""
-
-    def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts."""
-        ...
 
 
 @dataclass
@@ -41,6 +31,8 @@ class Past:
         mean_w, lowest_w, highest_w: of all readings, NaN before the first.
         now_w: mean of the latest.
         energy_j: mean power times time, from one look to the next.
+        missed_s: time of the looks that did not count, such as those beyond the meter's range.
+        trouble: why, of the latest look; empty where it counted.
         line: (mean, highest) of each look, the latest last.
     """
 
@@ -50,10 +42,13 @@ class Past:
     highest_w: float = math.nan
     now_w: float = math.nan
     energy_j: float = 0.0
+    missed_s: float = 0.0
+    trouble: str = ""
     line: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=WIDTH))
 
     def add(self, power_w: np.ndarray, seconds: float) -> None:
         """Take the readings of a look that was so many seconds long; a look without readings goes on with the power before it."""
+        self.trouble = ""
         if len(power_w):
             self.now_w = float(np.mean(power_w))
             before = 0.0 if math.isnan(self.mean_w) else self.mean_w * self.readings
@@ -64,6 +59,10 @@ class Past:
             self.line.append((self.now_w, float(power_w.max())))
         if not math.isnan(self.now_w):
             self.energy_j += self.now_w * seconds
+
+    def miss(self, seconds: float, why: str) -> None:
+        """Take that a look of so many seconds told nothing."""
+        self.missed_s, self.trouble, self.now_w = self.missed_s + seconds, why, math.nan
 
 
 def spark(values: list[float]) -> str:
@@ -76,23 +75,32 @@ def spark(values: list[float]) -> str:
 
 
 def watch(meter: Meter, past: Past, host: Host, interval_s: float, seconds: float, console: Console) -> None:
-    """Look every interval, for so many seconds or until Ctrl-C, and draw what is known.
+    """Look every interval, for so many seconds or until Ctrl-C, and draw what is known; a look that the meter calls spoiled does not count.
 
     Raises:
-        RigError: the meter tells nothing before a window is over.
+        Blocked: the meter has gone.
     """
-    if not isinstance(meter, Watched):
-        raise RigError(f"the {meter.sheet.name} cannot be watched: it tells its readings when a window is over; use hil measure.")
-    meter.arm()
+    _begin(meter)
     begin = last = host.now()
     with Live(_picture(meter, past), console=console, auto_refresh=False) as live:
         while last - begin < seconds:
             host.sleep(interval_s)
-            power = meter.watch()
-            now = host.now()
-            past.add(power, now - last)
-            last = now
+            try:
+                power = meter.watch()
+            except Spoiled as spoiled:
+                past.miss(host.now() - last, str(spoiled))
+                _begin(meter)
+            else:
+                past.add(power, host.now() - last)
+            last = host.now()
             live.update(_picture(meter, past), refresh=True)
+
+
+def _begin(meter: Meter) -> None:
+    """Arm a meter, and look once for those that begin with the first look."""
+    meter.arm()
+    with contextlib.suppress(Spoiled):
+        meter.watch()
 
 
 def _picture(meter: Meter, past: Past) -> Group:
@@ -103,7 +111,8 @@ def _picture(meter: Meter, past: Past) -> Group:
     figures = [spelled(value, "W") for value in (past.now_w, past.mean_w, past.lowest_w, past.highest_w)]
     table.add_row(*figures, spelled(past.energy_j, "J"), str(past.readings))
     line = Text(spark([highest for _, highest in past.line]).rjust(WIDTH))
-    return Group(Text(f"{meter.sheet.name}: {meter.identity}"), table, line, Text("Ctrl-C ends; highest of each look, from zero", style="dim"))
+    missed = [Text(f"{past.missed_s:.1f} s did not count{': ' + past.trouble if past.trouble else ''}", style="bold")] if past.missed_s else []
+    return Group(Text(f"{meter.sheet.name}: {meter.identity}"), table, line, *missed, Text("Ctrl-C ends; highest of each look, from zero", style="dim"))
 
 
 def spelled(value: float, unit: str) -> str:
@@ -118,18 +127,18 @@ def main(argv: list[str]) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
     parser.add_argument("--watch", action="store_true", required=True, help="draw it until Ctrl-C")
-    parser.add_argument("--model", choices=MODELS, required=True, help="meter to read, by the name of its data sheet")
-    parser.add_argument("--meter", default="", metavar="ADDRESS", help="serial port, USB serial number or name of the meter")
-    parser.add_argument("--volt", type=float, default=3.3, help="supply of the board (default: 3.3)")
-    parser.add_argument("--range", type=float, metavar="AMPERES", help="largest current (default: the meter's largest range)")
-    parser.add_argument("--interval", type=float, default=0.5, metavar="SECONDS", help="from one look to the next (default: 0.5)")
-    parser.add_argument("--for", type=float, default=math.inf, dest="seconds", metavar="SECONDS", help="how long (default: until Ctrl-C)")
+    parser.add_argument("--model", required=True, help=MODEL)
+    parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
+    parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g}, and none for a meter that feeds it)")
+    parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)")
+    parser.add_argument("--interval", type=positive, default=0.5, metavar="SECONDS", help="from one look to the next (default: 0.5)")
+    parser.add_argument("--for", type=positive, default=math.inf, dest="seconds", metavar="SECONDS", help="how long (default: until Ctrl-C)")
     options = parser.parse_args(argv)
     if not 0.05 <= options.interval <= 60:
         parser.error(f"--interval {options.interval:g}: choose 0.05 to 60 seconds")
-    host = Host()
-    with open_meter(options.meter, options.volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
+    host, volt = Host(), supply(options.model, options.volt)
+    with open_meter(options.meter, volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
-        meter.configure(Setting(options.volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), 0.1, options.interval))
+        meter.configure(Setting(volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval))
         watch(meter, Past(), host, options.interval, options.seconds, Console())
     return 0

@@ -2,6 +2,6 @@
 
 from hil.trial.prepare import does_not_fit
 from hil.trial.run import run_trial
-from hil.trial.spec import EnergyWindows, LatencySteps, TrialSpec
+from hil.trial.spec import EnergyWindows, LatencySteps, Selection, TrialSpec
 
-__all__ = ["EnergyWindows", "LatencySteps", "TrialSpec", "does_not_fit", "run_trial"]
+__all__ = ["EnergyWindows", "LatencySteps", "Selection", "TrialSpec", "does_not_fit", "run_trial"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
+from hil.link.messages import description
 from hil.link.session import Refused, Session, board_name
 from hil.trial.subject.subject import Configuration
 
@@ -23,10 +24,11 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "use_flash": "use a network in flash", "work": "count multiply-accumulates",
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
-    "bookings": "measure latency", "mlperf_tiny": "serve MLPerf Tiny's runner",
+    "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants", "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
 }  # fmt: skip
 LAP_FIELDS = 4  # perturb, forward, backward, update
+PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
 
 
 class Device:
@@ -129,6 +131,21 @@ class Device:
         """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
         cycles = self._session.request("laps")["cycles"]
         return [cycles[at : at + LAP_FIELDS] for at in range(0, len(cycles), LAP_FIELDS)]
+
+    def stretches(self) -> tuple[int, list[tuple[str, int]]]:
+        """Return how many stretches of a phase the last step had, and phase and cycles of those that are told, in order; none from an older firmware."""
+        try:
+            reply = self._session.request("stretches")
+        except Refused as refusal:
+            if refusal.code != "unknown_request":
+                raise
+            return 0, []
+        names = {number: name for name, number in description().enums["phase"].items()}
+        return reply["made"], [(names[each >> PHASE_BIT], each & (1 << PHASE_BIT) - 1) for each in reply["stretches"]]
+
+    def mark_by_pulses(self) -> None:
+        """From now on windows lie between two falling pulses of the marker, not between two edges of a level."""
+        self._session.request("marker", pulses=1)
 
     def bookings(self) -> tuple[int, ...]:
         """Return the cycles between two readings of the counter with nothing between them, many times."""

@@ -7,14 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from hil.errors import Blocked
 from hil.link.messages import description
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, differing_tensors
 from hil.trial.latency_figures import Booking, Bookings, figures
 from hil.trial.spec import LatencySteps
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
@@ -53,6 +54,8 @@ class Latency:
 
     def table(self) -> pd.DataFrame:
         """Return one row a step, in cycles as the counter gave them: the phases, total, and columns `forward.conv1`, ... by layer."""
+        import pandas as pd
+
         layers = {
             f"{direction}.{name}": cycles
             for direction, of_layers in (self.layers or {}).items()

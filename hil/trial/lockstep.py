@@ -47,12 +47,8 @@ class LockStep:
 
     def begin(self) -> None:
         """Load the network, configure, compare the start, evaluate."""
-        if self.p.image.cargo:
-            (address, data), *_ = self.p.image.cargo
-            self.device.use_flash(address, len(data))
-        else:
-            self.device.load(self.p.blob)
-        if self.device.tensors:  # the first family: the file says what is trained; else the settings do
+        self._load()
+        if not self.p.subject.chosen:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
         self._check_tensors()
@@ -63,6 +59,13 @@ class LockStep:
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_before, _ = self._evaluate()
+
+    def _load(self) -> None:
+        if self.p.image.cargo:
+            (address, data), *_ = self.p.image.cargo
+            self.device.use_flash(address, len(data))
+        else:
+            self.device.load(self.p.blob)
 
     def _check_tensors(self) -> None:
         found, held = self.device.tensors, len(self.p.subject.tensors)
@@ -77,6 +80,15 @@ class LockStep:
                     return
                 self._follow_schedule()
                 self._step(worker)
+                self._evaluate_meanwhile()
+
+    def _evaluate_meanwhile(self) -> None:
+        """Evaluate in the midst of training, where a trial asks for its curve; the end has an evaluation of its own."""
+        spec, done = self.p.spec, len(self.outcome.steps)
+        due = spec.evaluate and spec.evaluate_every and done % spec.evaluate_every == 0 and done < spec.steps
+        if due and self.outcome.difference is None:
+            board, reference = self._evaluate()
+            self.outcome.evaluations.append((self.next_step, board, reference))
 
     def evaluate(self) -> None:
         """Evaluate what was trained."""
@@ -89,6 +101,19 @@ class LockStep:
         self.outcome.sram = Watermarks(said["static_bytes"], said["arena_peak"], said["stack_peak"])
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
+
+    def go_on_with(self, device: Device) -> None:
+        """Go on with an agent that has just begun: load the weights as they are by now, and compare them.
+
+        Args:
+            device: the same board, greeted and identified; it has forgotten everything.
+        """
+        self.device, self.witness = device, None
+        if self.p.subject.chosen:
+            self._load()
+        self.p.subject.give(device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step))
+        self.reference.configure(self.settings, self.next_step)
+        self._compare_start(device.digests())
 
     def next_batch(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the images and labels of the next batch."""
@@ -124,6 +149,7 @@ class LockStep:
             self._ask_witness(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.profile = self.device.profile()
+            self.outcome.work = self.device.work() if self.p.subject.chosen else None
         self.progress(row)
 
     def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:

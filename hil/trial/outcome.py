@@ -6,11 +6,11 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import xxhash
 
 from hil.errors import Blocked
 from hil.link.session import Counters
+from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
@@ -18,9 +18,13 @@ from hil.trial.difference import Difference, StepLike, differing_tensors, differ
 from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
 
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    pass
+
 if TYPE_CHECKING:
     from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
+    from hil.trial.selection import Tried
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
@@ -90,7 +94,12 @@ class JudgedLatency:
 
 @dataclass
 class Outcome:
-    """Everything a trial found; `judge` turns it into a verdict."""
+    """Everything a trial found; `judge` turns it into a verdict.
+
+    Attributes:
+        evaluations: in the midst of training: index of the next step, accuracy of the board and of the reference.
+        power: what the meter saw in every energy window.
+    """
 
     spec: TrialSpec
     prepared: Prepared | None = None
@@ -100,9 +109,11 @@ class Outcome:
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
+    work: dict[str, int] | None = None
+    selection: list[Tried] = field(default_factory=list)
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None
-    power: list[pd.DataFrame] = field(default_factory=list)
+    power: list[Capture] = field(default_factory=list)
     laps_s: list[float] = field(default_factory=list)
     latency: Latency | None = None
     autonomous: int = 0
@@ -110,6 +121,7 @@ class Outcome:
     accuracy_after: float | None = None
     reference_after: float | None = None
     evaluated: int = 0
+    evaluations: list[tuple[int, float, float]] = field(default_factory=list)
     sram: Watermarks | None = None
     sram_probe: Watermarks | None = None
     probe_checks: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from hil.errors import Blocked, RigError
 from hil.trial.spec import TrialSpec
 from hil.trial.subject.choose import subject_of
 from hil.trial.subject.subject import Planned, Subject
+
+SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its block, and the blocks
 
 
 @dataclass
@@ -73,18 +75,45 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     board = boards.load(spec.board)
     image = boards.image_of(spec.board, elf)
     data = load_data(spec.data)
-    subject = subject_of(spec, board, image.arena_size)
+    subject, slots, planned = _fitting(spec, board, image.arena_size)
     _check_schedule(spec, subject.settings)
     _check_shape(spec, subject, data)
-    slots, planned = _fit(spec, subject, image.arena_size)
     blob = subject.file()
     if subject.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
     return Prepared(spec, board, image, subject, blob, data, planned, slots)
 
 
-def _fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
-    """Return the slots and the plan: the whole batch where it fits, else as many samples as do."""
+def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, Planned]:
+    """Return subject, slots and plan; of a trial that selects its block the first block that fits."""
+    if spec.variant != SELECTED:
+        subject = subject_of(spec, board, arena)
+        return subject, *fit(spec, subject, arena)
+    refusal: Blocked | None = None
+    for block in BLOCKS:
+        one = replace(spec, variant=f"block{block}")
+        try:
+            subject = subject_of(one, board, arena)
+            return subject, *fit(one, subject, arena)
+        except Blocked as blocked:
+            refusal = blocked
+    assert refusal is not None
+    raise refusal
+
+
+def block_of(prepared: Prepared, block: int) -> Prepared:
+    """Return the trial with one block trained, its network where it was; slots and plan are still those of the whole."""
+    spec = replace(prepared.spec, variant=f"block{block}")
+    return replace(prepared, spec=spec, subject=subject_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)))
+
+
+def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
+    """Return the slots and the plan: the whole batch where it fits, else as many samples as do.
+
+    Raises:
+        RigError: slots that no batch has.
+        Blocked: it does not fit.
+    """
     batch = subject.settings.batch
     most = batch if spec.slots is None else spec.slots
     if not 1 <= most <= batch:

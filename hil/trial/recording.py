@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from hil import boards
 from hil.boards import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord
+from hil.trial.energy_record import energy_json
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
 
 BUFFER = ("name", "size", "first", "last", "offset")
 
@@ -74,8 +76,10 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         memory_plan=_memory_plan(prepared) if prepared else None,
         profile=_profile(outcome),
         analytic=prepared.subject.analytic() if prepared else None,
+        work=outcome.work,
+        selection=[tried.to_json() for tried in outcome.selection],
         evaluations=_evaluations(outcome),
-        energy=outcome.energy.to_json() | {"laps_s": outcome.laps_s} if outcome.energy else None,
+        energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
     )
 
@@ -87,17 +91,14 @@ def _image(image: Image) -> dict[str, Any]:
 
 def steps_table(outcome: Outcome) -> pd.DataFrame:
     """Return one row a step: losses of both sides, sign, match, cycles by phase."""
+    import pandas as pd
+
     rows = []
     for row in outcome.steps:
         flat: dict[str, Any] = asdict(row)
         cycles = flat.pop("cycles")
         rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
     return pd.DataFrame(rows)
-
-
-def power_table(outcome: Outcome) -> pd.DataFrame | None:
-    """Return the power trace of all energy windows: t_s, power_w, window, phase; None where none was measured."""
-    return pd.concat(outcome.power, ignore_index=True) if outcome.power else None
 
 
 def latency_table(outcome: Outcome) -> pd.DataFrame | None:
@@ -144,6 +145,7 @@ def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
     first = outcome.spec.first_step
     points = [
         (first, outcome.accuracy_before, outcome.accuracy_before),
+        *outcome.evaluations,
         (first + len(outcome.steps), outcome.accuracy_after, outcome.reference_after),
     ]
     return [

@@ -16,12 +16,15 @@ from hil.meters.meter import Meter
 from hil.meters.open import open_meter
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
+from hil.targets.route import AlreadyLoaded
+from hil.targets.serial_port import open_serial, path_of
 from hil.trial.device import Device, refused
-from hil.trial.energy import measure_windows
+from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome, StepRow
-from hil.trial.prepare import Prepared, prepare
+from hil.trial.prepare import SELECTED, Prepared, prepare
+from hil.trial.selection import select_block
 from hil.trial.silence import Hang, placed
 from hil.trial.spec import TrialSpec
 from hil.trial.stages import StageLogs
@@ -121,17 +124,10 @@ class _Attempt:
             RigError: a fault of the rig or the device; of two the one that explains the other.
         """
         try:
-            with self._target() as (target, meter):
-                if target.probe is not None and target.probe.virtual:
-                    outcome.reality = (
-                        "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
-                    )
-                with self.stages("flash"):
-                    programmed = target.flash(self.prepared.image, self.reflash)
-                    outcome.flash = Flashed(target.route.name, programmed, target.cycles)
-                    LOG.info("%s", outcome.flash)
-                with placed(target, self.prepared.board, self.prepared.image):
-                    self._train(target, meter, outcome)
+            with self._meter() as meter:
+                trial = self._from_the_flash(meter, outcome)
+                if trial is not None and meter is not None:
+                    self._from_cold(trial, meter)
         except RigError:
             chip_fault = self.taken.chip_fault(self.prepared.image)
             if chip_fault:
@@ -139,24 +135,48 @@ class _Attempt:
             self.taken.alive()  # a stand-in that died is the better reason
             raise
 
+    def _from_the_flash(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:
+        """Flash and train; return the trial where its energy is still to be measured, on a board that was off before."""
+        with self._target() as target:
+            if target.probe is not None and target.probe.virtual:
+                outcome.reality = "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
+            with self.stages("flash"):
+                programmed = target.flash(self.prepared.image, self.reflash)
+                outcome.flash = Flashed(target.route.name, programmed, target.cycles)
+                LOG.info("%s", outcome.flash)
+            with placed(target, self.prepared.board, self.prepared.image):
+                return self._train(target, meter, outcome)
+
     @contextlib.contextmanager
-    def _target(self) -> Iterator[tuple[Target, Meter | None]]:
+    def _meter(self) -> Iterator[Meter | None]:
+        """Open the meter first of all, for it may feed the board."""
         with contextlib.ExitStack() as stack:
             with self.stages("connect"):
-                meter = stack.enter_context(_meter(self.prepared, self.taken))  # first of all: it feeds the board
-                target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
-                stack.callback(target.close)
-            yield target, meter
+                meter = stack.enter_context(_meter(self.prepared, self.taken))
+            yield meter
 
-    def _train(self, target: Target, meter: Meter | None, outcome: Outcome) -> None:
-        prepared = self.prepared
+    @contextlib.contextmanager
+    def _target(self) -> Iterator[Target]:
+        with self.stages("connect"):
+            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
+        try:
+            yield target
+        finally:
+            target.close()
+
+    def _train(self, target: Target, meter: Meter | None, outcome: Outcome) -> LockStep | None:
+        prepared, later = self.prepared, None
         session = Session(target.port, fresh_nonce(), self.taken.alive)
         outcome.link = session.counters
-        try:
+        with _refusals():
             with self.stages("greet"):
                 device = Device(session, prepared.board, prepared.image)
                 outcome.clock_hz = device.clock_hz
                 LOG.info("%s", device.identity)
+            if prepared.spec.variant == SELECTED:
+                with self.stages("select"):
+                    prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.progress)
+                    outcome.begin(prepared)
             with self.stages("load"):
                 trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
                 trial.begin()
@@ -167,14 +187,48 @@ class _Attempt:
             if prepared.spec.latency is not None and outcome.difference is None:
                 with self.stages("latency"):
                     measure_latency(trial, prepared.spec.latency)
-            if meter is not None and prepared.spec.energy is not None and outcome.difference is None:
-                with self.stages("energy"):
-                    measure_windows(trial, meter, prepared.spec.energy, self.taken.endpoints.measuring_point)
+            if meter is not None and outcome.difference is None:
+                if self.taken.endpoints.power is not None and not meter.sheet.feeds:
+                    later = trial
+                else:
+                    self._energy(trial, meter, FED_BY_METER if self.taken.endpoints.power is not None else NOT_SWITCHED)
             with self.stages("finish"):
                 trial.finish()
                 LOG.info("%s", session.counters)
-        except Refused as refusal:
-            raise refused(refusal) from refusal
+        return later
+
+    def _energy(self, trial: LockStep, meter: Meter, power: str) -> None:
+        endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
+        assert wanted is not None  # there is a meter
+        with self.stages("energy"):
+            measure_windows(trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power)
+
+    def _from_cold(self, trial: LockStep, meter: Meter) -> None:
+        """Switch the board off and on, which ends what a debugger and the training left behind in the chip, and measure its energy without a probe."""
+        endpoints, board = self.taken.endpoints, self.prepared.board
+        with self.stages("power"):
+            LOG.info("%s was switched off and on", self.taken.power_cycle())
+        port = open_serial(path_of(endpoints), board.baud)
+        target = Target(board, endpoints, port, AlreadyLoaded())  # its flash has the image; a probe would wake the chip's debug logic
+        try:
+            with placed(target, board, self.prepared.image), _refusals():
+                with self.stages("greet"):
+                    trial.go_on_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, self.prepared.image))
+                if trial.outcome.difference is None:
+                    self._energy(trial, meter, SWITCHED)
+            if trial.outcome.energy is not None and endpoints.probe is not None:
+                trial.outcome.energy.meter["probe_detached"] = True
+        finally:
+            target.close()
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Say of what the agent refuses whose fault it is."""
+    try:
+        yield
+    except Refused as refusal:
+        raise refused(refusal) from refusal
 
 
 @contextlib.contextmanager

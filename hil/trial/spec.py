@@ -23,6 +23,7 @@ class EnergyWindows:
         idle_ms: sleep before and behind each, at least.
         uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
         rules: `mlperf-tiny`: five windows of ten seconds or more, their median, no idle subtracted; else empty.
+        accuracy: energy and time to which are told where the training reaches it; None: only to those that it had when it was evaluated.
     """
 
     windows: int = 6
@@ -30,6 +31,7 @@ class EnergyWindows:
     idle_ms: int = 100
     uncertainty: float | None = None
     rules: str = ""
+    accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,14 @@ class LatencySteps:
 
     steps: int = 1000
     layers: bool = False
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How the block that is trained is found out (PMT, section 3.3.1): steps of each block's test training, and held-out samples of the training set."""
+
+    steps: int = 10
+    held_out: int = 100
 
 
 @dataclass(frozen=True)
@@ -54,12 +64,14 @@ class TrialSpec:
         seed: decides initial weights, order of samples and perturbations.
         steps: training steps, every one compared.
         evaluate: test images for the accuracy before and after; 0 for none.
+        evaluate_every: steps between two evaluations in the midst of training; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
         settings: settings of the method that differ from its defaults.
         schedule: changes of settings, each with the index of the first step that it holds for (ElasticZO, section 5.1.1).
         slots: samples that the board holds at a time; None for as many of the batch as fit, the rest is streamed.
         first_step: index of the first step; not 0 where a checkpoint is continued.
         checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
+        selection: how the block is found out that variant `selected` trains; for no other variant.
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
     """
@@ -73,12 +85,14 @@ class TrialSpec:
     seed: int = 1
     steps: int = 200
     evaluate: int = 500
+    evaluate_every: int = 0
     probe_every: int = 50
     settings: Mapping[str, int | str] = field(default_factory=dict)
     schedule: tuple[tuple[int, Mapping[str, int]], ...] = ()
     slots: int | None = None
     first_step: int = 0
     checkpoint: Path | None = None
+    selection: Selection = Selection()
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
 

@@ -108,6 +108,56 @@ static void test_laps(uint16_t steps) {
     file_free(&file);
 }
 
+static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
+    uint64_t total = 0;
+    for (uint16_t i = 0; i < stretches->made; i++) {
+        total += stretches->told[i] >> STRETCH_PHASE_BIT == phase ? stretches->told[i] & (((uint64_t)1 << STRETCH_PHASE_BIT) - 1) : 0;
+    }
+    return total;
+}
+
+/* The stretches of the last step of a run: in the order in which the phases came, none beside one of its own phase, and together its lap. */
+static void test_stretches(uint8_t partition, uint8_t scope, const char *expected) {
+    network_file_t file;
+    file_small_network(&file);
+    const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope, .batch = 3,
+                                 .seed = 9, .slots = 3};
+    trainee_t trainee = trainee_begin(&file, &settings, jumping);
+    batch_t batch = draw_batch(&trainee.engine->model.network, 3);
+    step_result_t result;
+    put_samples(trainee.engine, &batch, 0, 3);
+    engine_run(trainee.engine, 4, 3, &result);
+    engine_report(trainee.engine, &result);
+    const stretches_t *stretches = &trainee.engine->model.stretches;
+    const lap_t *lap = &trainee.engine->laps[3];
+    CHECK(stretches->made == strlen(expected), "%u stretches, not %s", stretches->made, expected);
+    for (uint16_t i = 0; i < stretches->made; i++) {
+        CHECK("pfbu"[stretches->told[i] >> STRETCH_PHASE_BIT] == expected[i], "stretch %u of %s", i, expected);
+    }
+    CHECK(of_phase(stretches, PHASE_PERTURB) == lap->perturb && of_phase(stretches, PHASE_FORWARD) == lap->forward &&
+              of_phase(stretches, PHASE_BACKWARD) == lap->backward && of_phase(stretches, PHASE_UPDATE) == lap->update,
+          "the stretches of %s are its lap", expected);
+    free_batch(&batch);
+    trainee_end(&trainee);
+    file_free(&file);
+}
+
+/* More stretches than there is room for are counted, and the room is not left. */
+static void test_stretches_without_room(void) {
+    network_file_t file;
+    file_small_network(&file);
+    const settings_t settings = {.partition = 0, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 60, .seed = 9, .slots = 60};
+    trainee_t trainee = trainee_begin(&file, &settings, jumping);
+    batch_t batch = draw_batch(&trainee.engine->model.network, 60);
+    (void)step_at_once(trainee.engine, 0, &batch);
+    const stretches_t *stretches = &trainee.engine->model.stretches;
+    CHECK(stretches->made == 2 * 60 + 2, "%u stretches", stretches->made); /* the zeros, forward and backward of each sample, the update */
+    CHECK(stretches->told[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is told");
+    free_batch(&batch);
+    trainee_end(&trainee);
+    file_free(&file);
+}
+
 /* A counter that has `left` cycles to go before it wraps, and counts 1000 from one reading to the next. */
 static uint32_t clock_now;
 
@@ -157,7 +207,7 @@ static void test_book_nothing(void) {
     (void)step_at_once(trainee.engine, 0, &batch);
     const cycle_account_t before = trainee.engine->model.account;
     for (int i = 0; i < 5; i++) {
-        CHECK(engine_book_nothing(trainee.engine) == 1000, "one reading to the next");
+        CHECK(stopwatch_book_nothing(&trainee.engine->model.watch) == 1000, "one reading to the next");
     }
     CHECK(memcmp(&before, &trainee.engine->model.account, sizeof before) == 0, "the account is that of the step");
     free_batch(&batch);
@@ -173,6 +223,11 @@ void test_cycles(void) {
         test_step(partition, SCOPE_SAMPLE, 3);
         test_step(partition, SCOPE_BATCH, 4);
     }
+    test_stretches(0, SCOPE_SAMPLE, "bfbfbfbu");
+    test_stretches(0, SCOPE_BATCH, "bfbu");
+    test_stretches(2, SCOPE_SAMPLE, "bpfpfbfbfbu");
+    test_stretches(4, SCOPE_BATCH, "pfpfu");
+    test_stretches_without_room();
     test_laps(1);
     test_laps(5);
     test_laps(ENGINE_MAX_LAPS + 2);

@@ -9,7 +9,7 @@
 static volatile bool rung;
 
 void alarm_handler(void) {
-    TIMER_INTR = TIMER_ALARM0_BIT;
+    TIMER_INTR = 1u << SLEEP_ALARM;
     rung = true;
 }
 
@@ -18,9 +18,9 @@ void port_sleep_ms(uint32_t ms) {
         return;
     }
     rung = false;
-    TIMER_INTE = TIMER_ALARM0_BIT;
-    NVIC_ISER(TIMER_IRQ_0) = NVIC_BIT(TIMER_IRQ_0);
-    TIMER_ALARM0 = TIMER_TIMERAWL + 1000u * ms;
+    ATOMIC_SET(TIMER_INTE) = 1u << SLEEP_ALARM;
+    NVIC_ISER(TIMER_IRQ(SLEEP_ALARM)) = NVIC_BIT(TIMER_IRQ(SLEEP_ALARM));
+    TIMER_ALARM(SLEEP_ALARM) = TIMER_TIMERAWL + 1000u * ms;
     while (!rung) {
         interrupts_mask();
         if (!rung) {

@@ -7,7 +7,7 @@
 #include "ticks.h"
 #include "uart.h"
 
-#define USED_BLOCKS (RESETS_IO_BANK0 | RESETS_PADS_BANK0 | RESETS_TIMER | RESETS_UART0)
+#define USED_BLOCKS (RESETS_DMA | RESETS_IO_BANK0 | RESETS_PADS_BANK0 | RESETS_TIMER | RESETS_UART0)
 
 #define KEPT_BLOCKS (RESETS_IO_QSPI | RESETS_PADS_QSPI | RESETS_PLL_SYS) /* the way to the flash, and the clock */
 

@@ -11,10 +11,27 @@
 /* 2.8.3 Bootrom contents: pointers of 16 bits, placed by memory.ld (a compiler takes an address so near zero for a mistake) */
 extern const volatile uint16_t rom_function_table, rom_table_lookup;
 
+/* 2.5 DMA; a channel's last word of each four starts it */
+#define DMA_CHANNEL(n) (0x50000000u + 0x40u * (n))
+#define DMA_READ_ADDR(n) REGISTER(DMA_CHANNEL(n) + 0x00u)
+#define DMA_WRITE_ADDR(n) REGISTER(DMA_CHANNEL(n) + 0x04u)
+#define DMA_AL1_CTRL(n) REGISTER(DMA_CHANNEL(n) + 0x10u)
+#define DMA_AL1_TRANS_COUNT_TRIG(n) REGISTER(DMA_CHANNEL(n) + 0x1Cu)
+#define DMA_CHAN_ABORT REGISTER(0x50000444u)
+#define DMA_DBG_CTDREQ(n) REGISTER(DMA_CHANNEL(n) + 0x800u)
+#define DMA_CTRL_EN (1u << 0)
+#define DMA_CTRL_INCR_WRITE (1u << 5)
+#define DMA_CTRL_WRITE_RING(log2) ((uint32_t)(log2) << 6 | 1u << 10)
+#define DMA_CTRL_CHAIN_TO(n) ((n) << 11) /* itself: no other */
+#define DMA_CTRL_REQUEST(n) ((n) << 15)
+#define DMA_CTRL_BUSY (1u << 24)
+#define DREQ_UART0_RX 21u
+
 /* 2.14 Subsystem resets */
 #define RESETS_RESET 0x4000C000u
 #define RESETS_DONE REGISTER(0x4000C008u)
 #define RESETS_ALL 0x1FFFFFFu
+#define RESETS_DMA (1u << 2)
 #define RESETS_IO_BANK0 (1u << 5)
 #define RESETS_IO_QSPI (1u << 6)
 #define RESETS_PADS_BANK0 (1u << 8)
@@ -62,15 +79,18 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define WATCHDOG_TICK_ENABLE (1u << 9)
 
 /* 4.6 Timer */
-#define TIMER_ALARM0 REGISTER(0x40054010u)
+#define TIMER_ALARM(n) REGISTER(0x40054010u + 4u * (n))
+#define TIMER_ARMED REGISTER(0x40054020u)
 #define TIMER_TIMERAWL REGISTER(0x40054028u)
 #define TIMER_INTR REGISTER(0x40054034u)
-#define TIMER_INTE REGISTER(0x40054038u)
-#define TIMER_ALARM0_BIT (1u << 0)
-#define TIMER_IRQ_0 0u
+#define TIMER_INTE 0x40054038u
+#define TIMER_IRQ(n) (n) /* of alarm n */
+#define SLEEP_ALARM 0u
+#define UART_ALARM 1u
 
 /* 4.2 UART */
-#define UART0_DR REGISTER(0x40034000u)
+#define UART0_DR_ADDRESS 0x40034000u
+#define UART0_DR REGISTER(UART0_DR_ADDRESS)
 #define UART0_FR REGISTER(0x40034018u)
 #define UART0_IBRD REGISTER(0x40034024u)
 #define UART0_FBRD REGISTER(0x40034028u)
@@ -80,6 +100,7 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define UART0_IMSC REGISTER(0x40034038u)
 #define UART0_MIS REGISTER(0x40034040u)
 #define UART0_ICR REGISTER(0x40034044u)
+#define UART0_DMACR REGISTER(0x40034048u)
 #define UART_FR_RXFE (1u << 4)
 #define UART_FR_TXFF (1u << 5)
 #define UART_LCR_FIFOS (1u << 4)
@@ -92,6 +113,7 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define UART_INT_RX (1u << 4)
 #define UART_INT_TX (1u << 5)
 #define UART_INT_RX_TIMEOUT (1u << 6)
+#define UART_DMACR_RX (1u << 0)
 #define UART0_IRQ 20u
 
 /* 2.19 GPIO and 2.3.1 SIO */

@@ -6,7 +6,14 @@
 #include "uart.h"
 
 /* Places in the table behind the stack pointer; the processor has 32 interrupts, of which 26 are used (RP2040 data sheet, 2.3.2). */
-enum { RESET = 0, SYSTICK = 14, TIMER = 15 + TIMER_IRQ_0, UART0 = 15 + UART0_IRQ, LAST = 15 + 31 };
+enum {
+    RESET = 0,
+    SYSTICK = 14,
+    SLEEP = 15 + TIMER_IRQ(SLEEP_ALARM),
+    SILENCE = 15 + TIMER_IRQ(UART_ALARM),
+    UART0 = 15 + UART0_IRQ,
+    LAST = 15 + 31
+};
 
 typedef struct {
     uint32_t *stack;
@@ -20,9 +27,10 @@ __attribute__((section(".vectors"), used, aligned(256))) static const vector_tab
         [RESET] = reset_handler,
         [RESET + 1 ... SYSTICK - 1] = fault_handler,
         [SYSTICK] = ticks_handler,
-        [TIMER] = alarm_handler,
-        [TIMER + 1 ... UART0 - 1] = fault_handler,
-        [UART0] = uart0_handler,
+        [SLEEP] = alarm_handler,
+        [SILENCE] = uart_handler,
+        [SILENCE + 1 ... UART0 - 1] = fault_handler,
+        [UART0] = uart_handler,
         [UART0 + 1 ... LAST] = fault_handler,
     },
 };

@@ -15,6 +15,7 @@ RATES_HZ = (10.0, 100_000.0)
 STEPS_S = (0.2e-3, 3.0)
 LONGEST_S = 10.0  # of a window, unless a step or the fewest readings take longer
 READINGS = (60, 500)  # of a window, log-uniform; more where a step is longer
+ASKED_FOR = (60, 200)  # where each is a question of its own, or nearly: a thousand trials are to end
 MOST_READINGS = 4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
 SPREADS = (1e-4, 1e-2)  # of the board's own energy from window to window
 LARGEST_A = (0.005, 0.5)
@@ -55,10 +56,12 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Cas
     used = sheet.range_for(largest_a / LARGEST_SHARE)
     step_s, interval_s = _log(rng, *STEPS_S), 1 / _log(rng, *_rates(sheet))
     interval_s = max(interval_s, step_s / MOST_READINGS)
-    steps = max(1, round(min(_log(rng, *READINGS) * interval_s, max(LONGEST_S, READINGS[0] * interval_s)) / step_s))
+    readings = ASKED_FOR if sheet.timestamps == "host" and sheet.marker == "none" else READINGS
+    steps = max(1, round(min(_log(rng, *readings) * interval_s, max(LONGEST_S, readings[0] * interval_s)) / step_s))
     load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
     errors = Errors.draw(limits(sheet, used), rng, beyond)
-    lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss != "none" and rng.random() < 0.5 else 0.0
+    # Others lose a stretch of a buffer that was left alone, and say so: the window is thrown away.
+    lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
     return Case(load, used, interval_s, IDLE_READINGS * interval_s, steps, int(rng.choice([6, 6, 8, 12])), errors, lost, burden)
 
@@ -84,7 +87,7 @@ def commensurate(sheet: DataSheet, rng: np.random.Generator) -> Case:
 def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
     """Return the limits of error that a data sheet gives for one range."""
     return Limits(
-        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
+        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, used.drift_a_per_s
     )
 
 

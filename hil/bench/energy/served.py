@@ -66,7 +66,7 @@ def metered(
     if hasattr(twin, "lost_share"):
         twin.lost_share = lost_share
     if key in BY_WIRE:
-        yield DRIVERS[key](Wire(twin), load_data_sheet(key), host)
+        yield DRIVERS[key](Wire(twin), load_data_sheet(key), host, **driver)
         return
     server = InstrumentServer(twin)
     server.start()

@@ -36,6 +36,15 @@ class Tflite:
         taps = shape.kernel * shape.kernel
         return self._forward("tflite_depthwise_s8", shape, taps * shape.out_c, taps)
 
+    def weight_gradient(self, shape: Shape) -> int:
+        """Gradient of the weights of a convolution, pointwise where it is one, added to a gradient."""
+        put, kernel = self._machine.put, "conv2d" if shape.kernel > 1 else "pointwise"
+        x, error = put(self._all_of_s8(shape.inputs)), put(self._all_of_s8(shape.outputs))
+        scratch = (self._machine.room(SCRATCH),) if shape.kernel > 1 else ()
+        gradient, layer = put(np.zeros(shape.out_c * shape.taps, np.int32)), put(shape.packed())
+        arguments = x, error, layer, INPUT_ZERO, *scratch, gradient
+        return self._machine.call(f"tflite_{kernel}_s8_weight_gradient", *arguments)
+
     def depthwise_weight_gradient(self, shape: Shape) -> int:
         """Gradient of a depthwise convolution's weights, added to a gradient."""
         put, taps = self._machine.put, shape.kernel * shape.kernel

@@ -11,7 +11,7 @@ from hil.bench.kernels.machine import KernelMachine
 ACT_MIN, ACT_MAX = -128, 127  # ReLU6, whose zero lies at the end of int8
 LARGEST = 126  # a weight at rest
 EXPONENT = -16  # of a gradient by weight perturbation
-RATE = 2.0**-8  # f of the update: deltas of 2^12 then make steps of about a quarter
+RATE = 8.0  # f of the update: where it is divided by scales of about 1, deltas make steps of about a quarter
 
 
 class ZerothOrder:
@@ -42,7 +42,11 @@ class ZerothOrder:
 
     def node_errors(self, nodes: int, queries: int) -> int:
         """The error of a layer's output from the loss differences of all queries."""
-        clean, errors, states = self._machine.put(self._all_of_s8(nodes)), self._machine.room(nodes), self._queries(queries)
+        clean, errors, states = (
+            self._machine.put(self._all_of_s8(nodes)),
+            self._machine.room(nodes),
+            self._queries(queries),
+        )
         call = self._machine.call
         count = call("node_error_shift", states, queries)
         arguments = clean, nodes, ACT_MIN, ACT_MAX, states, queries, self._machine.result
@@ -58,7 +62,9 @@ class ZerothOrder:
 
     def accumulate(self, size: int) -> int:
         """A sample's gradient added to that of its layer."""
-        gradient, sample = (self._machine.put(self._rng.integers(-(1 << 20), 1 << 20, size).astype(np.int32)) for _ in "ab")
+        gradient, sample = (
+            self._machine.put(self._rng.integers(-(1 << 20), 1 << 20, size).astype(np.int32)) for _ in "ab"
+        )
         return self._machine.call("add_gradient_s32", gradient, sample, size, 2)
 
     def add(self, size: int) -> int:
@@ -84,7 +90,10 @@ class ZerothOrder:
         """Return the address of gradient_update_t (firmware/kernels/gradient_update.h)."""
         put, rng = self._machine.put, self._rng
         scales = put(rng.uniform(0.5, 2.0, channels).astype(np.float32))
-        multiplier, shift = put(rng.integers(1 << 30, 1 << 31, channels).astype(np.int32)), put(np.full(channels, -7, np.int8))
+        multiplier, shift = (
+            put(rng.integers(1 << 30, 1 << 31, channels).astype(np.int32)),
+            put(np.full(channels, -7, np.int8)),
+        )
         fields = RATE, False, True, depthwise, taps, channels, 0.02, scales, multiplier, shift, EXPONENT
         return put(struct.pack("<f???xIIfIIIi", *fields))
 

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hil.network.tflite.layers import Graph, GraphOp
+from hil.network.tflite.scratch import ring_width
 from hil.network.tflite.settings import GraphSettings
 
-PREFIX = -1  # stands for the start of the clean prefix
+LONGEST_ROW = 65535  # positions of a ring
 Span = tuple[int, int]
-Spans = dict[int, Span]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is run at a time: the layers first..end - 1; only the clean prefix does not run to the last layer."""
+
+    first: int
+    end: int
+    prefix: bool = False
 
 
 class Lives:
-    """Intervals of slots, at every start.
+    """Groups, starts and intervals of slots.
 
     Args:
         graph: the network.
         settings: of the method.
 
     Attributes:
+        n: layers.
         trained: indices of the trained layers.
         by_nodes: those whose nodes are perturbed.
-        seconds: the second layer of every pair.
+        joined: layers that run in the group of the layer before.
+        starts: input to output, the prefix first.
     """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
@@ -28,68 +41,83 @@ class Lives:
         self.trained = settings.trained(graph)
         self.by_nodes = {index for index in self.trained if settings.by_nodes(graph.layers[index])}
         self.layerwise = settings.wise == "layer"
-        self.seconds = pairs(graph, self.by_nodes) if settings.fused else set()
-        starts = sorted({self.first(index) for index in self.trained}) if self.layerwise else [0]
-        self._from = starts[0]
-        self.starts = ([PREFIX] if self.layerwise and self._from > 0 else []) + starts
+        self.joined = chained(graph, self.by_nodes) if settings.fused else set()
+        firsts = sorted({self.first(index) for index in self.trained}) if self.layerwise else [0]
+        prefix = [Start(0, firsts[0], prefix=True)] if firsts[0] else []
+        self.starts = (*prefix, *(Start(first, self.n) for first in firsts))
         self._last_use = [self._reader(graph, value) for value in range(self.n + 1)]
 
     def first(self, index: int) -> int:
         """Return the first layer of a layer's group."""
-        return index - 1 if index in self.seconds else index
+        while index in self.joined:
+            index -= 1
+        return index
 
     def last(self, index: int) -> int:
         """Return the last layer of a layer's group."""
-        return index + 1 if index + 1 in self.seconds else index
+        while index + 1 in self.joined:
+            index += 1
+        return index
+
+    def whole(self, value: int) -> bool:
+        """Return whether a value ever exists whole."""
+        return value not in self.joined
+
+    def keeps(self, start: Start, value: int) -> bool:
+        """Return whether a start keeps a value that was made before it."""
+        return value - 1 < start.first <= self._last_use[value] and self.whole(value)
+
+    def kept(self, start: Start, value: int) -> Span:
+        """While a value that is kept has to stay."""
+        return -1, min(self._last_use[value], start.end) if start.prefix else self.n + 1
+
+    def value(self, start: Start, value: int) -> Span | None:
+        """From the group that makes a value to the last that reads it."""
+        maker = value - 1
+        if not start.first <= maker < start.end or not self.whole(value):
+            return None
+        if start.prefix:
+            return self.first(maker), min(self._last_use[value], start.end)
+        gates = self.layerwise and maker == start.first and maker in self.by_nodes
+        return self.first(maker), self.n + 1 if gates else self._last_use[value]
+
+    def runs(self, start: Start, index: int) -> Span | None:
+        """While a layer's group runs."""
+        return (self.first(index), self.last(index)) if start.first <= index < start.end else None
+
+    def to_gradient(self, start: Start, index: int) -> Span | None:
+        """From a trained layer's turn to its gradient."""
+        if not self.layerwise:
+            return index, index
+        return (start.first, self.n + 1) if self._has_turn(start, index) else None
+
+    def gradient(self, start: Start, index: int) -> Span | None:
+        """While a trained layer's gradient is made."""
+        if not self.layerwise:
+            return index, index
+        return (self.n + 1, self.n + 1) if self._has_turn(start, index) else None
+
+    def _has_turn(self, start: Start, index: int) -> bool:
+        return not start.prefix and self.first(index) == start.first
 
     def _reader(self, graph: Graph, value: int) -> int:
         last = graph.last_use(value)
         return last if last == self.n else self.last(last)
 
-    def while_run(self, index: int) -> Spans:
-        """While a layer's group runs."""
-        span = self.first(index), self.last(index)
-        return {start: span for start in self.starts if self._runs(start, index)}
 
-    def value(self, value: int) -> Spans:
-        """From the group that makes a value to the last that reads it."""
-        spans = {start: self._value(start, value) for start in self.starts}
-        return {start: span for start, span in spans.items() if span is not None}
-
-    def to_gradient(self, index: int) -> Spans:
-        """From a layer's turn to its gradient."""
-        return {self.first(index): (self.first(index), self.n + 1)} if self.layerwise else {0: (index, index)}
-
-    def gradient(self, index: int) -> Spans:
-        """While a layer's gradient is made."""
-        return {index: (self.n + 1, self.n + 1)} if self.layerwise else {0: (index, index)}
-
-    def _runs(self, start: int, index: int) -> bool:
-        return index < self._from if start == PREFIX else index >= start
-
-    def _value(self, start: int, value: int) -> Span | None:
-        maker, last = value - 1, self._last_use[value]
-        born = self.first(maker) if value else -1
-        if start == PREFIX:
-            return (born, min(last, self._from)) if born < self._from else None
-        if maker >= start:
-            kept = self.layerwise and maker == start and start in self.by_nodes
-            return born, self.n + 1 if kept else last
-        return (start, self.n + 1) if start <= last else None
-
-
-def pairs(graph: Graph, by_nodes: set[int]) -> set[int]:
-    """Return the second layers of all pairs that can be run row by row."""
-    seconds: set[int] = set()
+def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
+    """Return the layers that run in the group of the layer before: chains of a convolution, a depthwise and a pointwise layer."""
+    joined: set[int] = set()
     for index in range(1, len(graph.layers)):
-        before, layer = graph.layers[index - 1], graph.layers[index]
         readers = [other for other, reader in enumerate(graph.layers) if index in reader.reads]
-        if (
-            before.op in (GraphOp.CONV2D, GraphOp.POINTWISE)
-            and index - 1 not in seconds
-            and layer.op is GraphOp.DEPTHWISE
-            and readers == [index]
-            and not by_nodes & {index - 1, index}
-        ):
-            seconds.add(index)
-    return seconds
+        if readers == [index] and not by_nodes & {index - 1, index} and _joins(graph, index, joined):
+            joined.add(index)
+    return joined
+
+
+def _joins(graph: Graph, index: int, joined: set[int]) -> bool:
+    before, layer = graph.layers[index - 1], graph.layers[index]
+    if index - 1 in joined:
+        return before.op is GraphOp.DEPTHWISE and layer.op is GraphOp.POINTWISE
+    convolves = before.op in (GraphOp.CONV2D, GraphOp.POINTWISE)
+    return convolves and layer.op is GraphOp.DEPTHWISE and ring_width(layer) <= LONGEST_ROW

@@ -14,6 +14,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "node": {"perturb": "node"},
         "model-weight": {"perturb": "weight", "wise": "model"},
         "model-node": {"perturb": "node", "wise": "model"},
+        "selected": {"train": "pointwise"},
         "block1": {"train": "pointwise", "blocks": 1},
         "block2": {"train": "pointwise", "blocks": 2},
         "block3": {"train": "pointwise", "blocks": 4},

@@ -2,58 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from hil.network.place import end_of, place
 from hil.network.tflite.layers import Graph, GraphLayer
-from hil.network.tflite.lives import Lives, Span, Spans
-from hil.network.tflite.scratch import forward_scratch, gradient_sums, ring, up
+from hil.network.tflite.lives import Lives, Span, Start
+from hil.network.tflite.scratch import gradient_sums, up, work
 from hil.network.tflite.settings import GraphSettings
+
+CHAIN = 3  # layers of the longest chain
 
 
 @dataclass(frozen=True)
 class LiveBuffer:
-    """One buffer: `size` bytes at `offset` of the arena, alive in an interval of slots at each start that it has in `spans`."""
+    """One buffer: `size` bytes at `offset` of the arena, alive from slot `first` to slot `last`."""
 
     name: str
     size: int
-    spans: Mapping[int, Span] = field(default_factory=dict)
+    first: int
+    last: int
     offset: int = 0
 
     def overlaps(self, other: LiveBuffer) -> bool:
-        """Whether the intervals share a slot at any start."""
-        for start, (first, last) in self.spans.items():
-            theirs = other.spans.get(start)
-            if theirs is not None and first <= theirs[1] and theirs[0] <= last:
-                return True
-        return False
+        """Whether both live in some slot."""
+        return self.first <= other.last and other.first <= self.last
 
     def moved(self, offset: int) -> LiveBuffer:
         """Return the same buffer at another offset."""
         return replace(self, offset=offset)
 
-    @property
-    def first(self) -> int:
-        """The first slot in which it lives at any start."""
-        return max(0, min(span[0] for span in self.spans.values()))
-
-    @property
-    def last(self) -> int:
-        """The last slot in which it lives at any start."""
-        return max(span[1] for span in self.spans.values())
-
 
 @dataclass(frozen=True)
 class GraphPlan:
-    """The placed buffers, and the bytes of arena that they need."""
+    """The placed buffers, and the bytes of arena that they need.
 
-    buffers: tuple[LiveBuffer, ...]
-    total: int
+    Attributes:
+        standing: what lives through all of training.
+        starts: every start, the prefix first, with the buffers that are placed for it.
+    """
+
+    standing: tuple[LiveBuffer, ...]
+    starts: tuple[tuple[Start, tuple[LiveBuffer, ...]], ...]
+
+    @property
+    def total(self) -> int:
+        """Bytes of arena."""
+        return end_of(self.buffers)
+
+    @property
+    def buffers(self) -> tuple[LiveBuffer, ...]:
+        """The buffers of the start that reaches highest, with what lives through all of training."""
+        return (*self.standing, *max((buffers for _, buffers in self.starts), key=end_of))
 
     def offset(self, name: str) -> int:
-        """Return where a buffer lies in the arena."""
-        return next(buffer.offset for buffer in self.buffers if buffer.name == name)
+        """Return where a buffer lies in the arena, of those that live through all of training."""
+        return next(buffer.offset for buffer in self.standing if buffer.name == name)
 
 
 def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int, in_flash: bool) -> GraphPlan:
@@ -68,24 +72,39 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
     """
     lives = Lives(graph, settings)
     consumed = bool(settings.consumed and slots == 1 and lives.layerwise)
-    always: Spans = dict.fromkeys(lives.starts, (-1, lives.n + 1))
     standing: list[LiveBuffer] = []
-    if not in_flash:
-        standing.append(LiveBuffer("file", up(file_size, 8), always))
-    for name, size in _standing(graph, settings, lives, slots, in_flash, consumed):
-        standing.append(LiveBuffer(name, up(size, 8), always, end_of(standing)))
+    for name, size in _standing(graph, settings, lives, slots, 0 if in_flash else file_size, consumed):
+        standing.append(LiveBuffer(name, up(size, 8), 0, lives.n + 1, end_of(standing)))
     base = end_of(standing)
-    passing = [LiveBuffer(name, up(size, 8), spans) for name, size, spans in _passing(graph, settings, lives, consumed)]
-    placed = [buffer.moved(base + buffer.offset) for buffer in place([buffer for buffer in passing if buffer.size])]
-    buffers = (*standing, *placed)
-    return GraphPlan(buffers, end_of(buffers))
+    places = {0: base} if consumed else {}
+    starts = []
+    for start in lives.starts:
+        buffers = _place_start(graph, settings, lives, start, base, places)
+        places = {int(b.name[6:-1]): b.offset for b in buffers if b.name.startswith("value[")}
+        starts.append((start, buffers))
+    return GraphPlan(tuple(standing), tuple(starts))
+
+
+def _place_start(
+    graph: Graph, settings: GraphSettings, lives: Lives, start: Start, base: int, places: dict[int, int]
+) -> tuple[LiveBuffer, ...]:
+    """Place what a start needs; `places` is where values were at the start before."""
+    kept: list[LiveBuffer] = []
+    for value in sorted((value for value in places if lives.keeps(start, value)), key=lambda value: places[value]):
+        size = up(_elements(graph, value), 8)
+        kept.append(LiveBuffer(f"value[{value}]", size, *lives.kept(start, value), end_of(kept)))
+    wanted = (LiveBuffer(name, up(size, 8), *span) for name, size, span in _passing(graph, settings, lives, start))
+    placed = place([buffer for buffer in wanted if buffer.size], kept)
+    return tuple(buffer.moved(base + buffer.offset) for buffer in placed)
 
 
 def _standing(
-    graph: Graph, settings: GraphSettings, lives: Lives, slots: int, in_flash: bool, consumed: bool
+    graph: Graph, settings: GraphSettings, lives: Lives, slots: int, in_ram: int, consumed: bool
 ) -> Iterator[tuple[str, int]]:
-    """Yield name and size of what lives through all of training, behind the file."""
-    for index in lives.trained if in_flash else ():
+    """Yield name and size of what lives through all of training; `in_ram`: bytes of a file that lies there."""
+    if in_ram:
+        yield "file", in_ram
+    for index in () if in_ram else lives.trained:
         layer = graph.layers[index]
         if settings.trains_weights:
             yield f"theta[{index}]", up(layer.weights, 4) + 4 * layer.channels
@@ -93,40 +112,53 @@ def _standing(
             yield f"beta[{index}]", 4 * layer.channels
     yield "labels", 2 * slots
     if settings.method != "deepzero":
-        yield "queries", (16 if settings.fused else 8) * settings.queries
+        yield "queries", 8 * (CHAIN if settings.fused else 1) * settings.queries
     if not consumed:
-        height, width, channels = graph.in_shape
-        yield "samples", slots * height * width * channels
+        yield "samples", slots * _elements(graph, 0)
     if settings.batch > 1:
         for index in lives.trained:
             yield f"grad[{index}]", 4 * _coordinates(graph.layers[index], settings)
 
 
 def _passing(
-    graph: Graph, settings: GraphSettings, lives: Lives, consumed: bool
-) -> Iterator[tuple[str, int, Spans]]:
-    """Yield name, size and intervals of what lives while layers run."""
+    graph: Graph, settings: GraphSettings, lives: Lives, start: Start
+) -> Iterator[tuple[str, int, Span]]:
+    """Yield name, size and interval of what lives while layers run, in the order of the table."""
+    for line in (_values(graph, lives, start), _works(graph, lives, start), _gradients(graph, settings, lives, start)):
+        for name, size, span in line:
+            if span is not None:
+                yield name, size, span
+
+
+def _values(graph: Graph, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span | None]]:
+    for value in range(1, lives.n + 1):
+        yield f"value[{value}]", _elements(graph, value), lives.value(start, value)
+
+
+def _works(graph: Graph, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span | None]]:
+    for index, layer in enumerate(graph.layers):
+        if layer.own is not None:
+            second = index in lives.joined and index - 1 not in lives.joined
+            third = second and index + 1 in lives.joined
+            yield f"work[{index}]", work(layer, second, third), lives.runs(start, index)
+
+
+def _gradients(
+    graph: Graph, settings: GraphSettings, lives: Lives, start: Start
+) -> Iterator[tuple[str, int, Span | None]]:
     layers = graph.layers
-    if consumed:
-        height, width, channels = graph.in_shape
-        yield "value[0]", height * width * channels, lives.value(0)
-    for index, layer in enumerate(layers):
-        if index + 1 not in lives.seconds:  # the value within a pair never exists whole
-            yield f"value[{index + 1}]", layer.out_size, lives.value(index + 1)
-    weighted = [(index, layer) for index, layer in enumerate(layers) if layer.own is not None]
-    for index, layer in weighted:
-        yield f"folded[{index}]", 4 * layer.channels, lives.while_run(index)
-    for index, layer in weighted:
-        yield f"scratch[{index}]", forward_scratch(layer, index in lives.seconds), lives.while_run(index)
-    for index in sorted(lives.seconds):
-        yield f"ring[{index}]", ring(layers[index]), lives.while_run(index)
     for index in sorted(lives.by_nodes):
-        yield f"node[{index}]", layers[index].out_size, lives.to_gradient(index)
+        yield f"node[{index}]", layers[index].out_size, lives.to_gradient(start, index)
     for index in sorted(lives.by_nodes):
-        yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(index)
+        yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(start, index)
     if settings.method == "deepzero":
         for index in lives.trained:
-            yield f"coordinates[{index}]", 4 * _coordinates(layers[index], settings), lives.to_gradient(index)
+            yield f"coordinates[{index}]", 4 * _coordinates(layers[index], settings), lives.to_gradient(start, index)
+
+
+def _elements(graph: Graph, value: int) -> int:
+    height, width, channels = graph.layers[value - 1].out_shape if value else graph.in_shape
+    return height * width * channels
 
 
 def _coordinates(layer: GraphLayer, settings: GraphSettings) -> int:

@@ -12,8 +12,21 @@ def up(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
-def forward_scratch(layer: GraphLayer, second_of_pair: bool = False) -> int:
-    """Return the scratch of a layer's forward pass; 0 where it has none."""
+def work(layer: GraphLayer, in_chain: bool = False, goes_on: bool = False) -> int:
+    """Return folded biases and scratch of a layer with weights.
+
+    Args:
+        layer: the layer.
+        in_chain: it is the depthwise layer of a chain, and has a ring of rows.
+        goes_on: a third layer follows in the chain, and there is a row for it.
+    """
+    row = layer.out_shape[1] * layer.out_shape[2]
+    parts = [4 * layer.channels, forward_scratch(layer, in_chain), ring(layer) * in_chain, row * goes_on]
+    return sum(up(part, 8) for part in parts)
+
+
+def forward_scratch(layer: GraphLayer, in_chain: bool = False) -> int:
+    """Return the scratch of a layer's kernel; 0 where it has none."""
     (kernel_h, kernel_w), stride, channels = layer.kernel, layer.stride, layer.in_shape[2]
     out_h, out_w, out_c = layer.out_shape
     if layer.op is GraphOp.CONV2D:
@@ -26,16 +39,20 @@ def forward_scratch(layer: GraphLayer, second_of_pair: bool = False) -> int:
         block = min(max(2048 // channels // 2 * 2, 16), 64)
         return 8 * channels + 24 + 8 * block + 2 * block * channels
     if layer.op is GraphOp.DEPTHWISE:
-        height = 1 if second_of_pair else out_h
+        height = 1 if in_chain else out_h
         plane = ((height - 1) * stride + kernel_h) * ((out_w - 1) * stride + kernel_w)
         return plane + 8 + kernel_h * kernel_w
     return 4 * out_c if layer.op is GraphOp.FULLY_CONNECTED else 0
 
 
+def ring_width(layer: GraphLayer) -> int:
+    """Return the positions in a row of the ring of a depthwise layer, padding included."""
+    return max(layer.pad + layer.in_shape[1], (layer.out_shape[1] - 1) * layer.stride + layer.kernel[1])
+
+
 def ring(layer: GraphLayer) -> int:
-    """Return the rows that the second of a pair, a depthwise layer, sees at a time."""
-    (kernel_h, kernel_w), (_, in_w, channels) = layer.kernel, layer.in_shape
-    return kernel_h * max(layer.pad + in_w, (layer.out_shape[1] - 1) * layer.stride + kernel_w) * channels
+    """Return the rows that the depthwise layer of a chain sees at a time."""
+    return layer.kernel[0] * ring_width(layer) * layer.in_shape[2]
 
 
 def gradient_sums(layer: GraphLayer, weights_too: bool) -> int:

@@ -51,7 +51,10 @@ class Stage:
 class Method(Protocol):
     """A training method of the reference."""
 
-    weights: list[np.ndarray]
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output."""
+        ...
 
     def __init__(self, network: Network, settings: Settings) -> None: ...
 

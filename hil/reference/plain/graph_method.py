@@ -174,15 +174,31 @@ class PlainGraphMethod:
         return values
 
     def _begin(self, index: int) -> int:
-        """Return where the passes for a layer begin that has its weights perturbed: pairs begin together (docs/memory-graph.md)."""
-        layers = self.graph.layers
-        if not self.settings.fused or index == 0 or self._by_nodes(index):
+        """Return where the passes for a layer begin that has its weights perturbed: those of a chain begin together (docs/memory-graph.md)."""
+        if not self.settings.fused:
             return index
-        first, second = layers[index - 1], layers[index]
-        kinds = first.op in (GraphOp.CONV2D, GraphOp.POINTWISE) and second.op is GraphOp.DEPTHWISE
-        only = sum(layer.reads.count(index) for layer in layers) == 1 and second.reads == (index,)
-        nodes = index - 1 in self.trained and self._by_nodes(index - 1)
-        return index - 1 if kinds and only and not nodes else index
+        at = 0
+        while at <= index:
+            end = at + self._chain(at)
+            if index < end:
+                return at
+            at = end
+        return index
+
+    def _chain(self, index: int) -> int:
+        """Return of how many layers the group is that begins with a layer."""
+        first = self.graph.layers[index].op in (GraphOp.CONV2D, GraphOp.POINTWISE)
+        if not (first and self._follows(index + 1, GraphOp.DEPTHWISE)):
+            return 1
+        return 3 if self._follows(index + 2, GraphOp.POINTWISE) else 2
+
+    def _follows(self, index: int, op: GraphOp) -> bool:
+        """Return whether a layer goes on where the one before it ends, alone, and neither has its nodes perturbed."""
+        layers = self.graph.layers
+        if index >= len(layers) or layers[index].op is not op:
+            return False
+        nodes = any(i in self.trained and self._by_nodes(i) for i in (index - 1, index))
+        return not nodes and layers[index].reads == (index,) and sum(layer.reads.count(index) for layer in layers) == 1
 
     def _run(self, index: int, values: list[Values]) -> Values:
         self._count(index)

@@ -44,21 +44,27 @@ class Work:
 
 def _starts(graph: Graph, settings: GraphSettings) -> list[tuple[int, list[int]]]:
     """Return the layers at which passes begin, each with the trained layers that they are for."""
-    pairs = _pairs(graph, settings) if settings.fused else set()
+    joined = _joined(graph, settings) if settings.fused else set()
     starts: dict[int, list[int]] = {}
     for index in settings.trained(graph):
-        starts.setdefault(index - 1 if index - 1 in pairs else index, []).append(index)
+        first = index
+        while first in joined:
+            first -= 1
+        starts.setdefault(first, []).append(index)
     return list(starts.items())
 
 
-def _pairs(graph: Graph, settings: GraphSettings) -> set[int]:
-    """Return the first layer of each pair that is run row by row (docs/memory-graph.md, Groups and starts)."""
+def _joined(graph: Graph, settings: GraphSettings) -> set[int]:
+    """Return the layers that run in the group of the layer before, row by row (docs/memory-graph.md, Groups and starts)."""
     trained = settings.trained(graph)
     by_nodes = {index for index in trained if settings.by_nodes(graph.layers[index])}
-    pairs: set[int] = set()
+    joined: set[int] = set()
     for index, (layer, following) in enumerate(zip(graph.layers, graph.layers[1:], strict=False)):
         readers = [other for other in graph.layers if index + 1 in other.reads]
-        alone = readers == [following] and following.op is GraphOp.DEPTHWISE
-        if layer.op in (GraphOp.CONV2D, GraphOp.POINTWISE) and alone and not {index, index + 1} & by_nodes:
-            pairs.add(index)
-    return pairs
+        if readers != [following] or {index, index + 1} & by_nodes:
+            continue
+        ends = index in joined and layer.op is GraphOp.DEPTHWISE and following.op is GraphOp.POINTWISE
+        convolves = index not in joined and layer.op in (GraphOp.CONV2D, GraphOp.POINTWISE)
+        if ends or (convolves and following.op is GraphOp.DEPTHWISE):
+            joined.add(index + 1)
+    return joined

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from hil.boards import Board
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.network import build
 from hil.network.graph import Network
 from hil.network.settings import Settings
+from hil.network.tflite.file import file_size
+from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import build_graph
 from hil.trial.spec import TrialSpec
@@ -19,18 +22,19 @@ from hil.trial.subject.graphs import GraphSubject, resident
 from hil.trial.subject.subject import Subject
 
 
-def subject_of(spec: TrialSpec, board: Board, arena: int) -> Subject:
+def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Subject:
     """Look network and method of a trial up, with its settings.
 
     Args:
         spec: the trial.
         board: its catalogue entry.
         arena: bytes of the board's arena.
+        in_flash: whether the network lies in flash, where that has been decided.
 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.
     """
-    return _graph(spec, board, arena) if spec.method in METHODS else _exponents(spec)
+    return _graph(spec, board, arena, in_flash) if spec.method in METHODS else _exponents(spec)
 
 
 def _exponents(spec: TrialSpec) -> ExponentSubject:
@@ -41,12 +45,17 @@ def _exponents(spec: TrialSpec) -> ExponentSubject:
     return ExponentSubject(spec.method, network, Settings.of_variant(spec.variant, len(network.trained), **others))
 
 
-def _graph(spec: TrialSpec, board: Board, arena: int) -> GraphSubject:
+def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
     if spec.checkpoint is not None:
         raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
-    room = board.room_for_data
-    return resident(build_graph(spec.network, spec.seed), settings, arena, room.size if room else 0)
+    graph, room = build_graph(spec.network, spec.seed), board.room_for_data
+    if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
+        settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
+    if not settings.trained(graph):
+        raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
+    fits_flash = room is not None and file_size(graph) <= room.size
+    return resident(graph, settings, arena, ((False, True) if fits_flash else (False,)) if in_flash is None else (in_flash,))
 
 
 def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:

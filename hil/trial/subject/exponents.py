@@ -31,7 +31,7 @@ class ExponentSubject:
         settings: before the first change of the schedule.
     """
 
-    in_flash = False
+    in_flash, chosen = False, False
 
     def __init__(self, name: str, network: Network, settings: Settings) -> None:
         self._method = method(name)

@@ -33,6 +33,8 @@ class GraphSubject:
         in_flash: whether the network file stays in flash.
     """
 
+    chosen = True
+
     def __init__(self, graph: Graph, settings: GraphSettings, in_flash: bool = False) -> None:
         self.network, self.settings, self.in_flash = graph, settings, in_flash
         self.in_shape = graph.in_shape
@@ -149,7 +151,7 @@ class GraphSubject:
         return ""
 
 
-def resident(graph: Graph, settings: GraphSettings, arena: int, flash: int) -> GraphSubject:
+def resident(graph: Graph, settings: GraphSettings, arena: int, places: Sequence[bool]) -> GraphSubject:
     """Return the subject in the plainest form that fits: the file in RAM if it can be, else in flash; then what saves memory.
 
     Where nothing fits it is the smallest form, for its figures.
@@ -157,10 +159,10 @@ def resident(graph: Graph, settings: GraphSettings, arena: int, flash: int) -> G
     Args:
         graph, settings: what is trained, and how.
         arena: bytes of the board's arena.
-        flash: bytes of flash for a network file.
+        places: where the file may lie: whether in flash, in the order in which they are tried.
     """
-    found = GraphSubject(graph, settings)
-    for in_flash in (False, True) if len(found.file()) <= flash else (False,):
+    found = GraphSubject(graph, settings, places[0])
+    for in_flash in places:
         for saving in SAVINGS if settings.batch == 1 else SAVINGS[::2]:
             found = GraphSubject(graph, replace(settings, **saving), in_flash)
             if found.plan(1).total <= arena:

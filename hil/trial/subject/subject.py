@@ -56,6 +56,7 @@ class Subject(Protocol):
         network: the graph with its first weights.
         settings: of the method, before the first change of the schedule.
         in_flash: whether the network file lies in the board's flash, and only what is trained in RAM.
+        chosen: whether the settings choose what is trained; else every tensor of the file is.
         in_shape: height, width and channels of a sample.
         layers: names of all layers.
         tensors: what is trained, input to output.
@@ -64,6 +65,7 @@ class Subject(Protocol):
     network: Any
     settings: Any
     in_flash: bool
+    chosen: bool
     in_shape: tuple[int, int, int]
     layers: tuple[str, ...]
     tensors: tuple[Tensor, ...]

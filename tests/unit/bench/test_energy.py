@@ -59,6 +59,7 @@ def test_cases_are_within_what_the_issue_asks(key):
 @NIGHTLY
 @pytest.mark.parametrize("key", KEYS)
 def test_the_intervals_cover_95_percent(key):
+    """Of a thousand trials at 95 %, 935 to 965 hold the truth with a chance of 97 %, and 940 or more with one of 93 %; the seeds are fixed."""
     found = row(key, WITHIN, TRIALS)
     assert 0.935 <= found.coverage_mc <= 0.965, found
     assert found.coverage_gum >= 0.94 and found.width_ratio <= 1.3, found
@@ -67,6 +68,7 @@ def test_the_intervals_cover_95_percent(key):
 @NIGHTLY
 @pytest.mark.parametrize("key", KEYS)
 def test_instruments_beyond_their_data_sheet_are_seen(key):
+    """At 95 % fewer than 180 of 200 have a chance of 0.2 %."""
     assert row(key, OUTSIDE, TRIALS // 5).coverage_mc < 0.9
 
 
@@ -79,7 +81,7 @@ def test_the_evaluation_itself_is_exact_to_a_thousandth(key):
 @NIGHTLY
 @pytest.mark.parametrize("key", POLLED)
 def test_a_polled_commensurate_step_is_flagged_and_jitter_covers_it(key):
-    """A step of 10 ms at 100 Hz."""
+    """A step of 10 ms at 100 Hz. At 95 %, 368 to 392 of 400 hold the truth with a chance of 99.5 %."""
     assert row(key, COMMENSURATE, 50).aliased == 1.0
-    jittered = row(key, JITTERED, 200)
-    assert jittered.aliased == 0.0 and jittered.coverage_mc >= 0.9
+    jittered = row(key, JITTERED, 400)
+    assert jittered.aliased == 0.0 and 0.92 <= jittered.coverage_mc <= 0.98, jittered

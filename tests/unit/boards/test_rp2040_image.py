@@ -3,68 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
+from rp2040_agent import Pico
 
 from hil import boards
 from hil.link.frames import Frame, parse
-from hil.link.messages import decode, description, encode
-from hil.standins.virtual.chip.machine import Pace
-from hil.standins.virtual.chip.rp2040.chip import Rp2040
+from hil.link.messages import description
 
 SET, CLEAR = 0x2000, 0x3000  # atomic aliases (RP2040 data sheet, 2.1.2)
 RESETS, CLK_REF, CLK_SYS, CLK_PERI, PLL_USB = 0x4000C000, 0x40008030, 0x4000803C, 0x40008048, 0x4002C000
-IO_BANK0, IO_QSPI, PADS_BANK0, PADS_QSPI, PLL_SYS, TIMER, UART0 = (1 << bit for bit in (5, 6, 8, 9, 12, 21, 22))
+DMA, IO_BANK0, IO_QSPI, PADS_BANK0, PADS_QSPI, PLL_SYS, TIMER, UART0 = (1 << bit for bit in (2, 5, 6, 8, 9, 12, 21, 22))
 EVERYTHING = (1 << 25) - 1
-
-
-class Pico:
-    """The emulated chip with the committed image in its flash."""
-
-    def __init__(self) -> None:
-        self.sent = bytearray()
-        self.log: list[str] = []
-        baud = boards.load("rp2040").baud
-        self.chip = Rp2040(np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, baud)
-        self.chip.flash.array[:] = 0xFF
-        for address, data in boards.image_of("rp2040").segments:
-            start = address - 0x1000_0000
-            self.chip.flash.array[start : start + len(data)] = np.frombuffer(data, np.uint8)
-        self.chip.core.code_changed()
-        self.chip.power_on()
-        self.rest()
-
-    def rest(self) -> None:
-        """Run until the program waits."""
-        for _ in range(3000):
-            if self.chip.advance() is Pace.WAIT:
-                return
-        pytest.fail("the program does not come to rest")
-
-    def write(self, address: int, value: int) -> None:
-        """Write a word, as an earlier program would have."""
-        self.chip.bus.write(address, 4, value)
-
-    def reset_core(self) -> None:
-        """Reset the processor core alone, as a debugger does by SYSRESETREQ."""
-        self.chip.request_reset()
-        self.rest()
-
-    def hello(self) -> dict[str, Any]:
-        """Greet the agent and return its reply."""
-        messages = description()
-        request = messages.requests["hello"]
-        body = encode(request.request, {"nonce": 0x5EED_0042, "protocol": messages.protocol})
-        self.sent.clear()
-        self.chip.uart0.feed(Frame(request.id, 0x42, 0, body).encode())
-        self.rest()
-        *noise, reply, behind = bytes(self.sent).split(b"\0")
-        assert not any(noise) and not behind, self.log
-        frame = parse(reply)
-        assert frame is not None
-        return decode(request.reply, frame.body)
 
 
 def power_on(_: Pico) -> None:
@@ -121,7 +71,7 @@ def test_the_agent_comes_up_whatever_ran_before(earlier: Callable[[Pico], None])
     assert said["image_digest"] == boards.image_of("rp2040").digest
     assert said["clock_hz"] == entry.clock_hz == pico.chip.clock.hz == pico.chip.clocks.peri_hz()
     assert pico.chip.watchdog.tick_hz() == 1_000_000
-    used = IO_BANK0 | IO_QSPI | PADS_BANK0 | PADS_QSPI | PLL_SYS | TIMER | UART0
+    used = DMA | IO_BANK0 | IO_QSPI | PADS_BANK0 | PADS_QSPI | PLL_SYS | TIMER | UART0
     assert pico.chip.bus.read(RESETS, 4) == EVERYTHING & ~used
 
 

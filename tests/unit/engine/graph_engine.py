@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from engine.host_engine import ALL_STAGES, EngineRefused, Failure, InferResult, StepResult
 
+from engine.host_engine import ALL_STAGES, EngineRefused, Failure, InferResult, StepResult
 from hil.network.tflite.settings import WORDS, GraphSettings
 
 MOST_LAYERS, MOST_TENSORS = 64, 128
-LINES = ("value", "folded", "scratch", "ring", "node", "sums", "coordinates")
+LINES = ("value", "work", "node", "sums", "coordinates")
 NOWHERE = 0xFFFFFFFF
 NUMBERS = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries")
 
@@ -59,8 +59,8 @@ class Plan:
         kept, always: ends of what stays and of what always lives.
         labels, queries, samples: offsets.
         theta, beta, grad: offsets by layer.
-        buffers: (line, value or layer) -> (bytes, offset).
-        trained, nodes, second: layers.
+        buffers: (line, value or layer) -> (bytes, offset), of the start that is placed now.
+        trained, nodes, joined: layers.
     """
 
     planned: int
@@ -75,7 +75,7 @@ class Plan:
     buffers: dict[tuple[str, int], tuple[int, int]]
     trained: set[int]
     nodes: set[int]
-    second: set[int]
+    joined: set[int]
 
 
 class GraphEngine:
@@ -130,7 +130,7 @@ class GraphEngine:
         return planned.value
 
     def plan(self, planned: int, layers: int) -> Plan:
-        """Return the plan of the last configure."""
+        """Return the plan as it is now; `planned`: what configure returned."""
         always, sets = (ctypes.c_uint32 * (5 + 3 * MOST_LAYERS))(), (ctypes.c_uint64 * 3)()
         self._library.host_graph_always(self._engine, always)
         self._library.host_graph_training(self._engine, sets)
@@ -147,6 +147,14 @@ class GraphEngine:
                     buffers[name, index] = (fields[0], fields[1])
         members = [{layer for layer in range(layers) if word >> layer & 1} for word in sets]
         return Plan(planned, *always[:5], *placed, buffers, *members)
+
+    def begin(self) -> None:
+        """Place the buffers of the clean prefix, or of the first start."""
+        self._library.host_graph_begin(self._engine)
+
+    def enter(self, layer: int) -> None:
+        """Place the buffers of the start at a layer, which comes after the one that is placed."""
+        self._library.host_graph_enter(self._engine, ctypes.c_uint8(layer))
 
     def sample(self, slot: int, image: np.ndarray, label: int) -> None:
         """Fill a slot."""

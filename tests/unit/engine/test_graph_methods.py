@@ -7,12 +7,12 @@ import struct
 
 import numpy as np
 import pytest
-from engine.graph_engine import GraphEngine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
 
+from engine.graph_engine import GraphEngine
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings

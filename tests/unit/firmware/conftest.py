@@ -27,12 +27,17 @@ def tool(name: str) -> str:
     return path
 
 
+FLASH_BASE, FLASH_SIZE = 0x0800_0000, 1 << 16  # of harness_agent.c
+
+
 class Agent:
     """The agent's code in a process of its own: give it bytes, get what it sent and did."""
 
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, flash: Path | None = None) -> None:
+        """Start it; `flash`: a file whose bytes lie in its flash, at FLASH_BASE."""
+        given = {} if flash is None else {"HARNESS_FLASH": str(flash)}
         self._process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | given
         )
 
     def receive(self, data: bytes) -> tuple[bytes, list[str]]:
@@ -73,8 +78,9 @@ def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
-    engine = [path for room in ("arith", "kernels", "methods", "net") for path in sorted((FIRMWARE / room).glob("*.c"))]
-    agent = [FIRMWARE / path for path in ("agent/agent.c", "agent/no_boot_loader.c", "trainer/requests.c", "trainer/trainer.c", "trainer/mlperf_tiny.c")]
+    engine = [path for room in ("arith", "kernels", "methods", "net", "graph") for path in sorted((FIRMWARE / room).glob("*.c"))]
+    trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
+    agent = [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/no_boot_loader.c", *trainer]
     return build(tmp_path_factory.mktemp("agent"), "agent", [*agent, *engine])
 
 

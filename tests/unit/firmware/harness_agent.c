@@ -1,6 +1,9 @@
 /* The whole agent with the engine behind it, on a port made of memory. */
+#define _DEFAULT_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/agent.h"
 #include "agent/memory.h"
@@ -8,7 +11,10 @@
 #include "harness.h"
 #include "trainer/trainer.h"
 
-enum { ARENA_SIZE = 1 << 16 };
+enum { ARENA_SIZE = 1 << 16, FLASH_SIZE = 1 << 16 };
+
+/* Where flash is on many boards: an address of 32 bits. */
+#define FLASH_BASE ((void *)0x08000000)
 
 static agent_t agent;
 static trainer_t rig;
@@ -81,6 +87,10 @@ memory_range_t memory_arena(void) {
     return (memory_range_t){.base = arena, .size = ARENA_SIZE};
 }
 
+memory_range_t memory_flash(void) {
+    return (memory_range_t){.base = FLASH_BASE, .size = FLASH_SIZE};
+}
+
 memory_range_t memory_stack(void) {
     return (memory_range_t){.base = NULL, .size = 0};
 }
@@ -89,11 +99,29 @@ uint32_t memory_stack_peak(void) {
     return 0;
 }
 
+/* Flash with the bytes of the file that HARNESS_FLASH names. */
+static void make_flash(void) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    const char *path = getenv("HARNESS_FLASH");
+    if (mmap(FLASH_BASE, FLASH_SIZE, PROT_READ | PROT_WRITE, flags, -1, 0) != FLASH_BASE) {
+        abort();
+    }
+    if (path != NULL) {
+        FILE *file = fopen(path, "rb");
+        if (file == NULL || fread(FLASH_BASE, 1, FLASH_SIZE, file) == 0) {
+            abort();
+        }
+        fclose(file);
+    }
+    mprotect(FLASH_BASE, FLASH_SIZE, PROT_READ); /* who writes there faults */
+}
+
 void harness_start(void) {
     arena = malloc(ARENA_SIZE);
     if (arena == NULL) {
         abort();
     }
+    make_flash();
     trainer = trainer_start(&rig);
     agent_init(&agent, &trainer);
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from agent_client import CLASSES, SETTINGS, Client, network
-from agent_link_model import MESSAGES
+from agent_link_model import MESSAGES, hello
 from conftest import Agent
 
 
@@ -111,6 +111,38 @@ def test_a_run_is_its_steps_between_two_edges_of_the_marker(agent_program: Path)
         assert client.call("step", step=4, count=2) == {"error": "slots_empty", "a": 0, "b": 2}
         agent.close()
     assert replies[0] == replies[1]
+
+
+def test_a_window_lies_between_two_falling_edges_where_pulses_are_asked_for(client: Client) -> None:
+    client.prepare()
+    client.fill()
+    assert client.call("marker", pulses=1) == {}
+    client.call("run", step=0, steps=2, count=2, idle_ms=9)
+    pulse = ["marker 0", "marker 1"]
+    assert client.events == ["marker 1", "sleep 9", *pulse, *pulse, "sleep 9"]
+    client.call("marker", pulses=0)
+    client.fill()
+    client.call("run", step=2, steps=1, count=2, idle_ms=9)
+    assert client.events[7:] == ["marker 0", "sleep 9", "marker 1", "marker 0", "sleep 9"]
+
+
+def test_pulses_end_with_the_session(client: Client) -> None:
+    client.call("marker", pulses=1)
+    client.agent.receive(hello(0x78).encoded())
+    assert client.agent.receive(hello(0x79).encoded())[1] == [], "the marker is low already"
+
+
+def test_the_stretches_of_a_step_are_its_lap_in_the_order_of_the_phases(client: Client) -> None:
+    assert client.call("stretches") == {"made": 0, "stretches": ()}
+    client.prepare(partition=0)
+    client.fill()
+    client.call("run", step=0, steps=3, count=2, idle_ms=0)
+    reply, phases = client.call("stretches"), MESSAGES.enums["phase"]
+    names = {number: name for name, number in phases.items()}
+    found = [(names[each >> 56], each & (1 << 56) - 1) for each in reply["stretches"]]
+    assert [name for name, _ in found] == ["backward", *["forward", "backward"] * 2, "update"] and reply["made"] == 6
+    lap = dict(zip(("perturb", "forward", "backward", "update"), client.call("laps")["cycles"][8:12], strict=True))
+    assert {name: sum(cycles for which, cycles in found if which == name) for name in phases} == lap
 
 
 def test_a_refused_run_moves_no_marker(client: Client) -> None:

@@ -60,7 +60,9 @@ TWICE = {
     "stm32f746": Memories(
         (0x0800_0000, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, (290 << 10) - 512), dma=(0x2004_FE00, 512)
     ),
-    "rp2040": Memories((0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256),
+    "rp2040": Memories(
+        (0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256, dma=(0x2000_0000, 26 << 10)
+    ),
     "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 32 << 10), (0x2000_8000, 224 << 10)),
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
     "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
@@ -171,6 +173,7 @@ def test_data_stack_and_arena_are_in_ram_and_apart(image: str, elf: ELFFile) -> 
         assert stack[0] == facts.data[0] and inside(stack[0], static[1], facts.data)
         assert arena == (facts.arena[0], sum(facts.arena))
         assert inside(*dma, facts.dma or facts.data) and (dma[0] < dma[1]) == (facts.dma is not None)
+    assert dma[1] <= stack[0] or static[1] <= dma[0], "the DMA writes its own bytes only"
 
 
 def test_vector_table_is_sane(image: str, elf: ELFFile) -> None:

@@ -14,7 +14,7 @@ from hil.measure.data_sheet import load_data_sheet
 from hil.measure.energy import Task, energy_of_windows
 from hil.measure.more import MOST_WINDOWS, plan_more, reached
 from hil.measure.uncertainty import combined
-from hil.measure.window import table, window_of
+from hil.measure.window import window_of
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
@@ -75,7 +75,6 @@ def test_an_offset_and_a_steady_drift_leave_the_net_energy():
 def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
     """Each limit of error alone, at its full size: the change that it makes is the root of three times its standard uncertainty."""
     clean = [window_of(capture, IDLE_S) for capture in windows(sharp=True)]
-    sheet = replace(SHEET, drift_a_per_s=1e-4)
     for source, field, limit in (
         ("current gain", "gain", USED.gain), ("voltage gain", "voltage_gain", SHEET.voltage_gain), ("time base", "timebase", SHEET.timebase),
         ("voltage offset", "voltage_offset_v", SHEET.voltage_offset_v), ("current offset", "offset_a", USED.offset_a),
@@ -83,7 +82,7 @@ def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
         off = [window_of(capture, IDLE_S) for capture in windows(sharp=True, errors=replace(NONE, **{field: limit}))]
         for figure in (NET, GROSS, IDLE):
             change = np.mean([getattr(window, figure) for window in off]) - np.mean([getattr(window, figure) for window in clean])
-            part = next(one for one in budget(clean, STEPS, figure, sheet, USED, 3.3, 0.001) if one.source.split(" (")[0] == source)
+            part = next(one for one in budget(clean, STEPS, figure, SHEET, USED, 3.3, 0.001) if one.source.split(" (")[0] == source)
             assert change / STEPS == pytest.approx(part.standard * 3**0.5, rel=2e-3, abs=1e-10), (source, figure)
 
 
@@ -93,6 +92,16 @@ def test_half_of_the_burden_is_taken_off_and_half_is_its_limit():
     assert result.per_step == pytest.approx(LOAD.net(ohm / 2), rel=2e-3)
     part = next(one for one in result.contributions if one.source.startswith("burden"))
     assert part.standard == pytest.approx((LOAD.net(0.0) - LOAD.net(ohm)) / 2 / 3**0.5, rel=0.03)
+
+
+def test_means_that_hide_how_the_current_swings_take_more_of_the_burden():
+    """Of a current that is anywhere between half of its largest and its largest, whose mean square is 28/27 of the square of its mean."""
+    load = Load(0.002, tuple([0.01] * 100), tuple(0.09 * (0.5 + (np.arange(100) + 0.5) / 200)), 0.02, 0.0, 3.3)
+    ohm = 1.0
+    capture = Bench(load, 1, 0.02, 0.02).window(1000, 1.0)
+    true = (load.net(0.0) - load.net(ohm)) * 1000
+    assert window_of(capture, 1.0, ohm, 1000).burden == pytest.approx(true, rel=1e-3)
+    assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), "of one long step that the readings resolve"
 
 
 @pytest.mark.parametrize("spread", [0.0, 3e-3])
@@ -118,6 +127,16 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
         result = energy_of_windows([seen.window(1, 2.0) for _ in range(6)], Task(1, 2.0, 3.3), SHEET, replace(USED, burden_v=0.0), {}, "modelled", DRAWS)
         missed += not result.limits[0] <= load.net(0.0) <= result.limits[1]
     assert missed <= 6
+
+
+@pytest.mark.parametrize(("scatter", "share"), [(0.0, 1.0), (0.3, 0.9539), (0.6, 0.0), (2.0, 0.0)])
+def test_a_scatter_that_chance_may_give_is_believed_and_one_below_is_brought_up_to_what_is_known(scatter, share):
+    """Six windows: chi squared of five degrees of freedom is below 0.229 of its mean once in twenty times, and 0.6^2 is above, 0.3^2 below."""
+    window = window_of(Bench(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
+    nets = window.net + scatter * window.ends_u * np.array([-1, 1, -1, 1, -1, 1]) * np.sqrt(5 / 6)
+    parts = budget([replace(window, net=net) for net in nets], STEPS, NET, SHEET, USED, 3.3, 0.0)
+    hidden = next(one for one in parts if one.source.startswith("what the scatter does not show"))
+    assert window.ends_u > 0 and hidden.standard == pytest.approx(share * window.ends_u / STEPS / np.sqrt(6), rel=1e-3)
 
 
 def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
@@ -173,11 +192,29 @@ def test_an_uncertainty_that_more_or_longer_windows_give_is_planned_and_one_belo
     assert reached(result, share * 1.01)
 
 
-def test_the_trace_is_told_by_phases():
-    frame = table(windows(1)[0], 3)
-    assert list(frame.columns) == ["t_s", "power_w", "window", "phase"] and set(frame["phase"]) == {"idle before", "steps", "idle after"}
-    steps = frame[frame["phase"] == "steps"]["t_s"]
-    assert steps.min() >= 0 and steps.max() < STEPS * LOAD.step_s + 0.001
+def test_every_unit_has_its_energies_and_its_time():
+    """Gross, idle and net of a step, a sample and an epoch: each is the step's times a count, and gross is the sum."""
+    per = evaluate(windows(sharp=True), batch=8, epoch=1000).to_json()["per"]
+    for unit, times in (("step", 1.0), ("sample", 1 / 8), ("epoch", 125.0)):
+        found = {name: figure["value"] for name, figure in per[unit].items()}
+        assert found["net"] == pytest.approx(times * LOAD.net(0.0), rel=1e-4)
+        assert found["gross"] == pytest.approx(times * gross_of(LOAD), rel=1e-4)
+        assert found["gross"] == pytest.approx(found["net"] + found["idle"], rel=1e-9)
+        assert found["time"] == pytest.approx(times * LOAD.step_s, rel=1e-6)
+        assert per[unit]["gross"]["uncertainty"] == pytest.approx(times * per["step"]["gross"]["uncertainty"])
+
+
+def test_edges_by_the_host_s_clock_do_not_shrink_with_windows():
+    """What link and host take is alike in all windows: in the gross energy at its full size, not in the net one, and never in the scatter."""
+    sure = windows(sharp=True)
+    hosted = [replace(one, edges=tuple(replace(edge, half_s=0.002) for edge in one.edges), synchronisation="host") for one in sure]
+    by_host = "both edges, dated by the host (alike in all windows)"
+    parts = {figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, SHEET, USED, 3.3, 0.001) for figure in (NET, GROSS)}
+    found = next(one for one in parts[GROSS] if one.source == by_host)
+    assert found.standard == pytest.approx(0.002 * (2 / 3) ** 0.5 * 3.3 * LOAD.idle_a / STEPS, rel=1e-6) and found.counted
+    assert all(one.source != by_host for one in (*parts[NET], *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, SHEET, USED, 3.3, 0.001)))
+    told = evaluate(hosted).to_json()["windows"][0]
+    assert (told["synchronisation"], told["temperature_c"]) == ("host", None)
 
 
 def some(t_s, power_w, edges, **more):

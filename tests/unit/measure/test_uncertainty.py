@@ -13,6 +13,7 @@ from hil.measure.uncertainty import (
     combined,
     coverage_factor,
     effective_dof,
+    least_variance,
     rectangular,
     student_coverage,
 )
@@ -63,6 +64,13 @@ def test_scatter_of_either_statistic_covers_what_it_claims(statistic):
     low, high = monte_carlo.interval(0.0, [Contribution("scatter", "A", u, 4, "scatter")], 5, statistic)
     s = np.std(samples, axis=1, ddof=1)
     assert np.mean((values + s * low <= 0) & (values + s * high >= 0)) == pytest.approx(0.95, abs=0.0105)
+
+
+@pytest.mark.parametrize("windows", [2, 6, 12, 24])
+def test_five_percent_of_samples_vary_less_than_the_least_variance(windows):
+    """40,000 samples; three standard errors."""
+    samples = np.random.default_rng(windows).standard_normal((40_000, windows))
+    assert np.mean(np.var(samples, axis=1, ddof=1) < least_variance(windows)) == pytest.approx(0.05, abs=0.0033)
 
 
 def test_the_median_of_five_scatters_as_its_density_says():

@@ -7,10 +7,10 @@ import contextlib
 import numpy as np
 
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+from hil.visa import VisaSession
 
 SECOND = 10**12
 NO_ERRORS = Errors(0, 0, 0, 0, 0, 0, 0, 0)

@@ -16,12 +16,12 @@ from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.keysight_n6705c import KeysightN6705C
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 from hil.standins.virtual.meter.truth import VirtualTime
 from hil.standins.virtual.meter.twins import find_twin
+from hil.visa import VisaSession
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
 
 DRIVERS = {

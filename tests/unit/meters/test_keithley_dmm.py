@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
+from hil.measure.between import Running, between
+from hil.measure.capture import joined
 from hil.measure.data_sheet import load_data_sheet
+from hil.meters import keithley_dmm
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.meter import Spoiled
 from hil.standins.virtual.meter.errors import Errors
@@ -115,7 +118,7 @@ def test_a_window_longer_than_expected_or_than_its_memory():
         meter.arm()
         meter.capture(WITHIN_S)
     with metered(board) as (meter, _), pytest.raises(Blocked, match="overflows the Keithley DMM6500"):
-        meter.configure(replace(board.setting, window_s=1000))
+        meter.configure(replace(board.setting, idle_s=1000))
     with metered(board) as (meter, _):
         meter.configure(replace(board.setting, interval_s=1e-5, window_s=10.0))  # what is spare has to fit as well
 
@@ -130,3 +133,63 @@ def test_edges_that_never_come_and_another_instrument_block():
         VirtualKeithleyDmm(board.truth, NO_ERRORS, np.random.default_rng(1), model="DMM7510"), SHEET.name
     ) as session:
         KeithleyDmm(session, SHEET, board.host)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """An instrument that keeps 2000 readings of a window; the driver reads along whenever 300 wait."""
+    for name, value in (("MOST_READINGS", 10_000), ("RING", 2_000), ("PIECE", 300)):
+        monkeypatch.setattr(keithley_dmm, name, value)
+
+
+@pytest.mark.parametrize("rise_s", [0.2034567, 3.3])  # in the second, the buffer before the edge has gone round too
+def test_a_window_longer_than_its_memory_is_read_while_it_lasts(small, rise_s):
+    """Twelve times the ring: every reading is there once and in order, what the pieces sum up to is the truth, and no piece is long."""
+    board = board_at(10_000, rise_s=rise_s, busy_s=2.4056789)
+    with metered(board, Errors(0, 0, 0, 0, 0, 1e-9, 0, 0)) as (meter, _):
+        meter.configure(board.setting)
+        assert meter._buffers.ring and meter._buffers.sizes["steps"] == 2_000
+        meter.arm()
+        running, pieces = Running(), []
+        for piece in meter.pieces(WITHIN_S):
+            pieces.append(piece)
+            running.add(piece)
+    found, whole = running.result(), joined(pieces)
+    assert max(len(piece.t_s) for piece in pieces[1:-1]) <= 300 and len(pieces) > 80
+    assert np.diff(whole.t_s) == pytest.approx(1e-4, rel=1e-3) and whole.lost == 0
+    assert found.duration_s == pytest.approx(2.4056789, abs=1.01e-4) and found.readings == pytest.approx(24057, abs=2)
+    assert found.energy_j == pytest.approx(board.energy(), abs=1.01e-4 * 0.06 * 3.3)
+    assert found.energy_j == pytest.approx(between(whole, *whole.edges).energy_j, rel=1e-12)
+
+
+@pytest.mark.parametrize("where", ["between", "SEC, FRAC", "READ, REL"])
+def test_a_host_that_stands_still_while_a_ring_fills_spoils_the_window(small, where):
+    """Between two pieces, or between two queries of one: what it reads then looks well, and is of another time than it says."""
+    board = board_at(10_000, busy_s=2.4)
+    with metered(board) as (meter, twin), pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which it may have written over"):
+        meter.configure(board.setting)
+        meter.arm()
+        execute, asked = twin.execute, []
+
+        def slow(line: str):
+            asked.append(line)
+            if where in line and len([one for one in asked if where in one]) == 20:
+                board.time.sleep(0.19)
+            return execute(line)
+
+        twin.execute = slow
+        for number, _ in enumerate(meter.pieces(WITHIN_S)):
+            board.time.sleep(0.19 if where == "between" and number == 20 else 0.0)
+
+
+def test_time_stamps_that_go_back_spoil_the_window(monkeypatch):
+    read = KeithleyDmm._read
+
+    def turned(self, name, places):
+        rows = read(self, name, places)
+        rows[3:5, 1] = rows[[4, 3], 1]
+        return rows
+
+    monkeypatch.setattr(KeithleyDmm, "_read", turned)
+    with pytest.raises(Spoiled, match="out of order"):
+        captured(board_at(10_000))

@@ -102,9 +102,10 @@ def test_a_host_that_stays_away_spoils_the_window():
         meter.capture(WITHIN_S)
 
 
-def test_lost_records_spoil():
+@pytest.mark.parametrize("share", [0.1, 0.01])
+def test_lost_records_spoil(share):
     with pytest.raises(Spoiled, match="some are lost"):
-        captured(board_at(busy_s=4.0), between=lambda twin: setattr(twin, "lost_share", 0.1))
+        captured(board_at(busy_s=4.0), between=lambda twin: setattr(twin, "lost_share", share))
 
 
 def test_beyond_the_range_is_spoiled_and_says_so():

@@ -81,6 +81,18 @@ def test_a_host_that_says_nothing_is_waited_for_as_expected(case):
 
 
 @pytest.mark.parametrize("case", ALL)
+def test_a_board_that_nobody_asks_begins_when_it_likes(case):
+    """`hil measure` of a user's own firmware: it sleeps for twice as long as was said before it works, and the readings tell all the same."""
+    bench = case.bench(1, talks=False)
+    with bench.open(case.driver) as meter:
+        meter.configure(bench.setting(case.interval_s, window_s=case.window_s + 0.6 * case.idle_s))
+        bench.time.ps = max(bench.time.ps, round((bench.up_s - 2 * case.idle_s) * PS))
+        meter.arm()
+        capture = meter.capture(20.0)
+    assert bench.holds(capture) and capture.synchronisation == "power"
+
+
+@pytest.mark.parametrize("case", ALL)
 def test_another_instrument_blocks(case):
     bench = case.bench()
     bench.line.fault = lambda query, answer: b"ACME,MODEL 1,1,1" if query == "*IDN?" else answer
@@ -201,7 +213,7 @@ def stale(answer: bytes) -> bytes:
 LOSSES = {
     "sdm-few": (SDM, "R?", 4, without_readings, "did not read at a steady pace"),
     "ngu-swallowed": (NGU, "FLOG:DATA?", 3, lambda _: b"#10", "a block is missing"),
-    "ngu-late": (NGU, "*STB?", 200, "stall", "dropped a block"),
+    "ngu-late": (NGU, "*STB?", 20, "stall", "dropped a block"),
     "wt310-late": (WT310, UPDATE, 10, "stall", "missed an update"),
     "wt310-integrator": (WT310, UPDATE, 10, stale, "some are missing"),
 }

@@ -7,6 +7,7 @@ import os
 import pty
 import socket
 import struct
+import sys
 import threading
 import time
 import tty
@@ -14,8 +15,8 @@ import tty
 import numpy as np
 import pytest
 
-from hil.errors import Blocked
-from hil.meters.visa import VisaSession
+from hil.errors import Blocked, RigError
+from hil.visa import VisaSession
 
 SHORT_MS = 150
 
@@ -128,8 +129,9 @@ def test_nobody_at_the_address():
         port = taken.getsockname()[1]
     with pytest.raises(Blocked, match="did not take"):
         VisaSession(f"TCPIP0::127.0.0.1::{port}::SOCKET", "thing", SHORT_MS).identify("thing")
-    with pytest.raises(Blocked, match="did not take 'open'"):
-        VisaSession("no address", "thing")
+    for address in ("no address", "TCPIP0::no.such.host.invalid::5025::SOCKET", "TCPIP0::127.0.0.1::inst0::INSTR", "TCPIP0::127.0.0.1::hislip0::INSTR", "ASRL/dev/no-such-port::INSTR"):
+        with pytest.raises(Blocked, match="did not take 'open'"):
+            VisaSession(address, "thing")
 
 
 def test_long_answers_and_blocks_with_line_ends_in_them(serve):
@@ -198,3 +200,37 @@ def test_a_serial_instrument_takes_its_options():
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_a_usb_address_without_what_speaks_usb_is_told_in_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "usb.core", None)
+    with pytest.raises(RigError, match=r'the thing is at a USB address, and PyUSB is not installed .*: pip install "trainrig\[usb\]"'):
+        VisaSession("USB0::0x05E6::0x2450::04431893::INSTR", "thing")
+
+
+def test_a_usb_address_without_libusb_is_told_in_one_sentence(monkeypatch):
+    usb = pytest.importorskip("usb.core")
+
+    def none() -> None:
+        raise usb.NoBackendError("No backend available")
+
+    monkeypatch.setattr(usb, "find", none)
+    with pytest.raises(RigError, match=r"PyUSB finds no libusb \(No backend available\): install it"):
+        VisaSession("USB0::0x05E6::0x2450::04431893::INSTR", "thing")
+
+
+def test_commands_do_not_wait_for_each_other(serve):
+    """Nagle's algorithm and delayed acknowledgements would make 40 ms of every pair: two seconds of these."""
+    session = VisaSession(serve(lambda line: b"1\n" if line.endswith("?") else None).resource, "thing")
+    begin = time.monotonic()
+    for _ in range(50):
+        session.tell("A", "B")
+        assert session.ask("C?") == "1"
+    assert time.monotonic() - begin < 1.0
+
+
+def test_a_failure_is_of_the_stage_that_it_was_opened_for(serve):
+    session = VisaSession(serve(lambda _: b'-222,"Data out of range"\n').resource, "supply", SHORT_MS, stage="power")
+    with pytest.raises(Blocked, match='the supply reports -222,"Data out of range": turn it round.') as blocked:
+        session.check(cure="turn it round")
+    assert blocked.value.stage == "power"

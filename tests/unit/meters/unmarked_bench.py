@@ -12,9 +12,9 @@ import numpy as np
 
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting
-from hil.meters.visa import VisaSession
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+from hil.visa import VisaSession
 
 PS = 10**12
 VOLT = 3.3
@@ -71,7 +71,7 @@ def limits(sheet: DataSheet, range_a: float) -> Limits:
     """What the data sheet allows on a range."""
     one = sheet.range_for(range_a)
     return Limits(
-        one.gain, one.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, one.noise_a, sheet.voltage_noise_v, sheet.drift_a_per_s
+        one.gain, one.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, one.noise_a, sheet.voltage_noise_v, one.drift_a_per_s
     )
 
 

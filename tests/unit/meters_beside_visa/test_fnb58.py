@@ -105,6 +105,7 @@ def test_a_window(hid: ScriptedHid) -> None:
     capture = armed(hid).capture(20.0)
     assert [one[1] for one in hid.heard][:3] == [report.HELLO, report.BEGIN, report.BEGIN]
     assert [one[1] for one in hid.heard][3:] == [report.GO_ON] * 2
+    assert capture.temperature_c == pytest.approx(25.0)
     assert capture.lost == 0 and np.diff(capture.t_s) == pytest.approx(0.01) and 2.0 < len(capture.t_s) / 100 < 2.4
     for edge, at in zip(capture.edges, (0.7, 1.7), strict=True):
         assert abs(edge.t_s - at) <= edge.half_s
@@ -131,6 +132,13 @@ def test_a_damaged_report_spoils_the_window(hid: ScriptedHid) -> None:
     hid.damage = {7}
     with pytest.raises(Spoiled, match="1 of .* wrong checksum"):
         armed(hid).capture(20.0)
+
+
+def test_a_current_beyond_its_range_asks_for_a_larger_one() -> None:
+    time = VirtualTime()
+    with pytest.raises(Spoiled, match="beyond the 7 A") as spoiled:
+        armed(ScriptedHid(time, board(time, begin=0.7, peak=7.5))).capture(10.0)
+    assert spoiled.value.beyond_range
 
 
 def test_one_that_vanishes_blocks(hid: ScriptedHid) -> None:

@@ -127,6 +127,14 @@ def test_a_piece_that_is_missing_spoils_the_window(driver: ScriptedDriver) -> No
         meter.capture(20.0)
 
 
+def test_a_sample_that_is_no_number_spoils_the_window(driver: ScriptedDriver) -> None:
+    """The instrument tells samples that it lost, and those beyond a range, as not-a-number."""
+    data = driver._data
+    driver._data = lambda topic, begins, length: np.where(np.arange(len(begins)) == 5, np.nan, data(topic, begins, length)) if "/i/" in topic else data(topic, begins, length)  # type: ignore[method-assign]
+    with pytest.raises(Spoiled, match=r"\d+ samples of the Joulescope JS220 are missing"):
+        armed(driver).capture(20.0)
+
+
 def test_current_beyond_the_range(time: VirtualTime) -> None:
     meter = armed(ScriptedDriver(time, board(time, begin=0.3, peak=0.2)))
     with pytest.raises(Spoiled) as spoiled:

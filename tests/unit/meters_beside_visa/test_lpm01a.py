@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ from hil.measure.data_sheet import load_data_sheet
 from hil.measure.uncertainty import combined
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import Setting, Spoiled
+from hil.meters.meter import Pulsed, Setting, Spoiled
 from hil.meters.serial_line import SerialLine
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
@@ -86,6 +87,7 @@ def test_energy_of_many_instruments_is_within_their_data_sheet(both: bool) -> No
 
 def test_a_marker_that_is_level_needs_both_edges(time: VirtualTime) -> None:
     meter = meter_of(twin(time, both=False), time)
+    assert isinstance(meter, Pulsed) and meter.falling_only and not meter_of(twin(time, both=True), time).falling_only
     meter.arm()
     with pytest.raises(Blocked, match="1 of the 2 edges.*falling edges only"):
         meter.capture(8.0)
@@ -108,6 +110,44 @@ def test_a_garbled_reading_spoils_the_window(time: VirtualTime) -> None:
     with pytest.raises(Spoiled, match="1 readings .* garbled"):
         meter.capture(20.0)
     meter.arm()  # it is at rest again, and takes commands
+
+
+def test_a_buffer_that_overflows_spoils_the_window(time: VirtualTime) -> None:
+    instrument = twin(time)
+    stream = instrument._stream
+    instrument._stream = lambda: stream().replace("buff 00%", "buff 100%")  # type: ignore[method-assign]
+    meter = meter_of(instrument, time)
+    meter.arm()
+    with pytest.raises(Spoiled, match="buffer of the ST X-NUCLEO-LPM01A overflowed"):
+        meter.capture(20.0)
+
+
+@pytest.mark.parametrize("late_s", [7.0, math.inf])
+def test_an_answer_that_is_late_or_never_comes_blocks_and_the_next_window_is_right(time: VirtualTime, late_s: float) -> None:
+    """The answer to `freq` comes behind the time-out, when others are awaited."""
+    instrument = twin(time, begin=20.0)
+    meter = meter_of(instrument, time)
+    take, due, held = instrument.take, instrument.due, []
+
+    def slow(data: bytes) -> bytes:
+        answer = take(data)
+        if data.startswith(b"freq") and not held:
+            held.append((time.seconds() + late_s, answer))
+            return b""
+        return answer
+
+    def with_the_late(_asked: object = None) -> bytes:
+        said = held[0][1] if held and time.seconds() >= held[0][0] else b""
+        if said:
+            held[0] = (math.inf, b"")
+        return said + due()
+
+    instrument.take, instrument.due = slow, with_the_late  # type: ignore[method-assign]
+    with pytest.raises(Blocked, match="did not answer 'freq 1k' within 6 s"):
+        meter.configure(SETTING)
+    meter.configure(SETTING)
+    meter.arm()
+    assert energy(meter.capture(30.0)) == pytest.approx(true_energy(instrument._truth), rel=3e-3)  # type: ignore[arg-type]
 
 
 def test_overcurrent_asks_for_a_larger_range(time: VirtualTime) -> None:
@@ -212,6 +252,6 @@ def test_the_interval_covers_instruments_of_the_data_sheet_and_not_those_beyond_
         meter = meter_of(VirtualLpm01a(truth, Errors.draw(limits, rng, beyond), rng, time), time)
         meter.arm()
         capture = meter.capture(30.0)
-        error = between(capture, *capture.edges).energy_j - true_energy(truth)
-        covered += abs(error) <= 2 * combined(budget(capture, capture.edges[0], capture.edges[1], SHEET))
+        found = between(capture, *capture.edges)
+        covered += abs(found.energy_j - true_energy(truth)) <= 2 * combined(budget(found, SHEET))
     assert least <= covered / 40 <= most

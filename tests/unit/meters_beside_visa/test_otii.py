@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 from otii_twin import OtiiServer, ScriptedOtii
@@ -98,6 +101,21 @@ def test_current_beyond_the_range(time: VirtualTime) -> None:
     with pytest.raises(Spoiled) as spoiled:
         armed(ScriptedOtii(time, board(time, begin=0.4, peak=2.9))).capture(20.0)
     assert spoiled.value.beyond_range
+
+
+@pytest.mark.parametrize("value", [math.nan, None])
+def test_a_sample_that_is_no_number_spoils_the_window(otii: ScriptedOtii, value: float | None) -> None:
+    whole = otii.get_channel_data
+
+    def damaged(device: str, channel: str, index: int, count: int) -> dict[str, Any]:
+        data = whole(device, channel, index, count)
+        if channel == "mc":
+            data["values"][count // 2] = value
+        return data
+
+    otii.get_channel_data = damaged  # type: ignore[method-assign]
+    with pytest.raises(Spoiled, match="a sample of the Qoitech Otii Arc is no number"):
+        armed(otii).capture(20.0)
 
 
 def test_a_marker_that_chatters_spoils_the_window(time: VirtualTime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,26 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("no")
     with pytest.raises(RigError, match="cannot be read"):
         read_facts(tmp_path / "a.parquet")
+
+
+def test_readings_are_told_by_phase_whole_or_in_pieces(tmp_path: Path) -> None:
+    """A window in three pieces, each edge with the piece that it lies in, has the phases of the whole."""
+    rng = np.random.default_rng(5)
+    edges = (Edge(0.001, 0.0, True), Edge(0.002, 0.0, False))
+    whole = piece(0.0, 300, rng, edges)
+    phase = np.select([whole.t_s < 0.001, whole.t_s < 0.002], ["idle before", "steps"], "idle after")
+    cuts = [slice(0, 120), slice(120, 180), slice(180, 300)]
+    parts = [
+        replace(whole, t_s=whole.t_s[cut], power_w=whole.power_w[cut], current_a=whole.current_a[cut], voltage_v=whole.voltage_v[cut], edges=edges[at : at + 1])
+        for cut, at in zip(cuts, (0, 9, 1), strict=True)
+    ]
+    for name, captures in (("whole", [whole]), ("parts", parts)):
+        with TraceWriter(tmp_path / f"{name}.parquet", {}) as writer:
+            for one in captures:
+                writer.append(one, 4)
+        assert pq.read_table(tmp_path / f"{name}.parquet")["phase"].to_pylist() == list(phase), name
+
+
+def test_a_window_told_from_its_first_edge() -> None:
+    moved = piece(7.0, 10, np.random.default_rng(6), (Edge(7.00003, 1e-6, True), Edge(7.00007, 1e-6, False))).from_first_edge()
+    assert moved.t_s[3] == pytest.approx(0.0, abs=1e-9) and [edge.t_s for edge in moved.edges] == pytest.approx([0.0, 4e-5], abs=1e-9)

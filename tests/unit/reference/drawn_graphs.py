@@ -1,6 +1,6 @@
 """Small random graphs of the second family, built from the data classes: every operation, residual adds, all three activations.
 
-The multipliers are chosen so that a layer's outputs fill its range for random images, as a calibrated network's do.
+Biases and multipliers are chosen so that a layer's outputs fill its range for random images, as a calibrated network's do: all channels live.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Builder:
         return zero, -128 if kind == 0 else zero, 127 if kind < 2 else min(127, zero + int(self.rng.integers(60, 160)))
 
     def _parameters(self, layer: GraphLayer) -> Parameters:
-        """Draw weights and biases, then multipliers that fill the range of the output."""
+        """Draw weights, then biases and multipliers that fill the range of the output."""
         rng, outputs = self.rng, layer.out_shape[2]
         shape = {
             GraphOp.DEPTHWISE: (*layer.kernel, outputs),
@@ -118,11 +118,13 @@ class Builder:
         }.get(layer.op, (outputs, *layer.kernel, layer.in_shape[2]))
         largest = 2**self.bits - 1
         weights = rng.integers(-largest, largest + 1, shape).astype(np.int8)
-        bias = rng.integers(-3000, 3001, outputs).astype(np.int32)
         one = np.full(outputs, 2**30, np.int32), np.full(outputs, -31, np.int8)
-        trial = GraphLayer(**{**layer.__dict__, "own": Parameters(weights, bias, *one, np.ones(outputs, np.float32))})
-        acc = sums(self.graph, trial, self.values[layer.reads[0]])
-        factor = SPREAD / (acc.reshape(-1, outputs).std(axis=0) + 50) * rng.uniform(0.7, 1.4, outputs)
+        without_bias = Parameters(weights, np.zeros(outputs, np.int32), *one, np.ones(outputs, np.float32))
+        trial = GraphLayer(**{**layer.__dict__, "own": without_bias})
+        acc = sums(self.graph, trial, self.values[layer.reads[0]]).reshape(-1, outputs)
+        mean, spread = acc.mean(axis=0), acc.std(axis=0) + 50
+        bias = np.rint(spread * rng.uniform(-0.5, 0.8, outputs) - mean).astype(np.int32)
+        factor = SPREAD / spread * rng.uniform(0.7, 1.4, outputs)
         scale = (factor * layer.scale / self.graph.scale_of(layer.reads[0])).astype(np.float32)
         return Parameters(weights, bias, *factor_parts(factor), scale)
 

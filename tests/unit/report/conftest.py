@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hil.measure.capture import Capture, Edge
 from hil.record import RunWriter, TrialRecord
 
 CYCLES = {"perturb": 3_383_361, "forward": 32_601_119, "backward": 504_653, "update": 2_867_450, "digest": 128_286}
@@ -77,8 +78,16 @@ WHOLE = {
 }  # fmt: skip
 
 
+def make_captures(first_s=7.0):
+    """What a meter saw of one window: asleep, two steps, asleep."""
+    t = np.arange(-0.1, 0.38, 0.00225) + first_s
+    power = np.where((t >= first_s) & (t < first_s + 0.281), 0.31, 0.115)
+    edges = (Edge(first_s, 0.0, True), Edge(first_s + 0.281, 0.0, False))
+    return [Capture(t, power, power / 3.3, np.full(len(t), 3.3), 0.00225, 0.00225, edges, 0.1, 0)]
+
+
 def make_power():
-    """Power of one window: asleep, two steps, asleep."""
+    """The same as power.parquet holds it."""
     t = np.arange(-0.1, 0.38, 0.00225)
     busy = (t >= 0) & (t < 0.281)
     phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
@@ -89,7 +98,7 @@ def make_power():
 def record(tmp_path):
     """Record trials, given as (record, steps) pairs, and return the folder of the run."""
 
-    def write(*pairs, power=None):
+    def write(*pairs, power=()):
         run = RunWriter.begin(tmp_path / "reports")
         for trial, steps in pairs:
             run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), power)

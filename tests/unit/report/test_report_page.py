@@ -12,7 +12,7 @@ from hil.report.figures import loss_curve
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import power_trace
 
-from .conftest import PLAN, WHOLE, blocked_trial, make_power, make_steps, make_trial
+from .conftest import PLAN, WHOLE, blocked_trial, make_captures, make_power, make_steps, make_trial
 
 NO_STEPS = pd.DataFrame([])
 
@@ -157,7 +157,7 @@ def test_memory_bars_are_kib_and_leave_out_what_is_unknown():
 
 
 def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
-    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_captures()))
     section = page[page.index('id="energy"') : page.index('id="paper"')]
     assert "27.800 ± 0.093 mJ a step" in section and "31.4" in section
     for said in (
@@ -179,7 +179,7 @@ def test_the_power_trace_has_its_steps_marked_and_can_be_zoomed_by_keyboard(reco
     figure = power_trace(make_power(), [0.14, 0.141])
     assert names(figure) == ["idle before", "steps", "idle after"]
     assert [round(line.x0, 3) for line in figure.layout.shapes] == [0, 0.14, 0.281]
-    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_captures()))
     assert page.count('<button type="button" data-zoom=') == 8
 
 
@@ -230,7 +230,7 @@ def test_integer_losses_make_no_curve_and_their_right_signs_are_counted(record):
 
 
 def test_overview_and_trial_lead_to_each_other(record):
-    folder = record((make_trial(**WHOLE), make_steps(60)), power=make_power())
+    folder = record((make_trial(**WHOLE), make_steps(60)), power=make_captures())
     assert 'href="stm32h7b3-cls1/index.html"' in overview_of(folder)
     assert 'href="../index.html"' in trial_of(folder)
     assert "27.800 ± 0.093 mJ" in overview_of(folder)
@@ -238,7 +238,7 @@ def test_overview_and_trial_lead_to_each_other(record):
 
 
 def test_every_scrolling_table_can_be_reached_by_keyboard(record):
-    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_power()))
+    page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_captures()))
     for region in re.findall(r'<div class="scroll"[^>]*>', page):
         assert 'tabindex="0"' in region and "aria-label=" in region
     assert len(re.findall(r"<figure [^>]*aria-label=", page)) == page.count("<figure") == 7

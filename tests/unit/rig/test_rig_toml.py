@@ -60,6 +60,14 @@ def test_wrong_type(rig: Path) -> None:
     assert "3 was found" in said
 
 
+def test_the_temperature_of_the_room(rig: Path) -> None:
+    rig.write_text(GOOD.replace('serial = "066FFF"', 'serial = "066FFF"\nambient_c = 23'), encoding="utf-8")
+    entry = read_bench(rig).find("stm32h7b3")
+    assert entry is not None and entry.ambient_c == 23.0
+    said = complaint(rig, GOOD.replace('serial = "066FFF"', 'serial = "066FFF"\nambient_c = 300'))
+    assert said.startswith("rig.toml, line 6, key ambient_c: ")
+
+
 def test_wrong_type_in_the_first_table(rig: Path) -> None:
     assert complaint(rig, GOOD.replace('probe = "066FFF"', "probe = true")).startswith("rig.toml, line 4, key probe: ")
 

@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,18 +15,22 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from hil.bench.energy.served import KEYS, metered
 from hil.cli import main as hil
 from hil.errors import Blocked, RigError
+from hil.measure import data_sheet
 from hil.measure.data_sheet import known_meters, load_data_sheet
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Setting
-from hil.meters.open import MODELS
+from hil.meters.open import MODELS, open_meter
 from hil.record.trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
+from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.tools.measure import evaluate, main, take
 from hil.tools.watch import Past, spark, spelled, watch
@@ -47,21 +52,21 @@ def options(**changed: object) -> argparse.Namespace:
     return argparse.Namespace(**{"volt": 3.3, "range": None, "interval": 0.001, "idle": 0.2, "window": 1.0, "deadline": 20.0, "steps": 1} | changed)
 
 
-def test_a_pin_of_any_firmware() -> None:
+def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
     meter, _ = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
-    capture = take(meter, options())
-    result = evaluate(capture, SHEET, meter.identity, 4)
+    result = evaluate(take(meter, options(), tmp_path), SHEET, meter.identity, 4)
     assert result["energy"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3) and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
     assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"]["value"] == pytest.approx(0.099, rel=2e-3)
     assert result["energy"]["uncertainty"] == pytest.approx(0.099 * math.hypot(0.02, 0.01) / math.sqrt(3), rel=0.05)
     assert any("unverified" in flag for flag in result["flags"]) and "PowerShield" in result["meter"]["identity"]
 
 
-def test_a_current_beyond_the_only_range_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     meter, _ = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
     with pytest.raises(Blocked, match="largest range"):
-        take(meter, options())
+        take(meter, options(), tmp_path)
     assert "thrown away" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir()), "a window that is thrown away leaves no trace"
 
 
 def test_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,16 +137,97 @@ def test_a_watch() -> None:
     assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
 
 
-def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(capsys: pytest.CaptureFixture[str]) -> None:
+def watched(key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None) -> tuple[Past, str]:
+    """Watch the twin of a meter behind its socket for some virtual seconds, on a range of about 0.1 A."""
+    time, rng, sheet = VirtualTime(), np.random.default_rng(2), load_data_sheet(key)
+    truth = ScriptedTrace(time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or [])
+    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), Past()
+    with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
+        meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
+        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True))
+    return past, screen.getvalue()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_meter_can_be_watched_whatever_the_marker_does(key: str) -> None:
+    past, screen = watched(key, [(0, 0.01), (3.0, 0.04)], 6.0, [(round(at * PS), up) for at, up in ((1.0, 1), (1.5, 0), (2.0, 1), (2.5, 0), (4.0, 1))])
+    assert past.lowest_w == pytest.approx(0.033, rel=0.01) and past.highest_w == pytest.approx(0.132, rel=0.01) == past.now_w
+    assert past.energy_j == pytest.approx(0.033 * 3 + 0.132 * 3, rel=0.2) and past.missed_s == 0
+    assert past.readings >= 10 and load_data_sheet(key).name in screen
+
+
+@pytest.mark.parametrize("key", sorted(set(KEYS) - {"lpm01a", "tc66c", "rigol-dp832a", "yokogawa-wt310"}))
+def test_a_watch_goes_on_behind_a_current_beyond_the_range(key: str) -> None:
+    """What nobody read is not counted, and said so. (The others have one range, stop at their limit, or take the next range.)"""
+    past, screen = watched(key, [(0, 0.01), (2.0, 8.0), (4.0, 0.02)], 8.0)
+    assert past.highest_w < 1.0 and past.now_w == pytest.approx(0.066, rel=0.02)
+    assert past.missed_s == pytest.approx(2.0, abs=1.2) and "did not count" in screen
+
+
+def test_a_meter_that_feeds_the_board_is_told_what_it_bears(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("measure", "power"):
+        arguments = [command, *(["--watch"] if command == "power" else []), "--model", "keithley-2450", "--meter", "TCPIP0::127.0.0.1::9::SOCKET"]
+        assert hil(arguments) == 2
+        assert "the Keithley 2450 feeds the board: say what voltage it bears with --volt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [["--interval", "0"], ["--volt", "-1"], ["--range", "nan"], ["--window", "inf"], ["--steps", "0"], ["--idle", "x"]])
+def test_a_number_that_makes_no_sense_is_refused_before_anything_is_opened(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--model", "tc66c", "--meter", "/dev/null", *wrong])
+    assert ended.value.code == 2 and wrong[0] in capsys.readouterr().err
+
+
+def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     board = Board()
     twin = VirtualKeithley2450(board.truth, EXACT, np.random.default_rng(1), board.time)
     sheet = load_data_sheet("keithley-2450")
     with served(twin, sheet.name) as session:
         meter = Keithley2450(session, sheet, board.host)
-        capture = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5))
-        result = evaluate(capture, sheet, meter.identity, 1)
+        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), tmp_path)
+        result = evaluate(found, sheet, meter.identity, 1)
     assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
+
+
+OWN = Path(data_sheet.__file__).parent / "meters" / "polled-scpi.toml"
+
+
+def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A copy with another identity: the instrument that answers is refused or taken by it, and polled by its dialect."""
+    sheet = tmp_path / "my-meter.toml"
+    text = OWN.read_text(encoding="utf-8").replace('name = "polled SCPI meter"', 'name = "my meter"')
+    sheet.write_text(text.replace('identity = ""', 'identity = "virtual polled"'), encoding="utf-8")
+    truth = ScriptedTrace(VirtualTime(), np.array([0]), np.array([0.02]), [])
+    server = InstrumentServer(VirtualPolledScpi(truth, EXACT, np.random.default_rng(1)))
+    server.start()
+    try:
+        with open_meter(server.resource, 3.3, str(sheet)) as meter:
+            meter.configure(Setting(3.3, 0.1, 0.01, 0.1, 0.1))
+            assert meter.sheet.key == "my-meter" and meter.watch() == pytest.approx([0.066], rel=1e-6)
+        sheet.write_text(text.replace('identity = ""', 'identity = "ACME"'), encoding="utf-8")
+        assert hil(["power", "--watch", "--model", str(sheet), "--meter", server.resource]) == 2
+        assert "not a my meter" in capsys.readouterr().err
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (None, "is no data sheet"), ("x = [", "is no data sheet"), ('name = "a"', "is no data sheet .*'range'"), ("cut", "add a table .dialect."), ("typo", "feed"),
+])  # fmt: skip
+def test_a_data_sheet_that_is_none_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str) -> None:
+    sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
+    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
+    if text is not None:
+        sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
+    assert hil(["measure", "--model", str(sheet), "--meter", "TCPIP0::127.0.0.1::9::SOCKET", "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert re.search(why, told) and told.count("\n") == 1
+
+
+def test_a_model_that_nobody_knows_is_told_with_those_like_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hil(["measure", "--model", "keithley-2540", "--meter", "x"]) == 2
+    assert "keithley-2450" in capsys.readouterr().err
 
 
 def test_every_meter_that_has_a_driver_may_be_named() -> None:

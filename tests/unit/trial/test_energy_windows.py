@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import queue
 from dataclasses import replace
 from types import SimpleNamespace
 
+import jsonschema
 import numpy as np
 import pytest
 
 from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet
+from hil.measure.mlperf_tiny import form
 from hil.meters.meter import Spoiled
+from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
-from hil.trial.energy import MOST_SPOILED, measure_windows
-from hil.trial.spec import EnergyWindows
+from hil.trial.energy import measure_windows
+from hil.trial.energy_record import energy_json
+from hil.trial.energy_windows import MOST_SPOILED
+from hil.trial.latency import LAP_PHASES
+from hil.trial.spec import EnergyWindows, TrialSpec
 from tests.unit.measure.energy_scene import NONE, Bench
 
 SHEET = load_data_sheet("keithley-2450")
 LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.06, 0.09, 0.045), 0.02, 2e-3, 3.3)
-CYCLES = {"perturb": 100_000, "forward": 600_000, "backward": 500_000, "update": 170_000, "digest": 0, "total": 1_370_000}
+CYCLES = {"perturb": 274_000, "forward": 685_000, "backward": 0, "update": 411_000, "digest": 0, "total": 1_370_000}
+CLOCK_HZ = 100_000_000
 
 
 class FakeMeter:
@@ -44,15 +52,16 @@ class FakeMeter:
             raise fate
         if np.max(seen.current_a) > 1.05 * self.settings[-1].range_a:
             raise Spoiled("overload", beyond_range=True)
-        return replace(seen, range_a=self.settings[-1].range_a)
+        edges = tuple(replace(edge, t_s=np.float64(edge.t_s)) for edge in seen.edges)  # as drivers have them
+        return replace(seen, range_a=self.settings[-1].range_a, edges=edges)
 
 
 class FakeTrial:
     """Board and reference that agree, in a scene."""
 
-    def __init__(self, meter, load=LOAD, wrong_at=None) -> None:
-        self.bench = Bench(load, 1, 0.0025, 0.0025, NONE)
-        self.meter, self.wrong_at, self.runs = meter, wrong_at, []
+    def __init__(self, meter, load=LOAD, wrong_at=None, reality="virtual", interval_s=0.0025, stretches=True) -> None:
+        self.bench = Bench(load, 1, interval_s, interval_s, NONE)
+        self.meter, self.wrong_at, self.runs, self.pulses = meter, wrong_at, [], 0
         board = SimpleNamespace(supply_v=3.3)
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
@@ -60,11 +69,18 @@ class FakeTrial:
             subject=SimpleNamespace(tensors=[weight]),
         )  # fmt: skip
         self.outcome = SimpleNamespace(
-            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=100_000_000, reality="virtual", difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[]
+            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[]
         )  # fmt: skip
         self.witness, self.next_step = None, 5
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
-        self.device = SimpleNamespace(samples=lambda images, labels: None, run=self.run, laps=lambda: [(100_000, 1_000_000, 170_000, 100_000)] * min(self.runs[-1][1], 32))
+        told = [(phase, CYCLES[phase]) for phase in ("perturb", "forward", "update")] if stretches else []
+        self.device = SimpleNamespace(
+            samples=lambda images, labels: None, run=self.run, laps=lambda: [tuple(CYCLES[phase] for phase in LAP_PHASES)] * min(self.runs[-1][1], 32),
+            stretches=lambda: (len(told), told), mark_by_pulses=self.mark_by_pulses,
+        )  # fmt: skip
+
+    def mark_by_pulses(self):
+        self.pulses += 1
 
     def next_batch(self):
         return np.zeros((8, 1)), np.zeros(8)
@@ -72,13 +88,13 @@ class FakeTrial:
     def run(self, first, steps, count, idle_ms, quiet_s):
         self.runs.append((first, steps, idle_ms))
         self.meter.windows.put(self.bench.window(steps, idle_ms / 1000))
-        return {"digests": (8 if self.wrong_at == len(self.runs) else 7,)}
+        return {"digests": (8 if self.wrong_at == len(self.runs) else 7,), "cycles_total": steps * CYCLES["total"] + 5000, "cycles_digest": 5000}
 
 
-def measured(script=(), wanted=None, **trial):
-    meter = FakeMeter(script=script)
+def measured(script=(), wanted=None, sheet=SHEET, meter=FakeMeter, ambient_c=None, **trial):
+    meter = meter(sheet, script)
     fake = FakeTrial(meter, **trial)
-    measure_windows(fake, meter, wanted or EnergyWindows(steps=20), "JP5")
+    measure_windows(fake, meter, wanted or EnergyWindows(steps=20), "JP5", ambient_c)
     return fake, meter
 
 
@@ -91,8 +107,9 @@ def test_one_window_warms_up_and_finds_the_range_and_six_count():
     assert (said["meter"]["measuring_point"], said["meter"]["supply_v"], said["meter"]["range"]) == ("JP5", 3.3, 0.1)
     assert said["per_epoch"]["value"] == pytest.approx(100 * said["per_step"]["value"])
     assert len(fake.outcome.power) == 6 and len(fake.outcome.laps_s) == 20
-    assert said["phases"]["seconds"]["perturb"] == pytest.approx(1e-3)
-    assert "the phase 'perturb' takes 1 ms a step and a reading 2.5 ms" in said["phases"]["refused"]
+    assert said["phases"]["seconds"] == pytest.approx({"perturb": 2.74e-3, "forward": 6.85e-3, "update": 4.11e-3}) and said["phases"]["split"] == {}
+    assert "the phase 'perturb' takes 2.74 ms a step and a reading 2.5 ms" in said["phases"]["refused"]
+    assert said["meter"]["power_cycled"].startswith("no: rig.toml names nothing") and said["temperature"] is None
 
 
 def test_spoiled_windows_are_measured_again():
@@ -147,3 +164,128 @@ def test_the_rules_of_mlperf_tiny_take_five_windows_of_ten_seconds():
     assert all(window["duration"] >= 10.0 for window in said["windows"]) and said["subtracts_idle"] is False
     gross = LOAD.net(0.0) + 3.3 * LOAD.idle_a * LOAD.step_s
     assert said["per_step"]["value"] == pytest.approx(gross, rel=0.01)
+    told = form(fake.outcome.energy)
+    assert told["median_uj"] == pytest.approx(1e6 * gross, rel=0.01) and told["median_uj"] == pytest.approx(1e6 * said["per_step"]["value"], rel=1e-9)
+    assert [row["iterations"] for row in told["windows"]] == [said["steps_per_window"]] * 5 and all(row["long_enough"] for row in told["windows"])
+    row = told["windows"][0]
+    assert row["per_iteration_uj"] * row["iterations"] == pytest.approx(row["total_uj"]) == pytest.approx(1e3 * row["power_mw"] * row["elapsed_s"])
+    assert "no silicon: the figures are modelled" in told["differs"] and "not an inference" in told["differs"][0]
+
+
+@pytest.mark.parametrize(("rules", "accuracy", "fastest_hz"), [("", 0.5, 400), ("", 0.9, 10_000), ("mlperf-tiny", None, 400)])
+def test_the_whole_entry_of_the_record_fits_its_schema(rules, accuracy, fastest_hz):
+    wanted = EnergyWindows(steps=20, rules=rules, accuracy=accuracy)
+    fake, _ = measured(wanted=wanted, sheet=replace(SHEET, fastest_hz=fastest_hz), interval_s=1 / fastest_hz)
+    curve = [{"step": 0, "board": 0.1, "reference": 0.1, "n": 50}, {"step": 5, "board": 0.6, "reference": 0.6, "n": 50}]
+    entry = json.loads(json.dumps(energy_json(fake.outcome.energy, fake.outcome.laps_s, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted))))
+    whole = schema()
+    jsonschema.validate(entry, whole["properties"]["trials"]["items"]["properties"]["energy"] | {"$defs": whole["$defs"]})
+    assert (entry["goal"] or {}).get("reached") == {0.5: True, 0.9: False, None: None}[accuracy]
+    assert (entry["mlperf_tiny"] is None) == (not rules) and bool(entry["phases"]["split"]) == (fastest_hz > 400)
+
+
+def test_phases_are_split_where_the_meter_is_fast_enough_and_together_are_the_step():
+    fast = replace(SHEET, fastest_hz=10_000)
+    fake, _ = measured(sheet=fast, interval_s=1e-4)
+    said = fake.outcome.energy.to_json()
+    phases = said["phases"]
+    assert list(phases["split"]) == ["perturb", "forward", "update"] and phases["refused"] is None
+    for (name, phase), share, level in zip(phases["split"].items(), LOAD.shares, LOAD.levels_a, strict=True):
+        assert phase["energy"]["provenance"] == "modelled"
+        assert phase["energy"]["value"] == pytest.approx(3.3 * share * LOAD.step_s * (level - LOAD.idle_a), rel=0.02), name
+        assert phase["power"]["value"] == pytest.approx(3.3 * level, rel=0.02)
+    assert sum(phase["energy"]["value"] for phase in phases["split"].values()) == pytest.approx(said["per_step"]["value"], rel=0.005)
+    assert any("capacitors" in sentence for sentence in said["assumptions"])
+    assert [name for name, _ in phases["first_window"][:3]] == ["perturb", "forward", "update"]
+
+
+def test_a_firmware_that_does_not_tell_its_phases_is_told_so():
+    fake, _ = measured(stretches=False)
+    assert "does not know the request 'stretches'" in fake.outcome.energy.phases["refused"]
+
+
+@pytest.mark.parametrize("key", ["keysight-n6705c", "rs-ngu401", "tc66c", "polled-scpi"])
+def test_what_the_host_dates_is_refused_on_a_board_with_a_time_of_its_own(key):
+    with pytest.raises(Blocked, match="a virtual board keeps a time of its own: measure it with a meter that dates both itself"):
+        measured(sheet=load_data_sheet(key))
+    fake, _ = measured(sheet=replace(load_data_sheet(key), ranges=SHEET.ranges), reality="hardware")
+    assert fake.outcome.energy.provenance == "measured"
+
+
+class HostDated(FakeMeter):
+    """Its edges are the host's, though its data sheet does not say so."""
+
+    def capture(self, deadline_s):
+        return replace(super().capture(deadline_s), synchronisation="host")
+
+
+def test_edges_that_the_host_dated_are_refused_in_the_window_too():
+    with pytest.raises(Blocked, match="the edges of a window were dated by this computer's clock"):
+        measured(meter=HostDated)
+    fake, _ = measured(meter=HostDated, reality="hardware")
+    assert {window.synchronisation for window in fake.outcome.energy.windows} == {"host"}
+
+
+class Astray(FakeMeter):
+    """Its first edge is early by a third of the window."""
+
+    def capture(self, deadline_s):
+        seen = super().capture(deadline_s)
+        up, down = seen.edges
+        return replace(seen, edges=(replace(up, t_s=up.t_s - (down.t_s - up.t_s) / 3), down))
+
+
+def test_edges_that_the_board_s_count_contradicts_are_not_believed():
+    with pytest.raises(Blocked, match=r"the edges are 0\.36\d* s apart by the meter, and the board counted 0\.274 s of steps between them"):
+        measured(meter=Astray)
+
+
+class Listening(FakeMeter):
+    """Takes the host's word for when a window was."""
+
+    def __init__(self, *more) -> None:
+        super().__init__(*more)
+        self.words = []
+
+    def mark(self, begins, duration_s=float("inf"), half_s=0.0):
+        self.words.append((begins, duration_s, half_s))
+
+
+def test_a_meter_without_a_marker_is_told_how_long_the_steps_took():
+    _, meter = measured(meter=Listening)
+    seconds = 20 * CYCLES["total"] / CLOCK_HZ
+    assert meter.words[:2] == [(True, float("inf"), 0.0), (False, pytest.approx(seconds), pytest.approx(0.01 * seconds))], "the digests are no step"
+
+
+class FallingOnly(FakeMeter):
+    """As an older LPM01A."""
+
+    falling_only = True
+
+
+def test_a_meter_that_sees_falling_edges_only_gets_pulses_once():
+    fake, _ = measured(meter=FallingOnly)
+    assert fake.pulses == 1
+    assert measured()[0].pulses == 0
+
+
+class Thermometer(FakeMeter):
+    """Has a sensor."""
+
+    def capture(self, deadline_s):
+        return replace(super().capture(deadline_s), temperature_c=26.0 + self.armed)
+
+
+def test_temperatures_stand_beside_the_windows():
+    fake, _ = measured(meter=Thermometer, ambient_c=23.5)
+    said = fake.outcome.energy.to_json()
+    assert said["temperature"] == {"ambient_c": 23.5, "meter_c": pytest.approx(30.5)}, "the one that warms up does not count"
+    assert [window["temperature_c"] for window in said["windows"]] == [28.0, 29.0, 30.0, 31.0, 32.0, 33.0]
+
+
+def test_sleeps_grow_with_their_windows_unless_no_idle_is_subtracted():
+    fake, _ = measured(wanted=EnergyWindows(steps=400))
+    window_ms = 1000 * 400 * LOAD.step_s
+    assert [idle for _, _, idle in fake.runs[1:]] == [pytest.approx(window_ms / 4, abs=1)] * 6
+    fake, _ = measured(wanted=EnergyWindows(rules="mlperf-tiny"))
+    assert fake.runs[-1][2] < 1000

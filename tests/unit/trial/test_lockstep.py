@@ -12,6 +12,7 @@ from hil.reference.methods import method
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.difference import bits_of, first_weight
+from hil.trial.recording import trial_record
 
 
 def test_floats_are_compared_by_their_bits():
@@ -44,6 +45,17 @@ def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
     assert outcome.verdict == "pass", outcome.reason
     assert outcome.bit_exact and len(outcome.steps) == 3
     assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.arena_peak
+
+
+def test_accuracies_in_the_midst_of_training_are_the_reference_s(tmp_path):
+    """The curve has its points, and evaluating between two steps changes no bit of either."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    spec = TrialSpec("stm32h7b3", "cls1", steps=5, evaluate=16, evaluate_every=2)
+    outcome = run_trial(spec, Rig(Bench(), reality="virtual"), tmp_path)
+    assert outcome.verdict == "pass" and outcome.bit_exact and len(outcome.steps) == 5, outcome.reason
+    assert [step for step, _, _ in outcome.evaluations] == [2, 4]
+    assert all(board == reference for _, board, reference in outcome.evaluations)
+    assert [point["step"] for point in trial_record(outcome).evaluations] == [0, 2, 4, 5]
 
 
 def _half_up(x):

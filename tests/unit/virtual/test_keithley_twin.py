@@ -163,7 +163,9 @@ def test_a_full_buffer_wraps_around_or_stays(meter, load, mode, last_s):
     load.pass_by(SECOND)
     times = columns(meter, "before")[:, 2:].sum(axis=1) - 1_600_000_000
     assert len(times) == 100
-    assert times[-1] == pytest.approx(last_s, abs=0.005)
+    start, end = (int(ask(meter, f':TRAC:ACT:{one}? "before"')) for one in ("STAR", "END"))
+    assert times[end - 1] == pytest.approx(last_s, abs=0.005) and times[start - 1] == times.min()
+    assert np.all(np.diff(np.roll(times, 1 - start)) > 0) and (start == 1) == (mode == "ONCE")
 
 
 def test_the_finite_count_of_a_block_holds_the_model_there(meter, load):

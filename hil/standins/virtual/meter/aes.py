@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 
 _ROUNDS = 14
@@ -21,18 +22,10 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return whole blocks of 16 bytes, enciphered."""
-        state = np.frombuffer(plain, np.uint8).reshape(-1, 4, 4) ^ self._keys[0]  # block, column, row
-        for number in range(1, _ROUNDS + 1):
-            state = self._box[state]
-            state = np.stack([np.roll(state[:, :, row], -row, axis=1) for row in range(4)], axis=2)
-            if number < _ROUNDS:
-                doubled, turned = self._double[state], np.roll(state, -1, axis=2)
-                state = doubled ^ self._double[turned] ^ turned ^ np.roll(state, -2, axis=2) ^ np.roll(state, -3, axis=2)
-            state = state ^ self._keys[number]
-        return bytes(state.astype(np.uint8).tobytes())
+        return _enciphered(np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double).tobytes()
 
     def _expand(self, key: list[int]) -> np.ndarray:
-        """Return the round keys, uint8[15, 4, 4] (section 5.2)."""
+        """Return the round keys, uint8[15, 16] (section 5.2)."""
         schedule, constant = [key[at : at + 4] for at in range(0, 32, 4)], 1
         while len(schedule) < 4 * (_ROUNDS + 1):
             word, place = schedule[-1], len(schedule) % 8
@@ -44,7 +37,26 @@ class Aes:
                 word[0] ^= constant
                 constant = int(self._double[constant])
             schedule.append([a ^ b for a, b in zip(schedule[-8], word, strict=True)])
-        return np.array(schedule, np.uint8).reshape(-1, 4, 4)
+        return np.array(schedule, np.uint8).reshape(-1, 16)
+
+
+@numba.njit(cache=True)
+def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np.ndarray) -> np.ndarray:
+    """Return uint8[n, 16] enciphered; byte 4 c + r of a block is in column c, row r."""
+    blocks = plain ^ keys[0]
+    turned = np.empty(16, np.uint8)
+    for state in blocks:
+        for number in range(1, _ROUNDS + 1):
+            for place in range(16):  # SubBytes and ShiftRows
+                turned[place] = box[state[(place + 4 * (place % 4)) % 16]]
+            for place in range(16):  # MixColumns but in the last round, and the round's key
+                value = turned[place]
+                if number < _ROUNDS:
+                    column, row = place // 4 * 4, place % 4
+                    below, second, third = turned[column + (row + 1) % 4], turned[column + (row + 2) % 4], turned[column + (row + 3) % 4]
+                    value = double[value] ^ double[below] ^ below ^ second ^ third
+                state[place] = value ^ keys[number, place]
+    return blocks
 
 
 def _substitution() -> np.ndarray:

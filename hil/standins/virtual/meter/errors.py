@@ -26,9 +26,9 @@ class Errors(Limits):
 
     @classmethod
     def draw(cls, limits: Limits, rng: np.random.Generator, beyond: float = 1.0) -> Errors:
-        """Draw them, each uniform within its limits times `beyond`."""
+        """Draw them, each uniform within its limits times `beyond`; noise is that of the limits: the rig sees more of it, and takes it into account."""
         one = {name: float(rng.uniform(-limit, limit)) * beyond for name, limit in vars(limits).items()}
-        return cls(**one | {"noise_a": limits.noise_a * beyond, "noise_v": limits.noise_v * beyond})
+        return cls(**one | {"noise_a": limits.noise_a, "noise_v": limits.noise_v})
 
     def current(self, true: np.ndarray, aperture_s: float, t_s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return what is read of true mean currents: float64[n] amperes, each over an aperture, at times in seconds."""

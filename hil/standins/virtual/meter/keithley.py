@@ -55,7 +55,9 @@ class KeithleyInstrument(ScpiInstrument):
             ":DIGital:LINE1:MODE": self._set_line, ":TRIGger:DIGital1:IN:EDGE": lambda a: self._set_edge("DIG1", a),
             ":TRIGger:EXTernal:IN:EDGE": lambda a: self._set_edge("EXT", a), ":TRACe:MAKE": self._make_buffer,
             ":TRACe:DELete": self._delete_buffer, ":TRACe:CLEar": lambda a: self._buffer(a).clear(), ":TRACe:FILL:MODE": self._fill,
-            ":TRACe:ACTual?": lambda a: str(len(self._buffer(a))), ":TRACe:DATA?": self._data, ":TRIGger:LOAD": lambda _: self.model.load(),
+            ":TRACe:ACTual?": lambda a: str(len(self._buffer(a))),
+            ":TRACe:ACTual:STARt?": lambda a: str(self._buffer(a).start()), ":TRACe:ACTual:END?": lambda a: str(self._buffer(a).end()),
+            ":TRACe:DATA?": self._data, ":TRIGger:LOAD": lambda _: self.model.load(),
             ":TRIGger:BLOCk:MDIGitize": self._reading_block,
             ":TRIGger:BLOCk:WAIT": self._wait_block, ":TRIGger:BLOCk:DELay:CONStant": self._delay_block, ":INITiate[:IMMediate]": self._initiate,
             ":ABORt": lambda _: self.model.abort(), ":TRIGger:STATe?": self._state,
@@ -153,12 +155,12 @@ class KeithleyInstrument(ScpiInstrument):
 
     def _data(self, argument: str) -> Answer:
         first, last, name, *elements = [*words(argument), "", ""][: max(len(words(argument)), 3)]
-        readings = self._buffer(name).all()
-        low, high = int(number(first, 1, len(readings.begin))), int(number(last, 1, len(readings.begin)))
+        buffer = self._buffer(name)
+        low, high = int(number(first, 1, len(buffer))), int(number(last, 1, len(buffer)))
         names = [element.upper()[:4] for element in elements] or ["READ"]
         if low > high or any(one not in _ELEMENTS for one in names) or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names)):
             raise ScpiError(-224)
-        chosen, origin = readings.take(slice(low - 1, high)), int(readings.begin[0])
+        chosen, origin = buffer.places(low, high), int(buffer.places(buffer.start(), buffer.start()).begin[0])
         columns = [_ELEMENTS[one][0](chosen, origin) for one in names]
         if self._format != "ASC":
             return b"#0" + np.column_stack(columns).astype(f"{self._order}f8").tobytes()  # 6-30: no length

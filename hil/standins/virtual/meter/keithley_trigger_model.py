@@ -29,43 +29,49 @@ class Readings:
         """Return some of them."""
         return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen])
 
-    @staticmethod
-    def joined(parts: Sequence[Readings]) -> Readings:
-        """Return several stretches as one."""
-        return Readings(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Readings)))
-
-
-NONE = Readings(np.empty(0, np.int64), np.empty(0), np.empty(0))
-
 
 class Buffer:
-    """A named reading buffer of so many readings. A full one discards what comes (`once`), or else loses its oldest."""
+    """A named reading buffer of so many readings. A full one discards what comes (`once`), or else each new reading takes the place of the oldest.
+
+    Places are numbered from 1. They go round in a buffer that fills continuously, so that its oldest reading may be at any of them (Keithley's
+    example of a DMM7510 that streams what it digitizes).
+    """
 
     def __init__(self, size: int, once: bool) -> None:
         self.size, self.once = size, once
+        self._columns = Readings(np.empty(size, np.int64), np.empty(size), np.empty(size))
         self.clear()
 
     def clear(self) -> None:
-        self._parts: list[Readings] = []
-        self.count = 0
+        self._added = 0
 
     def add(self, readings: Readings) -> None:
         """Store readings."""
         if self.once:
-            readings = readings.take(slice(0, self.size - self.count))
-        self._parts.append(readings)
-        self.count += len(readings.begin)
-        if self.count > 2 * self.size or len(self._parts) > 1000:
-            self.all()  # bounded memory
+            readings = readings.take(slice(0, self.size - self._added))
+        skipped = max(0, len(readings.begin) - self.size)
+        first = (self._added + skipped) % self.size
+        until_end = self.size - first
+        for one in fields(Readings):
+            column, new = getattr(self._columns, one.name), getattr(readings, one.name)[skipped:]
+            column[first : first + len(new)] = new[:until_end]
+            column[: max(0, len(new) - until_end)] = new[until_end:]
+        self._added += len(readings.begin)
 
-    def all(self) -> Readings:
-        """Return what it holds, oldest first."""
-        whole = Readings.joined(self._parts or [NONE]).take(slice(-self.size, None))
-        self._parts, self.count = [whole], len(whole.begin)
-        return whole
+    def places(self, first: int, last: int) -> Readings:
+        """Return the readings at some places."""
+        return self._columns.take(slice(first - 1, last))
+
+    def start(self) -> int:
+        """Return the place of the oldest reading; 0 where there is none."""
+        return self._added % self.size + 1 if self._added > self.size else min(self._added, 1)
+
+    def end(self) -> int:
+        """Return the place of the latest reading; 0 where there is none."""
+        return (self._added - 1) % self.size + 1 if self._added else 0
 
     def __len__(self) -> int:
-        return min(self.count, self.size)
+        return min(self._added, self.size)
 
 
 @dataclass(frozen=True)

@@ -130,8 +130,8 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._memory: np.ndarray | None = None
 
     def _initiate(self, _argument: str) -> None:
-        if not (self._timed and self._external):
-            raise ScpiError(-224)  # this subset samples by the timer, at an external trigger
+        if not self._timed:
+            raise ScpiError(-224)  # this subset samples by the timer
         self._abort("")
         self._began = self._clock.own(self._truth.now())
 
@@ -141,7 +141,7 @@ class VirtualKeysight34465A(ScpiInstrument):
             return 0, 0
         now, period = self._clock.own(self._truth.now()), round(self._timer_s * PS_PER_S)
         wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope]
-        trigger = next((time for time in wanted if time > self._began), None)
+        trigger = next((time for time in wanted if time > self._began), None) if self._external else self._began
         over = max(0, (now - self._began - round(self._aperture_s * PS_PER_S)) // period + 1)
         if not self._before:
             first = trigger if trigger is not None else now + 1

@@ -6,6 +6,7 @@ hours are told is assumed: a hundred thousand counts of the rated power over an 
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Callable
 from functools import partial
 
@@ -174,9 +175,10 @@ class VirtualYokogawaWT310(ScpiInstrument):
 
     def _wait_update(self) -> None:
         """Hold what follows until the next update ended."""
-        if not self._fresh and self._time is not None:
+        if not self._fresh:
             ends = self._zero + (self._seen + 1) * self._period()
-            self._time.sleep(max(0, ends - self._truth.now() + PS_PER_S // 1000) / PS_PER_S)
+            sleep = self._time.sleep if self._time is not None else wall.sleep
+            sleep(max(0, ends - self._truth.now() + PS_PER_S // 1000) / PS_PER_S)
             self._advance()
 
     def _values(self) -> str:

@@ -1,38 +1,29 @@
 """An LPUART of i.MX RT1062 with its FIFOs of four words and its DMA requests (IMXRT1060RM, LPUART), in virtual time.
 
-Both directions are worked out when somebody looks or when an event is due, not byte by byte. At a baud rate too far from the line's, bytes are damaged
-and framing errors flagged. Parity, 9 and 10 bits, matching, breaks, flow control and infrared are not modelled.
+At a baud rate too far from the line's, bytes are damaged and framing errors flagged. Parity, 9 and 10 bits, matching, breaks, flow control and
+infrared are not modelled.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import lpuart_registers as u
 from hil.standins.virtual.chip.imxrt1062.requests import Requests
-from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.line_uart import LineUart
 
 DEPTH = 4
-TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
 _DATA = 0x1C
 
 
-class Lpuart(Block):
+class Lpuart(LineUart):
     """An LPUART in asynchronous mode.
 
     Args:
-        name, base: as in the manual.
-        clock: virtual time.
-        kernel_hz: returns the root clock; may raise ModelFault.
-        connected: whether the pads are routed here: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: takes each byte when its stop bit has left.
+        name, base, clock, kernel_hz, connected, drive, send, line_baud, log: as for LineUart.
         dma: takes received bytes and gives those to send.
-        line_baud: what the other end of the line is set to.
-        log: receives one line about a wrong baud rate.
     """
 
     SIZES = (1, 2, 4)
@@ -42,70 +33,18 @@ class Lpuart(Block):
         self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
         drive: Callable[[bool], None], send: Callable[[int], None], dma: Requests, line_baud: int, log: Callable[[str], None],
     ) -> None:  # fmt: skip
-        super().__init__(name, base)
-        self._clock = clock
-        self._kernel_hz = kernel_hz
-        self._connected = connected
-        self._drive = drive
-        self._send = send
         self._dma = dma
-        self._line_baud = line_baud
-        self._log = log
-        self._line_byte_ps = 10 * PS_PER_S // line_baud
-        self._incoming: deque[int] = deque()
-        self._rx_end = 0  # when the first incoming byte will have been received
-        self._forget()
-
-    def _forget(self) -> None:
-        self._received: deque[int] = deque()
-        self._queued: deque[int] = deque()
-        self._byte_ps = 0
-        self._wrong = ""  # the present speed, if the line's differs too much
-        self._shifting: int | None = None
-        self._tx_end = 0
-        self._idle_from: int | None = None  # end of the last received byte, until the silence behind it is reported
-        self._high = False
-
-    def reset(self) -> None:
-        super().reset()
-        self._forget()
-        self._drive(False)
+        super().__init__(name, base, clock, kernel_hz, connected, drive, send, line_baud, log)
 
     # the line
-
-    def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, behind those that are still on their way."""
-        if data and not self._incoming:
-            self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
-        self._incoming.extend(data)
-
-    @property
-    def backlog(self) -> int:
-        """Bytes that are still on their way to the receiver."""
-        return len(self._incoming)
-
-    @property
-    def transmitting(self) -> bool:
-        """Whether a byte is leaving: more output is about to come."""
-        return self._shifting is not None
-
-    def update(self, now: int) -> None:
-        """Bring both directions up to `now`."""
-        if self._incoming and now >= self._rx_end:
-            self._receive_until(now)
-        self._note_silence(now)
-        while self._shifting is not None and now >= self._tx_end:
-            self._shift_out()
-        self._refresh()
 
     def next_event(self) -> int | None:
         """Return the virtual time of the next thing that software or the other end would notice, or None."""
         times = []
         if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
-        unbroken = not self._incoming or self._idle_at() <= self._rx_end - self._line_byte_ps
-        if self._idle_from is not None and self.value["CTRL"] & u.ILIE and unbroken:
-            times.append(self._idle_at())
+        if self.value["CTRL"] & u.ILIE:
+            times += self._next_silence()
         if self._shifting is not None:
             ahead = len(self._queued)
             if self.value["BAUD"] & u.TDMAE:
@@ -128,16 +67,6 @@ class Lpuart(Block):
             wanted = min(wanted, max(1, self.field("WATER", "RXWATER") + 1 - len(self._received)))
         return wanted
 
-    def _receive_until(self, now: int) -> None:
-        complete = min(len(self._incoming), (now - self._rx_end) // self._line_byte_ps + 1)
-        self._note_silence(self._rx_end - self._line_byte_ps)  # the others follow the first without a gap
-        data = bytes(self._incoming.popleft() for _ in range(complete))
-        last = self._rx_end + (complete - 1) * self._line_byte_ps
-        self._rx_end = last + self._line_byte_ps if self._incoming else last
-        if self._listening:
-            self._idle_from = last
-            self._take(data)
-
     def _take(self, data: bytes) -> None:
         if self._wrong:
             data = bytes((byte << 1 | 1) & 0xFF for byte in data)
@@ -153,13 +82,11 @@ class Lpuart(Block):
             self.value["STAT"] |= u.OR
         self._received.extend(data[:room])
 
-    def _idle_at(self) -> int:
-        return (self._idle_from or 0) + (1 << self.field("CTRL", "IDLECFG")) * self._line_byte_ps
+    def _silence_at(self) -> int:
+        return (self._silence_from or 0) + (1 << self.field("CTRL", "IDLECFG")) * self._line_byte_ps
 
-    def _note_silence(self, now: int) -> None:
-        if self._idle_from is not None and now >= self._idle_at():
-            self._idle_from = None
-            self.value["STAT"] |= u.IDLE
+    def _silent(self) -> None:
+        self.value["STAT"] |= u.IDLE
 
     def _shift_out(self) -> None:
         if self._shifting is not None and self._connected()[0]:
@@ -203,12 +130,9 @@ class Lpuart(Block):
             flags |= u.TDRE
         return flags if self._shifting is not None else flags | u.TC
 
-    def _refresh(self) -> None:
+    def _asking(self) -> bool:
         control, flags = self.value["CTRL"], self._status()
-        high = any(flags & flag and control & enable for flag, enable in u.INTERRUPTS)
-        if high != self._high:
-            self._high = high
-            self._drive(high)
+        return any(flags & flag and control & enable for flag, enable in u.INTERRUPTS)
 
     # registers
 
@@ -251,7 +175,7 @@ class Lpuart(Block):
             self._set_speed()
         if not new & u.RE:
             self._received.clear()
-            self._idle_from = None
+            self._silence_from = None
         self.requests_changed()
         self._refresh()
 
@@ -261,7 +185,7 @@ class Lpuart(Block):
         except ValueError as why:
             raise ModelFault(f"{self.name}_BAUD is 0x{self.value['BAUD']:08X} when it is enabled: {why}") from why
         self._byte_ps = int((10 + self.field("BAUD", "SBNS")) * PS_PER_S / baud)
-        self._wrong = f"{baud:.0f}" if abs(baud / self._line_baud - 1) > TOLERANCE else ""
+        self._wrong = f"{baud:.0f}" if self._is_wrong(baud) else ""
         if self._wrong:
             self._log(f"{self.name} runs at {self._wrong} baud, the line at {self._line_baud}: bytes are damaged")
 
@@ -272,7 +196,7 @@ class Lpuart(Block):
 
     def read_stat(self, _value: int) -> int:
         self.update(self._clock.now)
-        busy = self._incoming and self._clock.now >= self._rx_end - self._line_byte_ps
+        busy = self._incoming and self._clock.now >= self._incoming_since
         return self._status() | (u.RAF if busy else 0)
 
     def write_stat(self, old: int, new: int, _acting: int) -> None:

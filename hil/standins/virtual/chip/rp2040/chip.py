@@ -1,7 +1,7 @@
 """RP2040 on a Raspberry Pi Pico: memories, peripherals and clock tree wired together (RP2040 data sheet, 2.2 address map).
 
 A debugger's or software's system reset reaches the core alone (2.4.2.9): peripherals and clocks keep their state, as on silicon.
-Core 1 waits in the boot ROM and is not executed. Peripherals that are not here (DMA, PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1,
+Core 1 waits in the boot ROM and is not executed. Peripherals that are not here (PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1,
 SYSCFG, BUSCTRL) fault when a program touches them.
 """
 
@@ -23,6 +23,7 @@ from hil.standins.virtual.chip.rp2040 import rom
 from hil.standins.virtual.chip.rp2040.apb import Alias, ApbBlock
 from hil.standins.virtual.chip.rp2040.clocks import Clocks
 from hil.standins.virtual.chip.rp2040.core1 import Core1Bus
+from hil.standins.virtual.chip.rp2040.dma import Dma, Source
 from hil.standins.virtual.chip.rp2040.oscillators import ROSC_HZ, Pll, Rosc, Xosc
 from hil.standins.virtual.chip.rp2040.pins import BANK0_PADS, FUNC_UART, PINS, QSPI_PADS, IoBank, Pads, Sio
 from hil.standins.virtual.chip.rp2040.pl011 import Pl011
@@ -46,9 +47,10 @@ MEMORIES = (
     Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
 PERIPHERALS = (
-    (0x40000000, 0x70000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
+    (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
 )  # fmt: skip
-TIMER_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 20, 0, 1
+TIMER_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 11, 20, 0, 1
+DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
 
 
 class SysInfo(ApbBlock):
@@ -98,14 +100,19 @@ class Rp2040(Chip):
         self._wire_flash()
         self._wire_pins(on_pin)
         self.timer = Timer(self.clock, self.watchdog.tick_hz, lambda i, high: self.nvic.set_line(TIMER_IRQ + i, high))
+        self.dma = Dma(
+            self.core, {DREQ_UART0_RX: Source("UART0_RX", UART0, lambda: self.uart0.offer())},
+            lambda i, high: self.nvic.set_line(DMA_IRQ + i, high), lambda: self.uart0.update(self.clock.now),
+        )  # fmt: skip
         self.uart0 = Pl011(
-            "UART0", 0x40034000, self.clock, self.clocks.peri_hz, self._uart0_pins,
-            lambda high: self.nvic.set_line(UART0_IRQ, high), send, line_baud, log,
+            "UART0", UART0, self.clock, self.clocks.peri_hz, self._uart0_pins,
+            lambda high: self.nvic.set_line(UART0_IRQ, high), send, self.dma, DREQ_UART0_RX, line_baud, log,
         )  # fmt: skip
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets({
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
             "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer, "UART0": self.uart0,
+            "DMA": self.dma,
         })  # fmt: skip
         self._always: list[ApbBlock] = [self.rosc, self.xosc, self.clocks, Psm(), Regulator("VREG", 0x40064000), self.watchdog]
         for block in (*self._always, self.resets, *self.resets.held.values()):

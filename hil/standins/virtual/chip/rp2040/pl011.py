@@ -2,114 +2,69 @@
 
 The interrupts of the FIFOs come when a level is crossed, not while it holds, and the divisors are taken when LCR_H is written:
 both as on silicon. At a baud rate too far from the line's, bytes are damaged and framing errors flagged. Parity, break, IrDA,
-flow control and DMA are not modelled.
+flow control and sending by DMA are not modelled. The DMA is so much faster than the line that a byte it takes never shows in the FIFO.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.line_uart import LineUart
 from hil.standins.virtual.chip.rp2040 import pl011_registers as u
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 FIFO = 32
 _EIGHTHS = (1, 2, 4, 6, 7)
-TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
 _TIMEOUT_BITS = 32
-_NEVER = 1 << 63
 
 
-class Pl011(ApbBlock):
+class Fetcher(Protocol):
+    """What the DMA does with received bytes (dma.Dma), for a request by its number."""
+
+    def receive(self, request: int, data: bytes) -> int: ...
+
+    def left(self, request: int) -> int: ...
+
+    def until_interrupt(self, request: int) -> int | None: ...
+
+
+class Pl011(LineUart, ApbBlock):
     """Args:
-        name, base: as in the data sheet.
-        clock: virtual time.
+        name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
         kernel_hz: returns clk_peri, 0 while it is off.
-        connected: whether the pins are routed to this UART: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: takes each byte when its stop bit has left.
-        line_baud: what the other end of the line is set to.
-        log: receives one line about a wrong baud rate.
+        dma: takes received bytes.
+        request: the number of the request for that.
     """
 
     REGISTERS = u.REGISTERS
 
     def __init__(
         self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], line_baud: int, log: Callable[[str], None],
+        drive: Callable[[bool], None], send: Callable[[int], None], dma: Fetcher, request: int, line_baud: int,
+        log: Callable[[str], None],
     ) -> None:  # fmt: skip
-        super().__init__(name, base)
-        self._clock = clock
-        self._kernel_hz = kernel_hz
-        self._connected = connected
-        self._drive = drive
-        self._send = send
-        self._line_baud = line_baud
-        self._log = log
-        self._line_byte_ps = 10 * PS_PER_S // line_baud
-        self._incoming: deque[int] = deque()
-        self._rx_end = 0  # when the first incoming byte will have been received
-        self._forget()
+        self._dma, self._request = dma, request
+        super().__init__(name, base, clock, kernel_hz, connected, drive, send, line_baud, log)
 
     def _forget(self) -> None:
+        super()._forget()
         self._raw = 0
         self._overrun = False
-        self._received: deque[int] = deque()
-        self._queued: deque[int] = deque()
-        self._divisor = 0
-        self._bit_ps = self._byte_ps = 0
-        self._wrong = ""  # the present speed, if the line's differs too much
+        self._divisor = self._bit_ps = 0
         self._told = False
-        self._shifting: int | None = None
-        self._tx_end = 0
-        self._silence_from: int | None = None
-        self._high = False
-
-    def reset(self) -> None:
-        super().reset()
-        self._forget()
-        self._drive(False)
 
     # the line
-
-    def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, behind those that are still on their way."""
-        if data and not self._incoming:
-            self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
-        self._incoming.extend(data)
-
-    @property
-    def backlog(self) -> int:
-        """Bytes that are still on their way to the receiver."""
-        return len(self._incoming)
-
-    @property
-    def transmitting(self) -> bool:
-        """Whether a byte is leaving: more output is about to come."""
-        return self._shifting is not None
-
-    def update(self, now: int) -> None:
-        """Bring both directions up to `now`."""
-        while self._incoming and now >= self._rx_end:
-            self._note_silence(self._rx_end - self._line_byte_ps)
-            self._take(self._incoming.popleft())
-            self._rx_end += self._line_byte_ps if self._incoming else 0
-        self._note_silence(now)
-        while self._shifting is not None and now >= self._tx_end:
-            self._shift_out()
-        self._refresh()
 
     def next_event(self) -> int | None:
         """Return the virtual time of the next thing that software or the other end would notice, or None."""
         times = []
-        listening = self._listening
-        if self._incoming and listening:
+        if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
-        if self._silence_from is not None and self.value["IMSC"] & u.RT:
-            start = self._rx_end - self._line_byte_ps if self._incoming else _NEVER
-            times += [self._timeout_at()] if self._timeout_at() <= start else []
+        if self.value["IMSC"] & u.RT:
+            times += self._next_silence()
         if self._shifting is not None:
             ahead = len(self._queued)
             if self.value["IMSC"] & u.TX:
@@ -124,11 +79,18 @@ class Pl011(ApbBlock):
     def _bytes_until_interrupt(self) -> int:
         """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
         level, wanted = len(self._received), len(self._incoming)
+        fetched = self._dma.left(self._request) if self._fetching else 0  # so many go past the FIFO
+        if fetched:
+            wanted = min(wanted, self._dma.until_interrupt(self._request) or wanted)
         if self.value["IMSC"] & u.RX and level < self._rx_trigger:
-            wanted = min(wanted, self._rx_trigger - level)
+            wanted = min(wanted, fetched + self._rx_trigger - level)
         if self.value["IMSC"] & u.OE:
-            wanted = min(wanted, max(1, self._depth + 1 - level))
+            wanted = min(wanted, fetched + max(1, self._depth + 1 - level))
         return wanted
+
+    @property
+    def _fetching(self) -> bool:
+        return bool(self.value["DMACR"] & u.RXDMAE)
 
     @property
     def _depth(self) -> int:
@@ -142,30 +104,43 @@ class Pl011(ApbBlock):
     def _tx_trigger(self) -> int:
         return self._depth * _EIGHTHS[min(self.field("IFLS", "TXIFLSEL"), 4)] // 8
 
-    def _take(self, byte: int) -> None:
-        if not self._listening:
-            return
+    def _take(self, data: bytes) -> None:
         if self._wrong:
-            byte = self._damage(byte) | u.DR_FE
+            data = bytes(self._damage(byte) for byte in data)
             self._raw |= u.FE
-        if len(self._received) >= self._depth:
+        rest = data[self._dma.receive(self._request, data) :] if self._fetching else data
+        before, room = len(self._received), self._depth - len(self._received)
+        flags = u.DR_FE if self._wrong else 0
+        for byte in rest[:room]:
+            self._received.append(byte | flags | (u.DR_OE if self._overrun else 0))
+            self._overrun = False
+        if len(rest) > room:
             self._raw |= u.OE
             self._overrun = True
-            return
-        self._received.append(byte | (u.DR_OE if self._overrun else 0))
-        self._overrun = False
-        if len(self._received) == self._rx_trigger:
+        if before < self._rx_trigger <= len(self._received):
             self._raw |= u.RX
-        self._silence_from = self._rx_end
 
-    def _timeout_at(self) -> int:
+    def _silence_at(self) -> int:
         return (self._silence_from or 0) + _TIMEOUT_BITS * self._bit_ps
 
-    def _note_silence(self, now: int) -> None:
-        if self._silence_from is not None and now >= self._timeout_at():
-            self._silence_from = None
-            if self._received:
-                self._raw |= u.RT
+    def _silent(self) -> None:
+        if self._received:
+            self._raw |= u.RT
+
+    def offer(self) -> None:
+        """Let the DMA take what waits in the FIFO."""
+        if self._fetching and self._received:
+            for _ in range(self._dma.receive(self._request, bytes(word & 0xFF for word in self._received))):
+                self._received.popleft()
+            self._drained()
+
+    def _drained(self) -> None:
+        """Bytes have left the FIFO, and with them the reasons of interrupts."""
+        if len(self._received) < self._rx_trigger:
+            self._raw &= ~u.RX
+        if not self._received:
+            self._raw &= ~u.RT
+        self._refresh()
 
     def _shift_out(self) -> None:
         if self._shifting is not None and self._connected()[0]:
@@ -177,11 +152,8 @@ class Pl011(ApbBlock):
             if len(self._queued) == self._tx_trigger:
                 self._raw |= u.TX
 
-    def _refresh(self) -> None:
-        high = bool(self._raw & self.value["IMSC"]) and bool(self.value["CR"] & u.UARTEN)
-        if high != self._high:
-            self._high = high
-            self._drive(high)
+    def _asking(self) -> bool:
+        return bool(self._raw & self.value["IMSC"]) and bool(self.value["CR"] & u.UARTEN)
 
     # registers
 
@@ -211,7 +183,7 @@ class Pl011(ApbBlock):
         baud = 4 * hz / self._divisor
         self._bit_ps = self._divisor * PS_PER_S // (4 * hz)
         self._byte_ps = (11 if self.field("LCR_H", "STP2") else 10) * self._bit_ps
-        self._wrong = f"{baud:.0f} baud" if abs(baud / self._line_baud - 1) > TOLERANCE else ""
+        self._wrong = f"{baud:.0f} baud" if self._is_wrong(baud) else ""
 
     def _damage(self, byte: int) -> int:
         """Return what becomes of a byte between two ends of different speed."""
@@ -252,13 +224,16 @@ class Pl011(ApbBlock):
 
     def read_dr(self, _value: int) -> int:
         self.update(self._clock.now)
+        if self._fetching and self._dma.left(self._request):
+            raise ModelFault(f"{self.name}_DR is read while a DMA channel serves it, and the two fall out of step (2.5.3.2)")
         word = self._received.popleft() if self._received else 0
-        if len(self._received) < self._rx_trigger:
-            self._raw &= ~u.RX
-        if not self._received:
-            self._raw &= ~u.RT
-        self._refresh()
+        self._drained()
         return word
+
+    def write_dmacr(self, _old: int, new: int, _acting: int) -> None:
+        self.update(self._clock.now)
+        self.value["DMACR"] = new
+        self.offer()
 
     def write_dr(self, _old: int, _new: int, acting: int) -> None:
         now = self._clock.now

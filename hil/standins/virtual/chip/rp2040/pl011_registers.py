@@ -8,6 +8,7 @@ RX, TX, RT, FE, OE = 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 10  # in RIS, MIS, IMS
 UARTEN, TXE, RXE = 1, 1 << 8, 1 << 9  # in CR
 FEN = 1 << 4  # in LCR_H
 RXFE, TXFF, RXFF, TXFE, BUSY = 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 3  # in FR
+RXDMAE = 1  # in DMACR
 DR_FE, DR_OE = 1 << 8, 1 << 11
 _SOURCES = "RI:0{0} CTS:1{0} DCD:2{0} DSR:3{0} RX:4{0} TX:5{0} RT:6{0} FE:7{0} PE:8{0} BE:9{0} OE:10{0}"
 _IDS = {0xFE0: 0x11, 0xFE4: 0x10, 0xFE8: 0x34, 0xFEC: 0x00, 0xFF0: 0x0D, 0xFF4: 0xF0, 0xFF8: 0x05, 0xFFC: 0xB1}
@@ -27,6 +28,6 @@ REGISTERS = (
     Register("RIS", 0x03C, _SOURCES.format("/r")),
     Register("MIS", 0x040, _SOURCES.format("/r")),
     Register("ICR", 0x044, _SOURCES.format("/w")),
-    Register("DMACR", 0x048, "RXDMAE:0/x TXDMAE:1/x DMAONERR:2"),
+    Register("DMACR", 0x048, "RXDMAE:0 TXDMAE:1/x DMAONERR:2/x"),
     *(Register(f"ID_{offset:03X}", offset, "VALUE:0-31/r", value) for offset, value in _IDS.items()),
 )  # fmt: skip

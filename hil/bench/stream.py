@@ -1,0 +1,179 @@
+"""Whether the host keeps up with a fast meter for long, in constant memory: `hil bench stream`.
+
+By the whole path of `hil measure`: a virtual Keithley DMM6500 behind a socket, PyVISA, its driver, which reads along while the window lasts, the sums
+between the edges, and the trace at full rate in Parquet. Instrument, board and host share one virtual clock, and one process: the time and the memory
+of the instrument are in the figures too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time as wall
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from hil.bench.row import Row, show
+from hil.measure.data_sheet import load_data_sheet
+from hil.meters.keithley_dmm import KeithleyDmm
+from hil.meters.meter import Host
+from hil.standins.virtual.chip.clock import PS_PER_S
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
+from hil.standins.virtual.meter.server import InstrumentServer
+from hil.standins.virtual.meter.truth import VirtualTime
+from hil.tools.measure import take
+from hil.visa import VisaSession
+
+KEY, RANGE_A, VOLT = "keithley-dmm6500", 0.1, 3.3
+INTERVAL_S, IDLE_S, SECONDS = 1e-5, 0.2, 600.0
+SAMPLE_S = 0.01  # from one look at the memory to the next
+STATM = Path("/proc/self/statm")  # proc(5): its second number is the resident set in pages
+MB = 1e6
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """One window.
+
+    Attributes:
+        readings: between the edges.
+        seconds: of virtual time, from edge to edge.
+        wall_s: that it took.
+        least_bytes, peak_bytes: resident set of the process before it, and the largest within.
+        trace_bytes: of the Parquet file.
+        error: of the energy, relative to the truth.
+        lost: readings that are missing.
+    """
+
+    readings: int
+    seconds: float
+    wall_s: float
+    least_bytes: int
+    peak_bytes: int
+    trace_bytes: int
+    error: float
+    lost: int
+
+
+class Repeated:
+    """The truth about a board that sleeps, works in steps of two levels between two edges, and sleeps again, however long.
+
+    Args:
+        time: the clock.
+        begin_s, seconds: of the work.
+    """
+
+    step_ps, busy_ps = 3_700_000_000, 2_500_000_000
+    asleep_a, levels_a = 0.012, (0.071, 0.034)
+
+    def __init__(self, time: VirtualTime, begin_s: float, seconds: float) -> None:
+        self._time, self._begin, self._end = time, round(begin_s * PS_PER_S), round((begin_s + seconds) * PS_PER_S)
+
+    def now(self) -> int:
+        """Return the present, in picoseconds."""
+        return self._time.ps
+
+    def charge(self, times: np.ndarray) -> np.ndarray:
+        """Return the charge up to each time: int64[n] picoseconds to float64[n] coulombs."""
+        working = np.clip(times, self._begin, self._end) - self._begin
+        steps, within = np.divmod(working, self.step_ps)
+        busy = steps * self.busy_ps + np.minimum(within, self.busy_ps)
+        asleep = times - working
+        return (asleep * self.asleep_a + busy * self.levels_a[0] + (working - busy) * self.levels_a[1]) / PS_PER_S
+
+    def current(self, times: np.ndarray) -> np.ndarray:
+        """Return the current at each instant, float64[n] amperes."""
+        working = (times >= self._begin) & (times < self._end)
+        busy = (times - self._begin) % self.step_ps < self.busy_ps
+        return np.where(working, np.where(busy, *self.levels_a), self.asleep_a)
+
+    def volt(self) -> float:
+        """Return the voltage."""
+        return VOLT
+
+    def edges(self) -> Sequence[tuple[int, int]]:
+        """Return the edges of the marker so far."""
+        return [edge for edge in ((self._begin, 1), (self._end, 0)) if edge[0] <= self._time.ps]
+
+    def energy(self) -> float:
+        """Return the energy between the edges, in joules."""
+        begin, end = self.charge(np.array([self._begin, self._end]))
+        return float(end - begin) * VOLT
+
+
+class Memory:
+    """Samples the resident set of this process while it is entered; `peak` is the largest in bytes. Linux only, as the rig is."""
+
+    def __init__(self) -> None:
+        self.least = self.peak = self._now()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
+
+    def _now(self) -> int:
+        return int(STATM.read_text().split()[1]) * 4096
+
+    def _watch(self) -> None:
+        while not self._over.wait(SAMPLE_S):
+            self.peak = max(self.peak, self._now())
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def stream(seconds: float, folder: Path) -> Streamed:
+    """Measure one window at 100 kS/s.
+
+    Args:
+        seconds: of virtual time between the edges.
+        folder: for the trace.
+
+    Raises:
+        Blocked: the window could not be measured.
+    """
+    time, rng, sheet = VirtualTime(), np.random.default_rng(1), load_data_sheet(KEY)
+    truth = Repeated(time, 2 * IDLE_S, seconds)
+    server = InstrumentServer(VirtualKeithleyDmm(truth, Errors(0, 0, 0, 0, 0, LIMITS.noise_a), rng, time))
+    server.start()
+    meter = KeithleyDmm(VisaSession(server.resource, sheet.name), sheet, Host(time.seconds, time.sleep))
+    options = argparse.Namespace(volt=VOLT, range=RANGE_A, interval=INTERVAL_S, idle=IDLE_S, window=seconds, deadline=None)
+    try:
+        with Memory() as memory:
+            began = wall.perf_counter()
+            found = take(meter, options, folder)
+            wall_s = wall.perf_counter() - began
+    finally:
+        meter.close()
+        server.close()
+    error = found.energy_j / truth.energy() - 1
+    return Streamed(
+        found.readings, found.duration_s, wall_s, memory.least, memory.peak, (folder / "trace.parquet").stat().st_size, error, found.lost or 0
+    )  # fmt: skip
+
+
+def rows(seconds: float = SECONDS) -> Iterator[Row]:
+    """Yield the figures of one window of so many seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        one = stream(seconds, Path(folder))
+    note = f"{one.readings:,} readings at 100 kS/s, {one.seconds:.0f} s of virtual time: DMM6500 (virtual), socket, PyVISA, sums, Parquet"
+    yield Row("stream, times real time", one.seconds / one.wall_s, "", note)
+    yield Row("stream, readings", one.readings / one.wall_s, "readings/s", f"{one.lost} lost; the instrument's own work is in it")
+    yield Row("stream, peak memory", one.peak_bytes / MB, "MB", f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before")
+    yield Row("stream, trace", one.trace_bytes / MB, "MB", "Parquet, five columns at full rate")
+    yield Row("stream, error of the energy", 1e6 * one.error, "ppm", "against the truth; the instrument has noise only")
+
+
+def main(as_json: bool) -> int:
+    """Run the benchmark and print its rows."""
+    show(list(rows()), as_json)
+    return 0

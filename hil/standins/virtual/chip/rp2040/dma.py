@@ -1,0 +1,231 @@
+"""The RP2040's DMA, for channels that bring a UART's received bytes to memory (data sheet, 2.5).
+
+Every register is there. A channel moves one byte a request, with or without a ring; what else a channel can do (wider transfers, from memory to
+memory or to a peripheral, chains, pacing timers, the sniffer) is not modelled, nor are bus errors: a program that starts such a channel meets a
+fault of the model, and so does one that starts a second channel for the same request (2.5.3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.memories import MemoryMap
+from hil.standins.virtual.chip.registers import WORD, Register
+from hil.standins.virtual.chip.rp2040 import dma_registers as d
+from hil.standins.virtual.chip.rp2040.apb import ApbBlock
+
+IRQS = 2
+
+
+@dataclass(frozen=True)
+class Source:
+    """A peripheral's request for its received bytes to be fetched.
+
+    Args:
+        name: as in the table of requests (2.5.3.1).
+        address: of the register that the bytes are read from.
+        offer: called when a channel has begun to serve the request, with bytes that may be waiting.
+    """
+
+    name: str
+    address: int
+    offer: Callable[[], None]
+
+
+class Dma(ApbBlock):
+    """The 12 channels.
+
+    Args:
+        memory: the chip's memories, whose writable ones the channels reach.
+        sources: the modelled requests, by their number in TREQ_SEL.
+        drive: called with (0 or 1, level) when an interrupt line changes.
+        sync: brings the peripherals up to the present before a register is looked at.
+    """
+
+    REGISTERS = d.REGISTERS
+
+    def __init__(
+        self, memory: MemoryMap, sources: dict[int, Source], drive: Callable[[int, bool], None], sync: Callable[[], None]
+    ) -> None:
+        super().__init__("DMA", 0x50000000)
+        self._memory, self._sources = memory, sources
+        self._drive, self._sync = drive, sync
+        self._left: dict[int, int] = {}  # transfers that are left, of the channels that are busy
+        self._high = [False] * IRQS
+        for n in range(d.CHANNELS):
+            self._readers[f"CH{n}_CTRL"] = lambda value, n=n: value | (d.BUSY if n in self._left else 0)
+            self._readers[f"CH{n}_TRANS_COUNT"] = lambda _value, n=n: self._left.get(n, 0)
+            self._readers[f"CH{n}_DBG_TCR"] = lambda _value, n=n: self.value[f"CH{n}_TRANS_COUNT"]
+            for name in ("READ_ADDR", "WRITE_ADDR", "CTRL"):
+                self._writers[f"CH{n}_{name}"] = lambda old, new, _acting, n=n, name=name: self._set_up(n, name, old, new)
+        for line in range(IRQS):
+            self._readers[f"INTS{line}"] = lambda _value, line=line: self._asking(line)
+            self._writers[f"INTS{line}"] = lambda _old, _new, _acting: None  # `write` clears INTR
+            for name in (f"INTE{line}", f"INTF{line}"):
+                self._writers[name] = lambda _old, new, _acting, name=name: self._mask(name, new)
+
+    def reset(self) -> None:
+        super().reset()
+        self._left.clear()
+        self._refresh()
+
+    # what a peripheral asks for
+
+    def receive(self, request: int, data: bytes) -> int:
+        """Move bytes from a peripheral to memory; return how many were taken."""
+        taken = 0
+        channel = self._serving(request)
+        while channel is not None and taken < len(data):
+            taken += self._store(channel, data[taken:])
+            channel = self._serving(request)
+        return taken
+
+    def left(self, request: int) -> int:
+        """Return how many more bytes are taken from a peripheral, 0 when no channel serves it."""
+        channel = self._serving(request)
+        return 0 if channel is None else self._left[channel]
+
+    def until_interrupt(self, request: int) -> int | None:
+        """Return how many more bytes make the channel that serves a request interrupt, None when they never will."""
+        channel = self._serving(request)
+        if channel is None or self._control(channel) & d.IRQ_QUIET or not (self.value["INTE0"] | self.value["INTE1"]) >> channel & 1:
+            return None
+        return self._left[channel]
+
+    def _serving(self, request: int) -> int | None:
+        return next((n for n in self._left if self._request(n) == request and self._control(n) & d.EN), None)
+
+    def _control(self, channel: int) -> int:
+        return self.value[f"CH{channel}_CTRL"]
+
+    def _request(self, channel: int) -> int:
+        return self.field(f"CH{channel}_CTRL", "TREQ_SEL")
+
+    def _store(self, channel: int, data: bytes) -> int:
+        """Write what fits up to the end of the ring or of the transfer, and return how much that was."""
+        start, ring = self.value[f"CH{channel}_WRITE_ADDR"], self._ring(channel)
+        room = ring - start % ring if ring else WORD
+        count = min(len(data), self._left[channel], room)
+        self._memory.store(start, data[:count])
+        self.value[f"CH{channel}_WRITE_ADDR"] = start + count - (ring if count == room else 0)
+        self._left[channel] -= count
+        if not self._left[channel]:
+            del self._left[channel]
+            if not self._control(channel) & d.IRQ_QUIET:
+                self._raise(channel)
+        return count
+
+    def _ring(self, channel: int) -> int:
+        """Return the bytes of the ring that a channel writes, 0 when its addresses do not wrap."""
+        size = self.field(f"CH{channel}_CTRL", "RING_SIZE")
+        return 1 << size if size else 0
+
+    # starting
+
+    def _start(self, channel: int) -> None:
+        """A trigger: nothing happens where the channel is off or busy already (2.5.2.2)."""
+        control = self._control(channel)
+        if not control & d.EN or channel in self._left:
+            return
+        where, source = f"DMA channel {channel} is started", self._sources.get(self._request(channel))
+        if source is None:
+            raise ModelFault(f"{where} by request {self._request(channel)}, which this model does not have")
+        if self._serving(self._request(channel)) is not None:
+            raise ModelFault(f"{where} for {source.name}, which another channel serves already")
+        steps, ring = control & (d.INCR_READ | d.INCR_WRITE), self._ring(channel)
+        if self.value[f"CH{channel}_READ_ADDR"] != source.address or steps != d.INCR_WRITE or self.field(f"CH{channel}_CTRL", "DATA_SIZE"):
+            raise ModelFault(f"{where} for {source.name}, but not to bring bytes from 0x{source.address:08X} to memory")
+        if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & d.RING_SEL):
+            raise ModelFault(f"{where} with a chain to another channel or a ring of the register, which this model does not have")
+        self._left[channel] = self._count(channel, ring, where)
+        source.offer()
+
+    def _count(self, channel: int, ring: int, where: str) -> int:
+        """Return the transfers that a channel is set up for; there must be some, and memory for them."""
+        start, count = self.value[f"CH{channel}_WRITE_ADDR"], self.value[f"CH{channel}_TRANS_COUNT"]
+        first = start - start % ring if ring else start
+        place = self._memory.find(first, ring or count)
+        if not count or place is None or not place[0].writable:
+            raise ModelFault(f"{where} for {count} bytes at 0x{start:08X}, where the chip has no memory for them", start)
+        return count
+
+    # interrupts
+
+    def _raise(self, channel: int) -> None:
+        self.value["INTR"] |= 1 << channel
+        self._refresh()
+
+    def _asking(self, line: int) -> int:
+        return self.value["INTR"] & self.value[f"INTE{line}"] | self.value[f"INTF{line}"]
+
+    def _refresh(self) -> None:
+        for line in range(IRQS):
+            high = bool(self._asking(line))
+            if high != self._high[line]:
+                self._high[line] = high
+                self._drive(line, high)
+
+    def _mask(self, name: str, new: int) -> None:
+        self.value[name] = new
+        self._refresh()
+
+    # registers
+
+    def _register(self, offset: int, size: int, access: str) -> Register:
+        return super()._register(_plain(offset), size, access)
+
+    def read(self, offset: int, size: int) -> int:
+        self._sync()
+        return super().read(_plain(offset), size)
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        self._sync()
+        super().write(_plain(offset), size, value)
+        self._written(offset, value)
+
+    def change(self, offset: int, operation: Callable[[int, int], int], bits: int) -> None:
+        self._sync()
+        super().change(_plain(offset), operation, bits)
+        self._written(offset, bits)
+
+    def _written(self, offset: int, value: int) -> None:
+        """Do what a write to this register does beside changing it."""
+        if offset < d.CHANNELS * d.CHANNEL_BYTES:
+            if offset % 16 == 12:
+                self._trigger(offset // d.CHANNEL_BYTES, value)
+        elif offset in (0x400, 0x40C, 0x41C):  # INTR, INTS0, INTS1
+            self.value["INTR"] &= ~value
+            self._refresh()
+
+    def _trigger(self, channel: int, value: int) -> None:
+        if value:
+            self._start(channel)
+        elif self._control(channel) & d.IRQ_QUIET:  # a null trigger
+            self._raise(channel)
+
+    def _set_up(self, channel: int, name: str, old: int, new: int) -> None:
+        if channel in self._left and (old ^ new) & ~(d.EN if name == "CTRL" else 0):
+            raise ModelFault(f"DMA_CH{channel}_{name} changes while the channel is busy; abort it or wait for its end")
+        self.value[f"CH{channel}_{name}"] = new
+        if channel in self._left and name == "CTRL" and new & ~old & d.EN:  # it was paused
+            self._sources[self._request(channel)].offer()
+
+    def write_multi_chan_trigger(self, _old: int, _new: int, acting: int) -> None:
+        for channel in range(d.CHANNELS):
+            if acting >> channel & 1:
+                self._start(channel)
+
+    def write_chan_abort(self, _old: int, _new: int, acting: int) -> None:
+        for channel in range(d.CHANNELS):
+            if acting >> channel & 1:
+                self._left.pop(channel, None)
+
+
+def _plain(offset: int) -> int:
+    """Return where a register of a channel stands beside its aliases."""
+    if offset >= d.CHANNELS * d.CHANNEL_BYTES:
+        return offset
+    channel, word = offset // d.CHANNEL_BYTES, offset % d.CHANNEL_BYTES // 4
+    return channel * d.CHANNEL_BYTES + 4 * d.ORDERS[0].index(d.WORDS[word]) + offset % 4

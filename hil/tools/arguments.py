@@ -1,0 +1,41 @@
+"""Numbers of the command line, and the supply's voltage."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from hil.errors import RigError
+from hil.measure.data_sheet import load_data_sheet
+from hil.meters.open import MODELS
+
+MODEL = f"meter to read, by the name of its data sheet ({', '.join(MODELS)}), or the path of a data sheet of your own"
+VOLT = 3.3  # of a supply that nobody named
+
+
+def positive(text: str) -> float:
+    """Return a positive number, for argparse."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def count(text: str) -> int:
+    """Return how many times something is, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return value
+
+
+def supply(model: str, volt: float | None) -> float:
+    """Return the supply's voltage for a meter.
+
+    Raises:
+        RigError: the meter is the supply, and nobody said what the board bears.
+    """
+    sheet = load_data_sheet(model)
+    if volt is None and sheet.feeds:
+        raise RigError(f"the {sheet.name} feeds the board: say what voltage it bears with --volt, such as --volt {VOLT:g}.")
+    return VOLT if volt is None else volt

@@ -1,0 +1,57 @@
+"""The phases of a step in an energy measurement: what the board counted of them in every window, and how the record tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hil.measure.capture import Capture
+from hil.measure.data_sheet import CurrentRange, DataSheet
+from hil.measure.energy import EnergyResult
+from hil.measure.phases import Counted, NotTold, first_stretches, refusals, seconds_of, split
+from hil.trial.latency import LAP_PHASES
+
+if TYPE_CHECKING:
+    from hil.trial.lockstep import LockStep
+
+MOST_DRAWN = 100  # stretches over the power trace of the report
+SMEARED = (
+    "where a step is split into phases: the meter sees the chip through the board's capacitors, and what their time constant carries over the border of two "
+    "phases is in no interval."
+)
+
+
+def counted_of(trial: LockStep, reply: dict[str, Any]) -> Counted | None:
+    """Return what the board counted in the run that has just ended, whose reply this is; None where it has no counter."""
+    clock_hz = trial.outcome.clock_hz
+    if not clock_hz:
+        return None
+    laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in trial.device.laps())
+    made, stretches = trial.device.stretches()
+    told = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
+    return Counted((reply["cycles_total"] - reply["cycles_digest"]) / clock_hz, laps, told, made)
+
+
+def phases_json(
+    captures: Sequence[Capture], result: EnergyResult, counted: Sequence[Counted | None], sheet: DataSheet, used: CurrentRange
+) -> dict[str, Any]:
+    """Return the entry `phases` of the record: seconds of each phase, the energy of those that the meter is fast enough for, why not of the others."""
+    known = [one for one in counted if one is not None]
+    if len(known) < len(captures):
+        return {"seconds": {}, "split": {}, "refusals": {}, "refused": "the board has no count of its phases."}
+    told: dict[str, Any] = {"seconds": seconds_of(known), "split": {}, "refusals": {}, "refused": None}
+    told["first_window"] = [list(stretch) for stretch in first_stretches(captures[0], known[0], MOST_DRAWN)]
+    try:
+        told["refusals"] = refusals(known, captures[0])
+        if len(told["refusals"]) < len(told["seconds"]):
+            volts = [window.voltage for window in result.windows]
+            volt = float(np.mean(volts)) if np.isfinite(volts).all() else result.task.volt
+            phases = split(captures, result.windows, known, sheet, used, volt)
+            told["split"] = {name: phase.to_json(result.provenance) for name, phase in phases.items() if name not in told["refusals"]}
+    except NotTold as error:
+        return told | {"refused": str(error)}
+    if told["refusals"]:
+        told["refused"] = max(told["refusals"].items(), key=lambda item: -told["seconds"][item[0]])[1]
+    return told

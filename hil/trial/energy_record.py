@@ -1,0 +1,67 @@
+"""The entry `energy` of a trial's record: the figures of the windows, and what follows from them with the rest of the trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hil.measure.energy import MLPERF_TINY, EnergyResult
+from hil.measure.mlperf_tiny import form
+from hil.trial.spec import TrialSpec
+
+Evaluations = Sequence[dict[str, float | int | None]]
+TIMES = ("net", "idle", "gross", "time")
+
+
+def energy_json(result: EnergyResult, laps_s: list[float], evaluations: Evaluations, spec: TrialSpec) -> dict[str, Any]:
+    """Return the whole entry.
+
+    Args:
+        result: of the windows.
+        laps_s: time of each step of the last window.
+        evaluations: points of the accuracy curve, each with `step` and the `board`'s accuracy.
+        spec: of the trial.
+    """
+    found = result.to_json()
+    to = to_accuracies(found["per"]["step"], evaluations, spec.first_step)
+    told = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
+    return told | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else told
+
+
+def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: int) -> list[dict[str, Any]]:
+    """Return energy and time of the steps up to every point of the accuracy curve: a counted number of steps times what one takes.
+
+    What the samples take on their way to the board, and the evaluations themselves, are in none of them. The uncertainty is that of a step's energy, times
+    their number: all of them were measured by the same instrument. The word is that of the energy.
+
+    Args:
+        step: net, idle and gross energy and time of a step, as quantities.
+        evaluations: points of the curve.
+        first_step: index of the first step that was trained here.
+    """
+    points = []
+    for point in evaluations:
+        steps, accuracy = int(point["step"] or 0) - first_step, float(point["board"] or 0.0)
+        n = int(point["n"] or 0)
+        figures = {name: step[name] | {"value": steps * step[name]["value"], "uncertainty": _times(steps, step[name]["uncertainty"])} for name in TIMES}
+        standard = math.sqrt(accuracy * (1 - accuracy) / n) if n else None
+        points.append({"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": standard, "n": n} | figures)
+    return points
+
+
+def _times(steps: int, uncertainty: float | None) -> float | None:
+    return None if uncertainty is None else steps * uncertainty
+
+
+def _goal(points: list[dict[str, Any]], spec: TrialSpec) -> dict[str, Any] | None:
+    """Return what it took to the accuracy that was asked for: at the first evaluation that had it, later than the one before; None where none was."""
+    wanted = spec.energy.accuracy if spec.energy is not None else None
+    if wanted is None:
+        return None
+    reached = next((number for number, point in enumerate(points) if point["accuracy"] >= wanted), None)
+    if reached is None:
+        best = max((point["accuracy"] for point in points), default=None)
+        return {"accuracy": wanted, "reached": False, "best": best}
+    before = points[reached - 1]["steps"] if reached else 0
+    return {"accuracy": wanted, "reached": True, "not_yet_after": before} | {name: points[reached][name] for name in ("steps", *TIMES)}

@@ -1,0 +1,91 @@
+"""Task-adaptive sparse training: which block is trained, found out on the device (PMT, section 3.3.1).
+
+Each block that fits is trained for a while from the same first weights; the one with the highest gain of accuracy on held-out samples is
+chosen. The board trains and classifies, every step and every logit compared with the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hil.data import DataSet
+from hil.errors import Blocked
+from hil.trial.device import Device
+from hil.trial.lockstep import LockStep
+from hil.trial.outcome import Outcome, StepRow
+from hil.trial.prepare import BLOCKS, Prepared, block_of, fit
+from hil.trial.spec import Selection
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A block that was tried: accuracy on the held-out samples before and after, or why it was left out."""
+
+    block: int
+    before: float | None = None
+    after: float | None = None
+    planned: int | None = None
+    reason: str = ""
+
+    @property
+    def gain(self) -> float:
+        """Gain of accuracy; below all others where the block was left out."""
+        return -2.0 if self.before is None or self.after is None else self.after - self.before
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def select_block(
+    prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, progress: Callable[[StepRow], None]
+) -> Prepared:
+    """Try every block; return the trial with the one that gains most, the first of equals.
+
+    A difference between board and reference ends it and stands in the outcome.
+
+    Raises:
+        Blocked: no block fits.
+    """
+    chosen, best = None, Tried(0)
+    for block in BLOCKS:
+        try:
+            one = block_of(prepared, block)
+            slots, planned = fit(one.spec, one.subject, one.image.arena_size)
+        except Blocked as blocked:
+            outcome.selection.append(Tried(block, reason=blocked.reason))
+            continue
+        one = replace(one, slots=slots, plan=planned)
+        tried = _try(one, block, device, outcome, wanted, progress)
+        if outcome.difference is not None:
+            return one
+        outcome.selection.append(tried)
+        if chosen is None or tried.gain > best.gain:
+            chosen, best = one, tried
+    if chosen is None:
+        raise Blocked("plan", f"no block of {prepared.spec.network} fits {prepared.spec.board}: {outcome.selection[0].reason}")
+    return chosen
+
+
+def _try(
+    one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, progress: Callable[[StepRow], None]
+) -> Tried:
+    spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
+    own = Outcome(spec, one, outcome.reality)
+    trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, progress)
+    trial.begin()
+    trial.train()
+    trial.evaluate()
+    outcome.difference = own.difference
+    return Tried(block, own.accuracy_before, own.accuracy_after, one.plan.total)
+
+
+def _held_out(data: DataSet, count: int) -> DataSet:
+    """Return the set with its last training samples in the place of the test samples."""
+    return replace(
+        data,
+        train_images=data.train_images[:-count], train_labels=data.train_labels[:-count],
+        test_images=data.train_images[-count:], test_labels=data.train_labels[-count:],
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""The memory plan of the second family, computed by the host and by the engine from docs/memory-graph.md: the same bytes at the same offsets."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.drawn_graphs import drawn_graph, images
+from reference.test_graph_methods_against_plain import poor_mans_settings
+
+from engine.graph_engine import GraphEngine
+from hil.network.tflite.analytic import step_work
+from hil.network.tflite.file import encode
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.plan import GraphPlan, plan_graph
+from hil.network.tflite.settings import GraphSettings
+from hil.reference.methods import graph_method
+
+
+@pytest.mark.parametrize("flash", [False, True])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_host_and_engine_place_every_buffer_alike(library: ctypes.CDLL, flash: bool, data: st.DataObject) -> None:
+    graph, chosen = _drawn(data)
+    if not chosen.trained(graph):
+        return
+    slots = data.draw(st.integers(1, chosen.batch))
+    blob = encode(graph)
+    engine = GraphEngine(library, blob, flash=flash)
+    try:
+        _check_alike(engine, graph, chosen, slots, plan_graph(graph, chosen, slots, len(blob), flash))
+    finally:
+        engine.close()
+
+
+def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots: int, ours: GraphPlan) -> None:
+    """Compare the sum, what always lives, and then start by start, as a sample goes through them."""
+    planned = engine.configure(chosen, slots)
+    assert ours.total == planned
+    for number, (start, buffers) in enumerate(ours.starts):
+        if number == 0:
+            engine.begin()
+        else:
+            engine.enter(start.first)
+        theirs = engine.plan(planned, len(graph.layers))
+        placed = {f"{line}[{index}]": place for (line, index), place in theirs.buffers.items()}
+        assert {b.name: (b.size, b.offset) for b in buffers} == placed
+    standing = {buffer.name: buffer.offset for buffer in ours.standing if "[" in buffer.name}
+    by_name = {"theta": theirs.theta, "beta": theirs.beta, "grad": theirs.grad}
+    assert standing == {f"{name}[{layer}]": at for name, places in by_name.items() for layer, at in places.items()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_two_buffers_that_live_together_share_memory(data: st.DataObject) -> None:
+    graph, chosen = _drawn(data)
+    if chosen.trained(graph):
+        plan = plan_graph(graph, chosen, 1, len(encode(graph)), data.draw(st.booleans()))
+        _check_apart(plan)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) -> None:
+    graph, chosen = _drawn(data)
+    if not chosen.trained(graph):
+        return
+    reference = graph_method(chosen.method)(graph, chosen)
+    reference.configure(chosen, 0)
+    reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
+    planned = step_work(graph, chosen)
+    assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+
+
+def _drawn(data: st.DataObject) -> tuple[Graph, GraphSettings]:
+    graph = drawn_graph(np.random.default_rng(data.draw(st.integers(0, 2**32))))
+    chosen = data.draw(poor_mans_settings())
+    flags = {name: data.draw(st.integers(0, 1)) for name in ("consumed", "fused")}
+    return graph, replace(chosen, batch=data.draw(st.integers(1, 3)), **flags)
+
+
+def _check_apart(plan: GraphPlan) -> None:
+    for _, passing in plan.starts:
+        buffers = (*plan.standing, *passing)
+        for index, one in enumerate(buffers):
+            for other in buffers[:index]:
+                together = one.first <= other.last and other.first <= one.last
+                apart = one.offset + one.size <= other.offset or other.offset + other.size <= one.offset
+                always = {one, other} & set(plan.standing)
+                assert apart or not (together or always) or 0 in (one.size, other.size), (one, other)
