@@ -18,7 +18,7 @@ from hil.report.energy_papers import energy_comparison
 from hil.report.figures import PHASES
 from hil.report.losses import loss_rows
 from hil.report.paper import comparison
-from hil.report.power import phase_rows, zooms
+from hil.report.power import end_of, phase_rows, zooms
 from hil.report.sparkline import sparkline
 from hil.report.trial_figures import has_curve, trial_figures
 
@@ -53,7 +53,7 @@ def _view(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -
         "integers": integers,
         "rows": comparison(trial),
         "energy_rows": energy_comparison(trial),
-        "zooms": zooms(trial.energy["laps_s"]) if figures["power"] and trial.energy and trial.energy["laps_s"] else [],
+        "zooms": zooms(trial.energy["laps_s"], end_of(trial.energy)) if figures["power"] and trial.energy and trial.energy["laps_s"] else [],
         "phase_rows": phase_rows(power) if figures["power"] and power is not None else [],
         "plotly": _plotly() if any(figures.values()) else "",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -43,12 +44,20 @@ def first_window(power: pd.DataFrame) -> pd.DataFrame:
     return power[power["window"] == power["window"].min()]
 
 
-def power_trace(power: pd.DataFrame, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
+def end_of(energy: dict[str, Any]) -> float:
+    """Return when the first window ended, in s from its first edge: the board tells the times of its first steps only, and the meter that of the window."""
+    laps_s = energy["laps_s"]
+    whole = len(laps_s) >= energy["steps_per_window"]
+    return sum(laps_s) if whole else float(energy["windows"][0]["duration"])
+
+
+def power_trace(power: pd.DataFrame, laps_s: list[float], end_s: float, stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
     """Power of the first energy window over time, with a line where each step ends and its phases behind.
 
     Args:
         power: columns t_s, power_w, window, phase (power.parquet).
-        laps_s: how long each autonomous step took.
+        laps_s: how long each autonomous step took, of the first ones at least.
+        end_s: when the window ended.
         stretches: phase and seconds of the window's first stretches of a phase, from its first edge on.
     """
     figure = go.Figure()
@@ -62,8 +71,11 @@ def power_trace(power: pd.DataFrame, laps_s: list[float], stretches: Sequence[tu
     for lap in laps_s:
         edges.append(edges[-1] + lap)
     last = len(edges) - 1
+    for edge in (0.0, end_s):
+        figure.add_vline(x=edge, line={"dash": "dot", "color": LIMIT})
     for number, edge in enumerate(edges):
-        figure.add_vline(x=edge, line={"dash": "dot", "color": LIMIT if number in (0, last) else THIRD})
+        if 0 < edge < end_s:
+            figure.add_vline(x=edge, line={"dash": "dot", "color": THIRD})
         if number and (last <= MOST_LABELS or number in (1, last)):
             middle = (edges[number - 1] + edge) / 2
             figure.add_annotation(x=middle, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False)
@@ -84,9 +96,9 @@ def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
         figure.add_scatter(x=[None], y=[None], name=phase, mode="markers", marker=marker)
 
 
-def zooms(laps_s: list[float]) -> list[Zoom]:
+def zooms(laps_s: list[float], end: float) -> list[Zoom]:
     """Return the parts of the trace that are worth a button."""
-    end, first, last = sum(laps_s), laps_s[0], laps_s[-1]
+    first, last = laps_s[0], laps_s[-1]
     return [
         Zoom("first edge", -EDGE * first, EDGE * first),
         Zoom("first step", 0.0, first),

@@ -11,7 +11,7 @@ from hil.record import TrialRecord
 from hil.report.figures import accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
 from hil.report.latency import histograms
 from hil.report.memory import lifetimes, memory_bars
-from hil.report.power import power_trace
+from hil.report.power import end_of, power_trace
 from hil.report.sparkline import sparkline
 
 NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "latency", "memory", "lifetimes", "power")
@@ -38,7 +38,7 @@ def trial_figures(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame |
         figures["lifetimes"] = _box(lifetimes(trial.memory_plan), "lifetimes", label)
     if power is not None and trial.energy is not None:
         phases = (trial.energy.get("phases") or {}).get("first_window", [])
-        figures["power"] = _box(power_trace(power, trial.energy["laps_s"], phases), "power", "Power of the first energy window")
+        figures["power"] = _box(power_trace(power, trial.energy["laps_s"], end_of(trial.energy), phases), "power", "Power of the first energy window")
     return figures
 
 

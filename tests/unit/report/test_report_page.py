@@ -176,9 +176,9 @@ def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
 
 
 def test_the_power_trace_has_its_steps_marked_and_can_be_zoomed_by_keyboard(record):
-    figure = power_trace(make_power(), [0.14, 0.141])
+    figure = power_trace(make_power(), [0.14, 0.141], 0.281)
     assert names(figure) == ["idle before", "steps", "idle after"]
-    assert [round(line.x0, 3) for line in figure.layout.shapes] == [0, 0.14, 0.281]
+    assert [round(line.x0, 3) for line in figure.layout.shapes] == [0, 0.281, 0.14]
     page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_captures()))
     assert page.count('<button type="button" data-zoom=') == 8
 
