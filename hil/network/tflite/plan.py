@@ -120,9 +120,7 @@ def _standing(
             yield f"grad[{index}]", 4 * _coordinates(graph.layers[index], settings)
 
 
-def _passing(
-    graph: Graph, settings: GraphSettings, lives: Lives, start: Start
-) -> Iterator[tuple[str, int, Span]]:
+def _passing(graph: Graph, settings: GraphSettings, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span]]:
     """Yield name, size and interval of what lives while layers run, in the order of the table."""
     for line in (_values(graph, lives, start), _works(graph, lives, start), _gradients(graph, settings, lives, start)):
         for name, size, span in line:

@@ -134,9 +134,7 @@ class GraphEngine:
         always, sets = (ctypes.c_uint32 * (5 + 3 * MOST_LAYERS))(), (ctypes.c_uint64 * 3)()
         self._library.host_graph_always(self._engine, always)
         self._library.host_graph_training(self._engine, sets)
-        by_layer = [
-            {layer: always[5 + MOST_LAYERS * kind + layer] for layer in range(layers)} for kind in range(3)
-        ]
+        by_layer = [{layer: always[5 + MOST_LAYERS * kind + layer] for layer in range(layers)} for kind in range(3)]
         placed = [{layer: at for layer, at in kind.items() if at != NOWHERE} for kind in by_layer]
         buffers = {}
         for line, name in enumerate(LINES):
@@ -213,7 +211,9 @@ class GraphEngine:
     def tensor(self, tensor: int, size: int, offset: int = 0) -> bytes:
         """Return bytes of a trained tensor."""
         out = (ctypes.c_uint8 * size)()
-        self._call("graph_engine_read_tensor", ctypes.c_uint8(tensor), ctypes.c_uint32(offset), ctypes.c_uint32(size), out)
+        self._call(
+            "graph_engine_read_tensor", ctypes.c_uint8(tensor), ctypes.c_uint32(offset), ctypes.c_uint32(size), out
+        )
         return bytes(out)
 
     def work(self) -> tuple[int, int]:

@@ -42,7 +42,11 @@ def request(chosen: GraphSettings, slots: int, first_step: int = 0) -> dict[str,
     words = {name: WORDS[name].index(getattr(chosen, name)) for name in WORDS}
     names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
     flags = chosen.consumed | chosen.fused << 1
-    return words | {name: getattr(chosen, name) for name in names} | {"flags": flags, "slots": slots, "first_step": first_step}
+    return (
+        words
+        | {name: getattr(chosen, name) for name in names}
+        | {"flags": flags, "slots": slots, "first_step": first_step}
+    )
 
 
 def put(client: Client, slot: int, sample: int) -> None:
@@ -72,8 +76,18 @@ def client(agent_program: Path, tmp_path: Path) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize("flash", [False, True])
-@pytest.mark.parametrize("changes", [{}, {"method": "deepzero", "sparsity": 250, "train": "last"}, {"wise": "model"}, {"fused": 1, "perturb": "weight"}])
-def test_steps_over_the_link_are_those_of_the_reference(client: Client, flash: bool, changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"method": "deepzero", "sparsity": 250, "train": "last"},
+        {"wise": "model"},
+        {"fused": 1, "perturb": "weight"},
+    ],
+)
+def test_steps_over_the_link_are_those_of_the_reference(
+    client: Client, flash: bool, changes: dict[str, object]
+) -> None:
     blob = encode(GRAPH)
     chosen = GraphSettings(**{**CHOSEN.__dict__, **changes})
     loaded = client.call("use_flash", address=FLASH_BASE + 64, total=len(blob)) if flash else load(client, blob)
