@@ -12,11 +12,18 @@ from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "noise": "#7fc7a8", "act": BOARD,
     "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
+    "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD, "folded": "#9dc4e6", "ring": "#9dc4e6",
+    "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise", "act": "activations",
     "acc": "int32 sums", "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
-    "grad": "gradients",
+    "grad": "gradients", "theta": "trained weights and biases", "queries": "deltas and seeds", "value": "values", "node": "perturbed nodes, errors",
+    "sums": "gradients of a chunk",
+}  # fmt: skip
+GROUPS = {  # shown under the word of another kind
+    "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta", "folded": "scratch",
+    "ring": "scratch", "coordinates": "sums",
 }  # fmt: skip
 
 
@@ -31,7 +38,8 @@ def memory_bars(trial: TrialRecord) -> go.Figure:
     ):
         in_use = f"in use<br>({trial.sram_provenance[name]})"
         figure.add_bar(y=[in_use], x=[kib[name]], name=label, orientation="h", marker_color=colour)
-    formula = f"equation {trial.analytic['equation']}" if trial.analytic else "the paper's formula"
+    formula = trial.analytic["equation"] if trial.analytic else "the paper's formula"
+    formula = f"equation {formula}" if formula.startswith("(") else formula
     for name, label in (("planned", "arena planned"), ("analytic", formula)):
         if name in kib:
             label = f"{label}<br>({trial.sram_provenance[name]})"
@@ -54,7 +62,7 @@ def lifetimes(plan: dict[str, Any]) -> go.Figure:
     shown = set()
     for buffer in sorted(plan["buffers"], key=lambda buffer: list(KINDS).index(kind_of(buffer["name"]))):
         kind = kind_of(buffer["name"])
-        group = {"labels": "samples", "plus_logits": "samples", "plus_exponents": "samples"}.get(kind, kind)
+        group = GROUPS.get(kind, kind)
         left, right = buffer["first"] - 0.5, buffer["last"] + 0.5
         low, high = buffer["offset"] / 1024, (buffer["offset"] + buffer["size"]) / 1024
         figure.add_scatter(

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Silent
 from hil.link.session import Refused, Session, fresh_nonce
@@ -67,6 +69,7 @@ def run_trial(
             prepared = prepare(spec, elf)
             outcome.begin(prepared)
         with contextlib.ExitStack() as stack:
+            stack.enter_context(threadpool_limits(1, "blas"))  # the reference's products are small: its threads would wait for each other
             with stages("bench"):
                 taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
                 LOG.info("%s", taken.endpoints)
