@@ -13,7 +13,7 @@ KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "noise": "#7fc7a8", "act": BOARD,
     "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
     "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD, "folded": "#9dc4e6", "ring": "#9dc4e6",
-    "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
+    "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise", "act": "activations",
@@ -23,7 +23,7 @@ WORDS = {
 }  # fmt: skip
 GROUPS = {  # shown under the word of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta", "folded": "scratch",
-    "ring": "scratch", "coordinates": "sums",
+    "ring": "scratch", "work": "scratch", "coordinates": "sums",
 }  # fmt: skip
 
 
