@@ -18,7 +18,6 @@ import pandas as pd
 from hil.measure.capture import Capture
 from hil.record.origin import origin
 from hil.record.quantities import quantities
-from hil.record.trace import TraceWriter
 from hil.record.trial_record import SCHEMA, TrialRecord
 
 DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
@@ -86,6 +85,8 @@ class RunWriter:
             with _whole(folder / "latency.parquet") as partial:
                 latency.to_parquet(partial)
         if power:
+            from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
+
             with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
                 for number, capture in enumerate(power):
                     trace.append(capture.from_first_edge(), number)
