@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from hil.measure.capture import Capture
 from hil.record.origin import origin
 from hil.record.quantities import quantities
-from hil.record.trace import TraceWriter
 from hil.record.trial_record import SCHEMA, TrialRecord
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
@@ -87,6 +86,8 @@ class RunWriter:
             with _whole(folder / "latency.parquet") as partial:
                 latency.to_parquet(partial)
         if power:
+            from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
+
             with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
                 for number, capture in enumerate(power):
                     trace.append(capture.from_first_edge(), number)

@@ -107,4 +107,4 @@ def test_a_whole_firmware_is_recorded_as_the_users_own(tmp_path: Path) -> None:
 
 
 def test_every_request_of_a_trial_says_what_it_is_for() -> None:
-    assert set(NEEDED_FOR) == set(description().requests) - OF_THE_AGENT - {"profile"} | {"memory"}
+    assert set(NEEDED_FOR) == set(description().requests) - OF_THE_AGENT - {"profile", "stretches"} | {"memory"}
