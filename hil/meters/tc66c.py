@@ -5,6 +5,7 @@ A polled meter of point samples, without an input for the marker: the host dates
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,7 @@ from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import Poller
 from hil.meters.serial_line import Line
-from hil.meters.tc66c_record import RECORD, name_of, parse
+from hil.meters.tc66c_record import RECORD, Tc66cReadings, name_of, parse
 from hil.meters.unmarked import Unmarked
 
 BAUD = 115_200
@@ -65,11 +66,13 @@ class Tc66c:
         began, interval_s = self._host.now(), self._window.setting.interval_s
         records: list[bytes] = []
         polls = self._poller.run(partial(self._ask, records), interval_s, lambda: self._window.over(began, deadline_s))
-        amps, volts = self._read(records)
+        read = self._read(records)
+        amps, volts = read.current_a, read.voltage_v
         if np.max(amps) > self._range.amperes:
             raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
         stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
-        return self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
+        capture = self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
+        return replace(capture, temperature_c=float(np.mean(read.temperature_c)))
 
     def _ask(self, records: list[bytes]) -> tuple[float, float, list[float]]:
         """Poll once more; the record is read with those of the whole window, for deciphering one alone takes as long."""
@@ -83,19 +86,19 @@ class Tc66c:
         records.append(record)
         return sent, received, []
 
-    def _read(self, records: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-        """Return amperes and volts of records, float64[n] each."""
+    def _read(self, records: list[bytes]) -> Tc66cReadings:
+        """Return what records say; Spoiled where one is broken."""
         read = parse(b"".join(records))
         if np.any(read.broken):
             raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
-        return read.current_a, read.voltage_v
+        return read
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts."""
         records: list[bytes] = []
         self._ask(records)
-        amps, volts = self._read(records)
-        return amps * volts
+        read = self._read(records)
+        return read.current_a * read.voltage_v
 
     def close(self) -> None:
         """Let go of the meter."""

@@ -16,7 +16,7 @@ from hil.meters.tc66c import Tc66c
 from hil.meters.tc66c_record import decrypt, name_of, parse
 from hil.standins.virtual.meter.aes import Aes
 from hil.standins.virtual.meter.serial_meter import SerialServer, Wire
-from hil.standins.virtual.meter.tc66c import VirtualTc66c
+from hil.standins.virtual.meter.tc66c import DEGREES, VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
 
 SHEET = load_data_sheet("tc66c")
@@ -68,6 +68,7 @@ def test_a_window_through_a_pseudo_terminal() -> None:
     assert np.all(np.diff(capture.t_s) > 0) and 40 < len(capture.t_s) < 90
     assert set(np.round(capture.current_a, 5)) <= {ASLEEP, AWAKE, REST}
     assert capture.voltage_v == pytest.approx(3.3)
+    assert capture.temperature_c == DEGREES
     assert np.array_equal(capture.power_w, capture.voltage_v * capture.current_a)
 
 
@@ -101,7 +102,7 @@ def test_a_late_answer_does_not_pass_for_the_next() -> None:
     polls = meter._poller.run(partial(meter._ask, records), 0.01, lambda: time.seconds() > 2.5)
     assert polls.t_s[0] > 1.0  # after the time-out
     truth = instrument._truth.current(np.rint(polls.t_s * 1e12).astype(np.int64))
-    assert np.mean(np.round(truth, 5) == np.round(meter._read(records)[0], 5)) > 0.97  # a change within half a millisecond of the middle
+    assert np.mean(np.round(truth, 5) == np.round(meter._read(records).current_a, 5)) > 0.97  # a change within half a millisecond of the middle
 
 
 def test_a_damaged_record_spoils_the_window() -> None:
@@ -123,6 +124,16 @@ def test_one_that_no_longer_answers_blocks() -> None:
     instrument.silent = 10**6
     with pytest.raises(Blocked, match="sent 0 of 192 bytes within 1 s"):
         meter.capture(200.0)
+
+
+@pytest.mark.parametrize(("degrees", "sign"), [(27, 0), (3, 1), (0, 0)])
+def test_its_own_temperature_is_told_with_its_sign(monkeypatch: pytest.MonkeyPatch, degrees: int, sign: int) -> None:
+    monkeypatch.setattr("hil.standins.virtual.meter.tc66c.DEGREES", degrees)
+    monkeypatch.setattr("hil.standins.virtual.meter.tc66c.BELOW_ZERO", sign)
+    time = VirtualTime()
+    meter = meter_of(twin(time), time)
+    meter.arm()
+    assert meter.capture(20.0).temperature_c == (-degrees if sign else degrees)
 
 
 def test_another_meter_is_refused() -> None:

@@ -15,7 +15,7 @@ MOST_A = 6.5
 ANSWER_PS = 5 * PS_PER_S // 1000  # from the poll to the end of the record: assumed
 LATE_PS = 1200 * PS_PER_S // 1000
 POLL = b"getva"
-SERIAL, RUNS, DEGREES = 48724, 40, 27
+SERIAL, RUNS, DEGREES, BELOW_ZERO = 48724, 40, 27, 0
 _KEY = (
     0x58, 0x21, 0xFA, 0x56, 0x01, 0xB2, 0xF0, 0x26, 0x87, 0xFF, 0x12, 0x04, 0x62, 0x2A, 0x4F, 0xB0,
     0x86, 0xF4, 0x02, 0x60, 0x81, 0x6F, 0x9A, 0x0B, 0xA7, 0xF1, 0x06, 0x61, 0x9A, 0xB8, 0x72, 0x88,
@@ -77,7 +77,7 @@ class VirtualTc66c:
         a, v = round(min(max(amps, 0.0), MOST_A) * 1e5), round(max(volts, 0.0) * 1e4)
         head = struct.pack("<4s4s4s", b"pac1", self._name.encode("ascii"), b"1.18")
         first = head + struct.pack("<12I", SERIAL, *[0] * 7, RUNS, v, a, a * v // 100_000)
-        second = b"pac2" + struct.pack("<7I", v // a if a else 0, 0, 0, 0, 0, 0, DEGREES)
+        second = b"pac2" + struct.pack("<7I", v // a if a else 0, 0, 0, 0, 0, BELOW_ZERO, DEGREES)
         record = bytearray(self._cipher.encrypt(b"".join(_sealed(packet) for packet in (first, second, b"pac3"))))
         if self.damaged:
             self.damaged -= 1
