@@ -20,7 +20,7 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         idle_s: for how long.
 
     Raises:
-        Spoiled: the power does not tell.
+        Spoiled: the power does not tell, or rises elsewhere than at the edge that it has.
     """
     levels = [edge.high for edge in capture.edges]
     if levels not in ([], [True]):
@@ -30,6 +30,11 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         up, down = edges_by_power(readings, Told(idle_s))
     except NoEdges as error:
         raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
+    for seen in capture.edges:
+        if abs(seen.t_s - up.t_s) > seen.half_s + up.half_s:  # a spike on the marker's wire, or a trigger that its instrument dates wrongly
+            raise Spoiled(
+                f"the meter saw the marker rise at {seen.t_s:.6g} s of its readings, and the power rises at {up.t_s:.6g} s: look at the marker's wire"
+            )
     return replace(capture, edges=(*capture.edges, *((up, down)[len(levels) :])), synchronisation=POWER)
 
 

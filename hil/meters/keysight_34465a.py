@@ -1,12 +1,18 @@
 """The Keysight 34465A as an ammeter in the board's supply: its sample timer, begun long before the marker rises at its external trigger.
 
-The trigger takes one slope, so it tells where the window begins and not where it ends: a capture has one edge.
+The trigger takes one slope, so it tells where the window begins and not where it ends: a capture has one edge. The instrument goes on reading until it has
+all that it was told to make, which it says itself; the host's word that the window is over spares the rest of them.
 
-Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204), SAMPle:COUNt:PRETrigger (page 306), questionable data register (page 386:
-bit 1 current overload, bit 2 sample timing violation, bit 14 memory overflow, after which the oldest readings are overwritten without an error).
+Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204: also while it reads), SAMPle:COUNt:PRETrigger (page 306: the latest so many
+before the trigger are kept, and fewer where it comes early; behind it are always made as many as the count is larger; a reading that the trigger falls into
+came before it, 34410A/11A User's Guide), questionable data register (page 386: bit 1 current overload, bit 2 sample timing violation, bit 14 memory overflow,
+after which the oldest readings are overwritten without an error), STATus Subsystem, Standard Operation Register (Agilent's edition, page 226: bit 4 initiated,
+and making or about to make a measurement, bit 5 waiting for a trigger).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -24,6 +30,8 @@ BETWEEN_S = 40e-6  # between two apertures, to begin with; the instrument says w
 MOST_SAMPLES = 1_000_000  # a trigger (Truevolt Series Operating and Service Guide, SAMPle:COUNt)
 BLOCK = 2_000  # readings a query
 POLL_S = 0.05
+KEPT_IDLE = 0.95  # of the sleep before a window: the memory for it is full when the trigger comes, whatever the board's clock (IDLE_USED of it counts)
+MEASURING, WAITING = 1 << 4, 1 << 5
 CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
 
 
@@ -32,7 +40,7 @@ class Keysight34465A(VisaMeter):
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
-        self._watching = False
+        self._watching = self._over = False
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to sample on a fixed range."""
@@ -41,7 +49,7 @@ class Keysight34465A(VisaMeter):
         self._session.tell("SAMP:SOUR TIM", "TRIG:SOUR EXT", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
         self._set_pace(setting.interval_s)
         self._session.check()
-        self._before = int(setting.idle_s / self._interval_s)
+        self._before = int(KEPT_IDLE * setting.idle_s / self._interval_s)
         self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
         if self._before + self._behind > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
@@ -62,29 +70,31 @@ class Keysight34465A(VisaMeter):
 
     def arm(self) -> None:
         """Begin to read: the rise of the marker that follows begins the window."""
-        self._watching = False
+        self._watching = self._over = False
         self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", "TRIG:SOUR EXT")
         self._session.tell(f"SAMP:COUN {self._before + self._behind}", f"SAMP:COUN:PRET {self._before}", "INIT")
         self._session.check()
 
+    def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
+        """Take that the window and the sleep behind it are over (False): what the instrument has is enough. From any thread; of times it takes none."""
+        self._over = not begins
+
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until all is read that the window was expected to take, and return it; volts are those of the setting.
+        """Wait until all is read that the window was expected to take, or it is over (`mark`), and return it; volts are those of the setting.
 
         Raises:
             Spoiled: overload, readings that are none or overwritten, timing that failed, a range that was changed.
             Blocked: no edge within the deadline, or the instrument failed.
         """
-        count = self._wait(deadline_s)
+        count, before = self._wait(deadline_s)
         self._require_sound()
         current = self._read(count)
+        self._session.tell("ABOR")
         self._session.check()
         self._refuse_changed_range(self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a)
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
-        before = count - self._behind
-        if before < 1:
-            raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
         edge = edge_between(t_s[before - 1], t_s[before], high=True)
         power = current * voltage
         return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, (edge,), self._setting.range_a, 0)
@@ -106,23 +116,35 @@ class Keysight34465A(VisaMeter):
         require_numbers(current, voltage, self.sheet.name)
         return current * voltage
 
-    def _wait(self, deadline_s: float) -> int:
-        """Return how many readings there are when no more come: fewer before the trigger than reserved where it came early."""
-        until, last = self._host.now() + deadline_s, -1
+    def _wait(self, deadline_s: float) -> tuple[int, int]:
+        """Return how many readings there are, and how many of them began before the trigger.
+
+        A count that no longer grows says nothing: a stand-in's time stands still once its board sleeps. Where all are made (the instrument is idle) those
+        behind the trigger are known; where some are missing there, those before it are as many as were reserved, for the board sleeps longer than that takes.
+        """
+        until = self._host.now() + deadline_s
         while True:
+            over = self._over  # before the instrument is asked, whose answer then is of a time behind the window
+            made_all = not int(self._session.ask("STAT:OPER:COND?")) & (MEASURING | WAITING)
             if int(self._session.ask("STAT:QUES:COND?")) & MEMORY_OVERFLOW:
                 raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
             count = int(self._session.ask_floats("DATA:POIN?")[0])
-            if count == self._before + self._behind or (count == last and count > max(self._before, self._behind - 1)):
-                return count
-            if self._host.now() > until:
+            if made_all or (over and count > self._before):
+                return count, self._before_trigger(count, made_all)
+            if over or self._host.now() > until:
                 self._session.tell("ABOR")
-                raise Blocked(
-                    "meter",
-                    f"the {self.sheet.name} has not read a window within {deadline_s:.0f} s: wire the board's marker pin to its external trigger.",
-                )
-            last = count
+                when = "in a window that is over" if over else f"within {deadline_s:.0f} s"
+                raise Blocked("meter", f"the {self.sheet.name} has not read a window {when}: wire the board's marker pin to its external trigger.")
             self._host.sleep(max(POLL_S, 10 * self._interval_s))
+
+    def _before_trigger(self, count: int, made_all: bool) -> int:
+        if not made_all:
+            return self._before
+        if count < self._behind:
+            raise Spoiled(f"the {self.sheet.name} stopped after {count} readings of a window: leave its front panel alone")
+        if count == self._behind:
+            raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
+        return count - self._behind
 
     def _require_sound(self) -> None:
         """Look at the questionable data: its events since the window was armed."""

@@ -98,7 +98,7 @@ class Streams(Protocol):
 
 @runtime_checkable
 class Told(Protocol):
-    """What a meter without a marker input takes beside: the host's word for when a window began and ended. From any thread."""
+    """What a meter takes beside that sees not both edges of the marker: the host's word for when a window began and ended. From any thread."""
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
         """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""

@@ -11,11 +11,12 @@ import pytest
 from hil.errors import Blocked
 from hil.measure.capture import Edge
 from hil.measure.data_sheet import load_data_sheet
+from hil.meters.edges import with_both_edges
 from hil.meters.keysight_34465a import Keysight34465A
-from hil.meters.meter import Spoiled
+from hil.meters.meter import Host, Spoiled, Told
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keysight_34465a import LIMITS, VirtualKeysight34465A
-from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
+from tests.unit.meters.board import NO_ERRORS, SECOND, Board, energy_between_edges, served
 
 SHEET = load_data_sheet("keysight-34465a")
 WITHIN_S = 30.0
@@ -59,7 +60,7 @@ def test_a_window_begins_at_its_one_edge(interval):
     assert capture.interval_s == pytest.approx(interval, abs=20e-6) and 0.8 * interval < capture.aperture_s < capture.interval_s
     began = board.rise / 1e12 - edge.t_s  # of its first reading, by the trigger
     assert np.all(capture.current_a[capture.t_s + began < board.rise / 1e12 - interval] == pytest.approx(0.02))
-    assert edge.t_s == pytest.approx(0.1, abs=2 * interval) and capture.t_s[-1] > edge.t_s + 0.6
+    assert edge.t_s == pytest.approx(0.095, abs=2 * interval) and capture.t_s[-1] > edge.t_s + 0.6
     assert energy(board, capture) == pytest.approx(board.energy(), abs=(2 * edge.half_s * 0.06 * 3.3))
     assert capture.lost == 0
 
@@ -114,6 +115,86 @@ def test_a_trigger_before_the_reserved_readings_is_understood():
     capture = captured(board)
     assert capture.edges[0].t_s == pytest.approx(0.0354, abs=0.001)
     assert energy(board, capture) == pytest.approx(board.energy(), abs=0.001 * 0.06 * 3.3)
+
+
+def captured_where_time_stops(board: Board, expected_s: float, *, told: bool):
+    """A board whose time stands still behind the window and its sleep, as that of a virtual one does; it took less than expected."""
+    end, host_s = board.fall + round(board.setting.idle_s * SECOND), [0.0]
+    with metered(board) as (meter, _):
+
+        def sleep(seconds: float) -> None:
+            host_s[0] += seconds
+            board.time.ps = min(board.time.ps + round(seconds * SECOND), end)
+            if told and board.time.ps == end and isinstance(meter, Told):
+                meter.mark(False)
+
+        meter._host = Host(lambda: host_s[0], sleep)
+        meter.configure(replace(board.setting, window_s=expected_s))
+        meter.arm()
+        return meter.capture(WITHIN_S)
+
+
+@pytest.mark.parametrize("expected_s", [0.47, 0.5056789, 0.52, 0.55, 0.8])
+def test_a_window_that_is_over_before_all_readings_are_made_begins_where_the_marker_rose(expected_s):
+    board = board_at(0.001)
+    capture = captured_where_time_stops(board, expected_s, told=True)
+    (edge,) = capture.edges
+    steps = capture.current_a > 0.03
+    assert edge.t_s == pytest.approx(capture.t_s[np.argmax(steps)], abs=0.001)
+    assert energy(board, capture) == pytest.approx(board.energy(), abs=0.001 * 0.06 * 3.3)
+
+
+def test_readings_that_are_still_to_come_are_waited_for_and_not_taken_for_made():
+    with pytest.raises(Blocked, match="has not read a window within 30 s"):
+        captured_where_time_stops(board_at(0.001), 0.52, told=False)
+
+
+def test_a_window_that_is_over_without_a_trigger_blocks_at_once():
+    board = board_at(0.001)
+    board.truth._edges = []
+    with pytest.raises(Blocked, match="in a window that is over: wire the board's marker pin"):
+        captured_where_time_stops(board, 0.52, told=True)
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("rise_s", "spike_s"), [(0.2034567, None), (0.2034567, 0.15), (0.1434567, 0.06)])
+def test_a_trigger_that_is_not_where_the_power_rises_spoils_the_window(rise_s, spike_s, told):
+    """The last of them comes before as much is read as is kept for what is before it."""
+    board = board_at(0.001, rise_s=rise_s)
+    if spike_s is not None:
+        spike = round(spike_s * SECOND)
+        board.truth._edges = [(spike, 1), (spike + SECOND // 10**4, 0), *board.truth._edges]
+    capture = captured_where_time_stops(board, 0.5056789, told=True) if told else captured(board)
+    if spike_s is not None:
+        with pytest.raises(Spoiled, match="look at the marker's wire"):
+            with_both_edges(capture, board.setting.idle_s)
+        return
+    up, down = with_both_edges(capture, board.setting.idle_s).edges
+    assert up == capture.edges[0] and down.t_s - up.t_s == pytest.approx(0.5056789, abs=up.half_s + down.half_s)
+
+
+def test_it_says_whether_it_waits_measures_or_is_through():
+    board = board_at(0.001)
+    with metered(board) as (meter, twin):
+        assert twin.execute("STAT:OPER:COND?") == b"+0"
+        meter.configure(board.setting)
+        meter.arm()
+        assert int(twin.execute("STAT:OPER:COND?")) & 32
+        board.time.ps = board.rise + SECOND // 100
+        assert twin.execute("STAT:OPER:COND?") == b"+16"
+        through = board.rise + round(meter._behind * meter._interval_s * SECOND)
+        board.time.ps = through - SECOND // 100
+        assert twin.execute("STAT:OPER:COND?") == b"+16"
+        board.time.ps = through + SECOND // 100
+        assert twin.execute("STAT:OPER:COND?") == b"+0"
+        meter.arm()
+        twin.execute("ABOR")
+        assert twin.execute("STAT:OPER:COND?") == b"+0"
+
+
+def test_one_that_was_stopped_at_its_front_panel_is_spoiled():
+    with pytest.raises(Spoiled, match="stopped after 0 readings of a window"):
+        captured(board_at(0.001), between=lambda twin: twin.execute("ABOR"))
 
 
 def test_no_edge_another_instrument_and_too_long_a_window_block():

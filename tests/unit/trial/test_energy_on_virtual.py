@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hil import boards
@@ -79,6 +80,21 @@ def test_a_board_is_switched_off_and_on_and_its_phases_are_split(serve, tmp_path
     assert log.count("the supply is switched off") == 1
     after = log[log.index("the supply is switched on") :]
     assert after.count("true energy while the marker was high") == 3, "one window warms up, two count, all behind the switch"
+
+
+def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tmp_path, monkeypatch) -> None:
+    """It is to read on for longer than the board lives: its virtual time stands still behind the sleep."""
+    outcome = run(serve("keysight-34465a"), tmp_path, monkeypatch)
+    assert outcome.verdict == "pass", outcome.reason
+    found = trial_record(outcome).energy
+    assert found is not None and len(outcome.power) == 2
+    log = (tmp_path / "bench.log").read_text()
+    true = [float(line.split(" J ")[0].split()[-1]) for line in log.splitlines() if "true energy" in line][-2:]
+    gross = [window["gross"] for window in found["windows"]]
+    assert gross == pytest.approx(true, rel=0.01)
+    for capture in outcome.power:
+        rise = capture.t_s[np.argmax(capture.power_w > 3.3 * AWAKE_A / 2)]
+        assert capture.edges[0].t_s == pytest.approx(rise, abs=2 * capture.interval_s)
 
 
 def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, monkeypatch) -> None:

@@ -1,7 +1,8 @@
 """A virtual Keysight 34465A: current by its sample timer, before and behind an external trigger.
 
 Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204), SAMPle:COUNt:PRETrigger (page 306), questionable data register (page 386);
-34410A/11A User's Guide, SAMPle:TIMer: the interval is rounded to steps of 20 us. What it takes between two apertures is assumed.
+STATus Subsystem, Standard Operation Register (Agilent's edition, page 226); 34410A/11A User's Guide, SAMPle:TIMer: the interval is rounded to steps of 20 us.
+What it takes between two apertures is assumed, and that it says both, measuring and waiting, while it reads before the trigger.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ OVER_RANGE, OVERFLOW = 1.2, 9.9e37
 STEP_S, BETWEEN_S = 20e-6, 20e-6
 MEMORY = 50_000
 OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
+MEASURING, WAITING = 1 << 4, 1 << 5
 
 
 class VirtualKeysight34465A(ScpiInstrument):
@@ -51,6 +53,7 @@ class VirtualKeysight34465A(ScpiInstrument):
             ":SAMPle:COUNt:PRETrigger": self._set_before, ":TRIGger:SOURce": self._set_trigger, ":TRIGger:SLOPe": self._set_slope,
             ":TRIGger:COUNt": lambda a: self._one(a, 1), ":TRIGger:DELay": lambda a: self._one(a, 0), ":DATA:POINts?": lambda _: f"{self._held():+d}",
             ":R?": self._remove, ":STATus:QUEStionable[:EVENt]?": self._event, ":STATus:QUEStionable:CONDition?": lambda _: f"{self._condition():+d}",
+            ":STATus:OPERation:CONDition?": lambda _: f"{self._operation():+d}",
         }  # fmt: skip
         super().__init__(f"trainrig,virtual 34465A,{rng.integers(10**8):08d},1", commands)
         self.preset()
@@ -135,13 +138,18 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._abort("")
         self._began = self._clock.own(self._truth.now())
 
+    def _trigger(self) -> int | None:
+        """Return when the trigger came behind INITiate, in picoseconds of its own clock; None where it has not."""
+        if self._began is None or not self._external:
+            return self._began
+        wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope]
+        return next((time for time in wanted if time > self._began), None)
+
     def _span(self) -> tuple[int, int]:
         """Return begin of the first kept reading, in picoseconds of its own clock, and how many are over by now."""
         if self._began is None:
             return 0, 0
-        now, period = self._clock.own(self._truth.now()), round(self._timer_s * PS_PER_S)
-        wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope]
-        trigger = next((time for time in wanted if time > self._began), None) if self._external else self._began
+        now, period, trigger = self._clock.own(self._truth.now()), round(self._timer_s * PS_PER_S), self._trigger()
         over = max(0, (now - self._began - round(self._aperture_s * PS_PER_S)) // period + 1)
         if not self._before:
             first = trigger if trigger is not None else now + 1
@@ -172,6 +180,17 @@ class VirtualKeysight34465A(ScpiInstrument):
     def _condition(self) -> int:
         """The memory overflows when more is read than it keeps."""
         return MEMORY_OVERFLOW if self._span()[1] - self._removed > self.memory else 0
+
+    def _operation(self) -> int:
+        """Initiated it waits for its trigger, reading before it where it was told to, and measures behind it until it has made all."""
+        if self._began is None:
+            return 0
+        first, made = self._span()
+        trigger, period = self._trigger(), round(self._timer_s * PS_PER_S)
+        if trigger is None:
+            return WAITING | MEASURING * bool(self._before)
+        early = (trigger - first) // period + 1 if self._before else 0
+        return MEASURING if made < early + self._count - self._before else 0
 
     def _event(self, _argument: str) -> str:
         self._readings()
