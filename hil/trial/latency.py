@@ -76,7 +76,8 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     if prepared.subject.bookings() is None:
         raise Blocked(
             "latency",
-            f"it is not known how often a step of {prepared.spec.method} reads the counter, so that its cost cannot be taken off: take the mean cycles of the compared steps.",
+            f"it is not known how often a step of {prepared.spec.method} reads the counter, so that its cost cannot be taken off: "
+            "take the mean cycles of the compared steps.",
         )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     counters = {value: name for name, value in description().enums["counter"].items()}
