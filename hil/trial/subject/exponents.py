@@ -112,6 +112,10 @@ class ExponentSubject:
         """Whether signs come from integers alone (INT8*)."""
         return self.settings.loss == "integer" and self.settings.partition > 0
 
+    def step_macs(self) -> int:
+        """Forward passes, and twice as much for a backward pass."""
+        return self.settings.batch * forward_macs(self.network) * (self.passes() + 2)
+
     def smaller(self) -> str:
         """A smaller batch, or less of back-propagation."""
         return "a smaller batch or a variant that trains less by back-propagation"

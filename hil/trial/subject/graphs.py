@@ -142,6 +142,10 @@ class GraphSubject:
         """Whether signs come from integers alone: there are no signs."""
         return False
 
+    def step_macs(self) -> int:
+        """Return those of all forward passes of a step."""
+        return step_work(self.network, self.settings).macs
+
     def smaller(self) -> str:
         """A block, or a smaller network."""
         return "a variant that trains fewer layers (block1 to block4, last-layer), a batch of 1, or a smaller network"

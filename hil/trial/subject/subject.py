@@ -126,6 +126,10 @@ class Subject(Protocol):
         """Whether the sign of a step comes from integers alone."""
         ...
 
+    def step_macs(self) -> int:
+        """Return the multiply-accumulates of a step."""
+        ...
+
     def smaller(self) -> str:
         """Say what needs less memory."""
         ...
