@@ -25,7 +25,8 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants", "mlperf_tiny": "serve MLPerf Tiny's runner",
-    "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
+    "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
+    "trace": "find the layer that went wrong",
 }  # fmt: skip
 LAP_FIELDS = 4  # perturb, forward, backward, update
 PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
