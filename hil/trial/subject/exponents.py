@@ -82,6 +82,10 @@ class ExponentSubject:
         """Yield the weights of every pass."""
         return reference.passes(before, step)
 
+    def shows(self, stage: int) -> bool:
+        """All of them."""
+        return True
+
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
         """Of back-propagated tensors the deepest goes wrong first, of perturbed ones the first."""
         perturbed = [index for index in tensors if index < self.settings.partition]

@@ -11,6 +11,7 @@ import numpy as np
 from hil.network.tflite.analytic import step_work, training_bytes
 from hil.network.tflite.file import encode, places_in_file
 from hil.network.tflite.layers import Graph
+from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
@@ -104,6 +105,10 @@ class GraphSubject:
     def traced(self, reference: Method, before: Sequence[np.ndarray], step: int) -> Iterator[Sequence[np.ndarray]]:
         """Yield the weights of the clean pass: a perturbed one starts in mid-network, from what the clean one left."""
         yield before
+
+    def shows(self, stage: int) -> bool:
+        """All but those within a chain, which never exist whole."""
+        return Lives(self.network, self.settings).whole(stage + 1)
 
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
         """Layers take their turns from input to output."""
