@@ -25,7 +25,8 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants", "mlperf_tiny": "serve MLPerf Tiny's runner",
-    "memory": "read the watermarks", "read_tensor": "read weights", "trace": "find the layer that went wrong",
+    "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
+    "trace": "find the layer that went wrong",
 }  # fmt: skip
 LAP_FIELDS = 4  # perturb, forward, backward, update
 PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
@@ -38,6 +39,9 @@ class Device:
         session: an open session, not yet greeted.
         board: what the catalogue says the board is.
         image: what it should be running.
+
+    Attributes:
+        step_deadline_s: seconds after which a step that has not ended is given up; a method of many passes sets it higher.
 
     Raises:
         Blocked: no answer, another board, or another image than the one that was flashed.
@@ -60,6 +64,7 @@ class Device:
             )
         self.clock_hz: int = identity["clock_hz"]
         self._tensors = 0
+        self.step_deadline_s = STEP_DEADLINE_S
         self.identity = identity
 
     @property
@@ -112,18 +117,18 @@ class Device:
 
     def step(self, step: int, count: int) -> dict[str, Any]:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
-        return self._counted(self._session.request("step", deadline_s=STEP_DEADLINE_S, step=step, count=count))
+        return self._counted(self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count))
 
     def part(self, step: int, number: int, first: int, count: int) -> None:
         """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
         values = {"step": step, "pass": number, "first": first, "count": count}
-        self._session.request("part", deadline_s=STEP_DEADLINE_S, **values)
+        self._session.request("part", deadline_s=self.step_deadline_s, **values)
 
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> dict[str, Any]:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""
         return self._counted(
             self._session.request(
-                "run", STEP_DEADLINE_S * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
+                "run", self.step_deadline_s * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
             )
         )
 
@@ -163,17 +168,17 @@ class Device:
 
     def infer(self, count: int) -> dict[str, Any]:
         """Classify the samples that were streamed."""
-        return self._session.request("infer", deadline_s=STEP_DEADLINE_S, count=count)
+        return self._session.request("infer", deadline_s=self.step_deadline_s, count=count)
 
     def trace(self, slot: int) -> tuple[int, ...]:
         """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""
-        data = self._session.request("trace", deadline_s=STEP_DEADLINE_S, slot=slot, stage=ALL_STAGES, offset=0)["data"]
+        data = self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=ALL_STAGES, offset=0)["data"]
         return struct.unpack(f"<{len(data) // 4}I", data)
 
     def stage(self, slot: int, stage: int, size: int) -> bytes:
         """Fetch the `size` bytes of one stage of a sample: int8 values, then the exponent."""
         blocks = [
-            self._session.request("trace", deadline_s=STEP_DEADLINE_S, slot=slot, stage=stage, offset=at)["data"]
+            self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=stage, offset=at)["data"]
             for at in range(0, size, BLOCK)
         ]
         return b"".join(blocks)

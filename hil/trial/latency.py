@@ -73,6 +73,12 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     outcome, prepared = trial.outcome, trial.p
     if prepared.slots < prepared.settings.batch:
         raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
+    if prepared.subject.bookings() is None:
+        raise Blocked(
+            "latency",
+            f"it is not known how often a step of {prepared.spec.method} reads the counter, so that its cost cannot be taken off: "
+            "take the mean cycles of the compared steps.",
+        )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     counters = {value: name for name, value in description().enums["counter"].items()}
     latency = Latency(Booking.of(trial.device.bookings()), counters[trial.device.identity["counter"]], word)

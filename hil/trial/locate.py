@@ -94,14 +94,14 @@ def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
         prepared.subject.give(device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step))
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
-            found = _trace_slots(device, reference, weights, wrong, part)
+            found = _trace_slots(device, reference, prepared, weights, wrong, part)
             if found is not None:
                 return found
     return None
 
 
 def _trace_slots(
-    device: Device, reference: Method, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
+    device: Device, reference: Method, prepared: Prepared, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
 ) -> Difference | None:
     """Trace the samples that the board holds at a time."""
     images, labels = wrong.images[part], wrong.labels[part]
@@ -109,7 +109,7 @@ def _trace_slots(
     for slot in range(len(images)):
         stages = reference.trace(weights, images, labels, slot)
         for index, (stage, digest) in enumerate(zip(stages, device.trace(slot), strict=True)):
-            if xxhash.xxh32_intdigest(stage.data) != digest:
+            if prepared.subject.shows(index) and xxhash.xxh32_intdigest(stage.data) != digest:
                 return _element(wrong.step, part.start + slot, stage, device.stage(slot, index, len(stage.data)))
     return None
 

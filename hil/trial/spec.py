@@ -72,6 +72,7 @@ class TrialSpec:
         first_step: index of the first step; not 0 where a checkpoint is continued.
         checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
         selection: how the block is found out that variant `selected` trains; for no other variant.
+        network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits (second family).
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
     """
@@ -93,6 +94,7 @@ class TrialSpec:
     first_step: int = 0
     checkpoint: Path | None = None
     selection: Selection = Selection()
+    network_in: str = "auto"
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.boards import Board
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, RigError, close_matches
 from hil.network import build
 from hil.network.graph import Network
 from hil.network.settings import Settings
@@ -20,6 +20,8 @@ from hil.trial.spec import TrialSpec
 from hil.trial.subject.exponents import ExponentSubject
 from hil.trial.subject.graphs import GraphSubject, resident
 from hil.trial.subject.subject import Subject
+
+PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}  # of the network file: whether in flash, in the order in which they are tried
 
 
 def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Subject:
@@ -49,13 +51,18 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
     if spec.checkpoint is not None:
         raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
+    if spec.network_in not in PLACES:
+        raise RigError(f"the network cannot lie in {spec.network_in!r}: {close_matches(spec.network_in, PLACES)}")
     graph, room = build_graph(spec.network, spec.seed), board.room_for_data
     if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
     if not settings.trained(graph):
         raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
     fits_flash = room is not None and file_size(graph) <= room.size
-    return resident(graph, settings, arena, ((False, True) if fits_flash else (False,)) if in_flash is None else (in_flash,))
+    places = PLACES[spec.network_in] if in_flash is None else (in_flash,)
+    if not fits_flash and places == (True,):
+        raise Blocked("plan", f"{spec.board} has no flash for the {file_size(graph):,} bytes of {spec.network}: let it lie in RAM.")
+    return resident(graph, settings, arena, places if fits_flash else (False,))
 
 
 def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:

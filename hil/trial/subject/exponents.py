@@ -82,6 +82,10 @@ class ExponentSubject:
         """Yield the weights of every pass."""
         return reference.passes(before, step)
 
+    def shows(self, stage: int) -> bool:
+        """All of them."""
+        return True
+
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
         """Of back-propagated tensors the deepest goes wrong first, of perturbed ones the first."""
         perturbed = [index for index in tensors if index < self.settings.partition]
@@ -111,6 +115,10 @@ class ExponentSubject:
     def integers_only(self) -> bool:
         """Whether signs come from integers alone (INT8*)."""
         return self.settings.loss == "integer" and self.settings.partition > 0
+
+    def step_macs(self) -> int:
+        """Forward passes, and twice as much for a backward pass."""
+        return self.settings.batch * forward_macs(self.network) * (self.passes() + 2)
 
     def smaller(self) -> str:
         """A smaller batch, or less of back-propagation."""

@@ -11,6 +11,7 @@ import numpy as np
 from hil.network.tflite.analytic import step_work, training_bytes
 from hil.network.tflite.file import encode, places_in_file
 from hil.network.tflite.layers import Graph
+from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
@@ -105,6 +106,10 @@ class GraphSubject:
         """Yield the weights of the clean pass: a perturbed one starts in mid-network, from what the clean one left."""
         yield before
 
+    def shows(self, stage: int) -> bool:
+        """All but those within a chain, which never exist whole."""
+        return Lives(self.network, self.settings).whole(stage + 1)
+
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
         """Layers take their turns from input to output."""
         return tensors[0]
@@ -141,6 +146,10 @@ class GraphSubject:
     def integers_only(self) -> bool:
         """Whether signs come from integers alone: there are no signs."""
         return False
+
+    def step_macs(self) -> int:
+        """Return those of all forward passes of a step."""
+        return step_work(self.network, self.settings).macs
 
     def smaller(self) -> str:
         """A block, or a smaller network."""

@@ -106,6 +106,10 @@ class Subject(Protocol):
         """Yield the weights with which a wrong step is traced, one set a pass."""
         ...
 
+    def shows(self, stage: int) -> bool:
+        """Return whether the board can show a stage of a traced sample."""
+        ...
+
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
         """Return which of the tensors that differ went wrong first."""
         ...
@@ -124,6 +128,10 @@ class Subject(Protocol):
 
     def integers_only(self) -> bool:
         """Whether the sign of a step comes from integers alone."""
+        ...
+
+    def step_macs(self) -> int:
+        """Return the multiply-accumulates of a step."""
         ...
 
     def smaller(self) -> str:

@@ -1,0 +1,77 @@
+"""`hil matrix`: what the records and the planner say of a cell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hil.cli import main
+from hil.matrix.cells import Cell, cells
+from hil.matrix.states import Records, row_of
+from hil.record.writer import RunWriter
+from hil.trial.outcome import Outcome
+from hil.trial.prepare import prepare
+from hil.trial.recording import steps_table, trial_record
+
+CELL = Cell("poor-mans-training", "block2", "resnet-tiny", "stm32h7b3")
+
+
+def recorded(folder: Path, *changes: dict) -> None:
+    """Write runs with one trial of the cell each."""
+    outcome = Outcome(CELL.spec())
+    outcome.begin(prepare(outcome.spec))
+    blank = trial_record(outcome)
+    for change in changes:
+        writer = RunWriter.begin(folder)
+        writer.write_trial(replace(blank, **change), steps_table(outcome), writer.trial_folder(outcome.spec.name))
+        writer.finish()
+
+
+def record(**changes) -> dict:
+    return {"bit_exact": True, "steps_compared": 2, "verdict": "pass", "reason": "", "reality": "virtual"} | changes
+
+
+def test_a_cell_without_a_record_is_not_run_or_refused(tmp_path: Path) -> None:
+    assert row_of(CELL, Records([tmp_path])).state == "not-run"
+    large = Cell("poor-mans-training", "adaptive", "mcunet-128", "rp2040")
+    refused = row_of(large, Records([tmp_path]))
+    assert refused.state == "refused" and "bytes" in refused.reason and refused.steps == 0
+
+
+@pytest.mark.parametrize(("changes", "state", "steps"), [
+    ([record()], "exact", 2),
+    ([record(), record(steps_compared=50), record(steps_compared=3)], "exact", 50),
+    ([record(steps_compared=50), record(bit_exact=False, verdict="fail", reason="weight")], "differs", 2),
+    ([record(bit_exact=None, verdict="blocked", steps_compared=0)], "not-run", 0),
+    ([record(image_sha256="0" * 64)], "not-run", 0),
+])  # fmt: skip
+def test_the_record_that_says_most_counts(tmp_path: Path, changes: list[dict], state: str, steps: int) -> None:
+    recorded(tmp_path, *changes)
+    row = row_of(CELL, Records([tmp_path]))
+    assert (row.state, row.steps) == (state, steps)
+    assert row.reality == (None if state == "not-run" else "virtual")
+
+
+def test_rows_have_the_fields_that_others_rely_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path, record())
+    arguments = ["--board", "stm32h7b3", "--network", "resnet-tiny", "--method", "poor-mans-training", "--reports", str(tmp_path)]
+    assert main(["matrix", "--json", *arguments]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"method", "network", "board", "reality", "state", "steps"} <= set(rows[0])
+    assert [row["state"] for row in rows if row["variant"] == "block2"] == ["exact"]
+    assert {row["state"] for row in rows} == {"exact", "not-run"}
+    assert main(["matrix", *arguments]) == 0 and "1 exact" in capsys.readouterr().out
+
+
+def test_a_difference_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path, record(bit_exact=False, verdict="fail", reason="weight pw1[3] is 1 on the board"))
+    assert main(["matrix", "--board", "stm32h7b3", "--network", "resnet-tiny", "--reports", str(tmp_path)]) == 1
+    assert "pw1[3]" in capsys.readouterr().out
+
+
+def test_every_cell_is_there_once() -> None:
+    found = list(cells(["stm32h7b3", "rp2040"]))
+    assert len(found) == len(set(found)) and {cell.board for cell in found} == {"stm32h7b3", "rp2040"}
