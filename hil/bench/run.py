@@ -109,7 +109,7 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
 
 
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
-    device.configure(prepared.settings, prepared.slots, 0)
+    device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):
