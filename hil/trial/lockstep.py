@@ -12,7 +12,7 @@ from hil.data import batches
 from hil.errors import DeviceFault
 from hil.measure.sram import Watermarks, through_probe
 from hil.reference.methods import StepOutcome
-from hil.trial.device import STEP_DEADLINE_S, Device
+from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors
 from hil.trial.locate import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
@@ -38,7 +38,7 @@ class LockStep:
         self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, progress: Progress
     ) -> None:
         self.p, self.device, self.witness, self.outcome, self.progress = prepared, device, witness, outcome, progress
-        device.step_deadline_s = max(STEP_DEADLINE_S, prepared.subject.step_macs() / SLOWEST_MACS_S)
+        device.step_deadline_s = max(device.step_deadline_s, prepared.subject.step_macs() / SLOWEST_MACS_S)
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
         self.reference = prepared.subject.reference()

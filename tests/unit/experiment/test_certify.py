@@ -30,6 +30,7 @@ class FakeBoard:
     def __init__(self, spec: TrialSpec, spoil: int | None = None) -> None:
         self.prepared, self.spoil = prepare(spec), spoil
         self.learner: Method | None = None
+        self.step_deadline_s = 1.0
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
     def load(self, blob: bytes) -> dict[str, int]:
