@@ -17,7 +17,8 @@ def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
     Raises:
         Blocked: it does not answer.
     """
-    session = VisaSession(power.supply, f"supply {power.supply}", stage="power")
+    name = f"supply {power.supply}"
+    session = VisaSession(power.supply, name if power.channel is None else f"output {power.channel} of the {name}", stage="power")
     try:
         yield ScpiSupply(session, power)
     finally:
@@ -37,7 +38,7 @@ class ScpiSupply:
 
     def __init__(self, session: VisaSession, power: SupplyOutput) -> None:
         self._session, self._power = session, power
-        self.name = f"the {session.name}" if power.channel is None else f"output {power.channel} of the {session.name}"
+        self.name = f"the {session.name}"
         session.tell("*CLS")  # what others have left in the error queue
 
     def check(self) -> str:

@@ -97,7 +97,7 @@ def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> No
     with Rig(Bench(board=[named(said, 12.0)])) as rig:
         outcome = run_trial(TrialSpec("rp2040", "cls1", steps=4, evaluate=0), rig, tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "power")
-    assert "did not answer" in outcome.reason and "Its power could not be switched: output 1 of the supply" in outcome.reason
+    assert "did not answer" in outcome.reason and "Its power could not be switched: the output 1 of the supply" in outcome.reason
 
 
 def test_the_doctor_looks_at_the_power(serve: Serve) -> None:
