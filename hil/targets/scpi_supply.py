@@ -38,7 +38,7 @@ class ScpiSupply:
 
     def __init__(self, session: VisaSession, power: SupplyOutput) -> None:
         self._session, self._power = session, power
-        self.name = f"the {session.name}"
+        self.name = f"the {session.name}" if power.channel is None else session.name
         session.tell("*CLS")  # what others have left in the error queue
 
     def check(self) -> str:

@@ -19,7 +19,7 @@ from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
 from hil.trial.witness import Witness
 
-SLOWEST_MACS_S = 5e6  # multiply-accumulates a second, about what a Cortex-M0+ does (16 cycles each), or an emulator on a busy computer
+SLOWEST_MACS_S = 6e6  # multiply-accumulates a second, about what a Cortex-M0+ does (16 cycles each), or an emulator on a busy computer
 Progress = Callable[[StepRow], None]
 
 
