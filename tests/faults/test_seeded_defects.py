@@ -34,7 +34,7 @@ DEFECTS = [
     Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward_dsp.c", "(0, load_word(out), 0, load_word(error))", "(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
     Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
     Defect("index: the weight gradient skips the last four inputs", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours}", ".end = in + fours - 4}", ("fc3",), "weight"),
-    Defect("rounding: the loss forgets a term", "kernels/cross_entropy_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
+    Defect("rounding: the loss forgets a term", "kernels/cross_entropy_scaled_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
 ]  # fmt: skip
 
 
