@@ -67,13 +67,14 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Cas
 
 
 def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
-    """Draw a trial of an instrument without errors, at 1 kS/s (or what it can) over 10 s: what is left is the evaluation's own error."""
+    """Draw a trial of an instrument without errors or burden, at 1 kS/s (or what it can) over 10 s: what is left is the evaluation's own error."""
     case = draw(sheet, rng)
     interval_s = max(1e-3, 1 / sheet.fastest_hz)
     load = replace(case.load, spread=0.0)
     return replace(
-        case, load=load, interval_s=interval_s, idle_s=max(0.1, IDLE_READINGS * interval_s), steps=max(1, math.ceil(10 / load.step_s)), windows=6,
-        errors=Errors(*[0.0] * len(vars(case.errors))), lost_share=0.0, burden_ohm=case.used.burden_v / case.used.amperes / 2,
+        case, load=load, used=replace(case.used, burden_v=0.0), interval_s=interval_s, idle_s=max(0.1, IDLE_READINGS * interval_s),
+        steps=max(1, math.ceil(10 / load.step_s)), windows=6,
+        errors=Errors(*[0.0] * len(vars(case.errors))), lost_share=0.0, burden_ohm=0.0,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from hil.standins.virtual.meter.truth import VirtualTime
 
 NIGHTLY = pytest.mark.tier("nightly")
 TRIALS = 1000
+MORE = {"rs-ngu401": 2000, "tc66c": 2000}  # nearly all of whose uncertainty is scatter: GUM covers 95 % and no more, and a thousand are 94 % by luck
 INTEGRATING = [key for key in KEYS if load_data_sheet(key).kind == "integrating"]
 
 
@@ -60,7 +61,7 @@ def test_cases_are_within_what_the_issue_asks(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_the_intervals_cover_95_percent(key):
     """Of a thousand trials at 95 %, 935 to 965 hold the truth with a chance of 97 %, and 940 or more with one of 93 %; the seeds are fixed."""
-    found = row(key, WITHIN, TRIALS)
+    found = row(key, WITHIN, MORE.get(key, TRIALS))
     assert 0.935 <= found.coverage_mc <= 0.965, found
     assert found.coverage_gum >= 0.94 and found.width_ratio <= 1.3, found
 

@@ -137,7 +137,7 @@ class VirtualRsNGU(ScpiInstrument):
         """Offer the block that is ready by now; one that nobody fetched is gone."""
         if self._start is None:
             return
-        now = self._truth.now() - self._start
+        now = (self._truth.now() - self._start) / (1 + self._off.timebase)  # by its own clock
         while (self._next + 1) * BLOCK_PS <= now:
             if self._waiting is not None:
                 self._raise("QUEStionable")
@@ -154,7 +154,6 @@ class VirtualRsNGU(ScpiInstrument):
         begin, self._waiting = self._waiting * BLOCK_PS, None
         first, last = (-(-edge * self._rate // PS_PER_S) for edge in (begin, begin + BLOCK_PS))
         times = self._start + np.round(np.arange(first, last) * (PS_PER_S / self._rate) * (1 + self._off.timebase)).astype(np.int64)
-        times = times[times <= self._truth.now()]
         current = self._off.current(self._truth.current(times), 1.0, times / PS_PER_S, self._rng)
         if self._auto:
             self._range = next((one for one in RANGES_A if np.max(np.abs(current), initial=0.0) <= one), RANGES_A[-1])
