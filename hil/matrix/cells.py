@@ -11,7 +11,7 @@ from hil.network.tflite.methods import METHODS
 from hil.network.tflite.networks import NETWORKS
 from hil.trial import TrialSpec
 
-STEPS, QUERIES = 2, 4  # a few: a cell is about bits, not about learning
+STEPS, QUERIES = 2, 2  # a few: a cell is about bits, not about learning
 
 
 @dataclass(frozen=True)

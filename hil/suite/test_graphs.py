@@ -44,8 +44,8 @@ def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):
     train(
         hil_trial,
         TrialSpec(
-            hil_board, "block4", "resnet-tiny", "poor-mans-training", batch=3, slots=1, steps=2, evaluate=60,
-            settings={"queries": 8},
+            hil_board, "block4", "resnet-tiny", "poor-mans-training", batch=3, slots=1, steps=2, evaluate=20,
+            settings={"queries": 3},
         ),
     )  # fmt: skip
 
