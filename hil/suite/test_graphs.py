@@ -5,6 +5,7 @@
 
 import pytest
 
+from hil import boards
 from hil.matrix.cells import Cell
 from hil.network.tflite.methods import METHODS
 from hil.trial import TrialSpec, does_not_fit
@@ -18,6 +19,7 @@ QUICK = [
     ("deepzero", "last-sparse"),
     ("bias-only", "adaptive"),
 ]
+ON_QEMU = QUICK[2:4]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")
 EVERY = [(method, variant) for method, variants in METHODS.items() for variant in variants]
 ITERATION = {"queries": 50, "consumed": 1, "fused": 1}  # PMT, section 4.3: the query budget of tables 8 and 9; and what saves memory
@@ -36,6 +38,8 @@ def train(hil_trial, spec, kib=None):
 @pytest.mark.parametrize(("method", "variant"), QUICK)
 def test_method_on_a_small_residual_net(hil_board, method, variant, hil_trial):
     """A few steps of each, on the network with all operations; the rest of the matrix is of the nightly tier."""
+    if boards.load(hil_board).stand_in == "qemu" and (method, variant) not in ON_QEMU:
+        pytest.skip("QEMU is slow: of the quick tier it runs two methods, of the nightly tier all")
     train(hil_trial, Cell(method, variant, "resnet-tiny", hil_board).spec())
 
 
