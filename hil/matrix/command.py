@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     options = parser.parse_args(argv)
-    records = Records([options.reports])
+    records = Records(options.reports)
     rows = [row_of(cell, records) for cell in cells(options.board or boards.names(), options.network, options.method)]
     if options.json:
         print(json.dumps([row.to_json() for row in rows], indent=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,17 +42,16 @@ class Row:
 
 
 class Records:
-    """The trials of all runs below some folders, by cell; of a cell the one that says most: a difference, else most steps.
+    """The trials of all runs in a folder, by cell; of a cell the one that says most: a difference, else most steps.
 
     Args:
-        folders: that hold folders of runs.
+        reports: the folder that holds the runs.
     """
 
-    def __init__(self, folders: Iterable[Path]) -> None:
+    def __init__(self, reports: Path) -> None:
         self._found: dict[Cell, list[tuple[Path, TrialRecord]]] = {}
-        for folder in folders:
-            for path in sorted(folder.glob("*/results.json")):
-                self._read(path.parent)
+        for path in sorted(reports.glob("*/results.json")):
+            self._read(path.parent)
 
     def _read(self, run: Path) -> None:
         try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hil.errors import RigError, close_matches
+from hil.network.checks import check_names, check_numbers, check_words
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
@@ -51,15 +52,8 @@ class Settings:
             "batch": (1, 65535),
             "seed": (0, 2**32 - 1),
         }
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= high:
-                raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
-        for name, words in WORDS.items():
-            if getattr(self, name) not in words:
-                raise RigError(
-                    f"setting {name} is {getattr(self, name)!r}: {close_matches(str(getattr(self, name)), words)}"
-                )
+        check_numbers(self, limits)
+        check_words(self, WORDS)
         if self.perturb == "exact" and self.r_max > LARGEST_EXACT:
             raise RigError(
                 f"setting r_max is {self.r_max} with perturb = 'exact': choose at most {LARGEST_EXACT}, or the clamped form."
@@ -92,9 +86,6 @@ class Settings:
             raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
         if "partition" in others:
             raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
-        unknown = set(others) - set(cls.__dataclass_fields__)
-        if unknown:
-            name = min(unknown)
-            raise RigError(f"the method has no setting {name!r}: {close_matches(name, cls.__dataclass_fields__)}")
+        check_names(others, cls.__dataclass_fields__)
         partition = 0 if variant == "full-bp" else max(tensors - BY_BP[variant], 0)
         return cls(partition=partition, **others)

@@ -12,7 +12,7 @@ from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "noise": "#7fc7a8", "act": BOARD,
     "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
-    "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD, "folded": "#9dc4e6", "ring": "#9dc4e6",
+    "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD,
     "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
 }  # fmt: skip
 WORDS = {
@@ -22,8 +22,8 @@ WORDS = {
     "sums": "gradients of a chunk",
 }  # fmt: skip
 GROUPS = {  # shown under the word of another kind
-    "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta", "folded": "scratch",
-    "ring": "scratch", "work": "scratch", "coordinates": "sums",
+    "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",
+    "work": "scratch", "coordinates": "sums",
 }  # fmt: skip
 
 

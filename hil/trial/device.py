@@ -103,15 +103,17 @@ class Device:
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Stream a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""
-        pairs = list(enumerate(zip(images, labels, strict=True)))
+        filled = [
+            ({"slot": slot, "label": int(label)}, image.tobytes())
+            for slot, (image, label) in enumerate(zip(images, labels, strict=True))
+        ]
         if images[0].size <= SAMPLE_BLOCK:
-            whole = ({"slot": slot, "label": int(label), "pixels": image.tobytes()} for slot, (image, label) in pairs)
-            self._session.stream("samples", whole)
+            self._session.stream("samples", (slot | {"pixels": pixels} for slot, pixels in filled))
             return
         pieces = (
-            {"slot": slot, "label": int(label), "offset": at, "pixels": image.tobytes()[at : at + SAMPLE_BLOCK]}
-            for slot, (image, label) in pairs
-            for at in range(0, image.size, SAMPLE_BLOCK)
+            slot | {"offset": at, "pixels": pixels[at : at + SAMPLE_BLOCK]}
+            for slot, pixels in filled
+            for at in range(0, len(pixels), SAMPLE_BLOCK)
         )
         self._session.stream("sample_part", pieces)
 

@@ -19,7 +19,7 @@ from hil.measure.window import edges_of
 from hil.meters.edges import with_both_edges
 from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
 from hil.quantity import Provenance
-from hil.trial.difference import Difference, differing_tensors
+from hil.trial.autonomous import same_after_run
 from hil.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.trial.spec import EnergyWindows
 
@@ -185,7 +185,7 @@ class Windows:
             if told is not None:
                 told.mark(False, *_duration(reply, trial.outcome.clock_hz))
             outcome = pending.result()[-1]
-            _compare(trial, reply, outcome.digests, steps)
+            same_after_run(trial, reply, outcome.digests, steps)
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
             raise Blocked("energy", f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.")
@@ -244,14 +244,3 @@ def _require_same_length(capture: Capture, counted: Counted | None) -> None:
     seen = down.t_s - up.t_s
     if counted is not None and counted.total_s > 0 and abs(seen - counted.total_s) > UNCOUNTED * counted.total_s + up.half_s + down.half_s:
         raise Spoiled(f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them")
-
-
-def _compare(trial: LockStep, reply: dict[str, Any], reference: tuple[int, ...], steps: int) -> None:
-    wrong = differing_tensors(reply["digests"], reference)
-    trial.outcome.final_digests = reply["digests"]
-    trial.outcome.autonomous += steps
-    if wrong:
-        ours, theirs = f"digest {reply['digests'][wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
-        name = trial.p.subject.tensors[wrong[0]].name
-        what = f"after {steps} autonomous steps, weight"
-        trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hil.errors import Blocked
 from hil.link.messages import description
 from hil.quantity import Provenance
-from hil.trial.difference import Difference, differing_tensors
+from hil.trial.autonomous import same_after_run
 from hil.trial.latency_figures import Booking, Bookings, figures
 from hil.trial.spec import LatencySteps
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
     import pandas as pd
 
-if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
 LAP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
@@ -104,14 +103,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
         reply = trial.device.run(first, steps, len(images), 0, _silence(latency, steps, trial.device.clock_hz))
         wall_s = time.monotonic() - began
         expected = pending.result()[-1].digests
-    trial.outcome.final_digests = reply["digests"]
-    trial.outcome.autonomous += steps
-    wrong = differing_tensors(reply["digests"], expected)
-    if wrong:
-        ours, theirs = f"digest {reply['digests'][wrong[0]]:08X}", f"digest {expected[wrong[0]]:08X}"
-        what = f"after {steps} autonomous steps, weight"
-        name = trial.p.subject.tensors[wrong[0]].name
-        trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)
+    if not same_after_run(trial, reply, expected, steps):
         return
     if latency.provenance is Provenance.MEASURED:
         check_rounds(reply["cycles_total"], trial.device.clock_hz, wall_s)

@@ -18,9 +18,6 @@ from hil.trial.difference import Difference, StepLike, differing_tensors, differ
 from hil.trial.latency_figures import figures
 from hil.trial.spec import TrialSpec
 
-if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
-    pass
-
 if TYPE_CHECKING:
     from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared

@@ -50,10 +50,8 @@ def _layerwise(
     if by_nodes:
         runs[start] += 1
     for index in (index for index in lives.trained if lives.first(index) == start):
-        layer = graph.layers[index]
-        coordinates = layer.weights * settings.trains_weights + layer.channels * settings.train_bias
         sides = 2 if settings.difference == "central" else 1
-        passes = coordinates if settings.method == "deepzero" else sides * settings.queries
+        passes = settings.coordinates(graph.layers[index]) if settings.method == "deepzero" else sides * settings.queries
         for later in range(start + by_nodes, lives.n):
             runs[later] += passes
     for later in range(start + by_nodes, following):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hil.errors import RigError, close_matches
+from hil.network.checks import check_names
 from hil.network.tflite.settings import GraphSettings
 
 METHODS: dict[str, dict[str, dict[str, Any]]] = {
@@ -43,8 +44,5 @@ def graph_settings(method: str, variant: str, **others: Any) -> GraphSettings:
     variants = METHODS[method]
     if variant not in variants:
         raise RigError(f"the method {method} has no variant {variant!r}: {close_matches(variant, variants)}")
-    unknown = set(others) - set(GraphSettings.__dataclass_fields__)
-    if unknown:
-        name = min(unknown)
-        raise RigError(f"the method has no setting {name!r}: {close_matches(name, GraphSettings.__dataclass_fields__)}")
+    check_names(others, GraphSettings.__dataclass_fields__)
     return GraphSettings(**(variants[variant] | others))

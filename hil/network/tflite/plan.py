@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hil.network.place import end_of, place
-from hil.network.tflite.layers import Graph, GraphLayer
+from hil.network.tflite.layers import Graph
 from hil.network.tflite.lives import Lives, Span, Start
 from hil.network.tflite.scratch import gradient_sums, up, work
 from hil.network.tflite.settings import GraphSettings
@@ -117,7 +117,7 @@ def _standing(
         yield "samples", slots * _elements(graph, 0)
     if settings.batch > 1:
         for index in lives.trained:
-            yield f"grad[{index}]", 4 * _coordinates(graph.layers[index], settings)
+            yield f"grad[{index}]", 4 * settings.coordinates(graph.layers[index])
 
 
 def _passing(graph: Graph, settings: GraphSettings, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span]]:
@@ -151,14 +151,9 @@ def _gradients(
         yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(start, index)
     if settings.method == "deepzero":
         for index in lives.trained:
-            yield f"coordinates[{index}]", 4 * _coordinates(layers[index], settings), lives.to_gradient(start, index)
+            yield f"coordinates[{index}]", 4 * settings.coordinates(layers[index]), lives.to_gradient(start, index)
 
 
 def _elements(graph: Graph, value: int) -> int:
     height, width, channels = graph.layers[value - 1].out_shape if value else graph.in_shape
     return height * width * channels
-
-
-def _coordinates(layer: GraphLayer, settings: GraphSettings) -> int:
-    """Return how many numbers of a layer are trained."""
-    return layer.weights * settings.trains_weights + layer.channels * settings.train_bias

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from hil.errors import RigError, close_matches
+from hil.network.checks import check_numbers, check_words
 from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 
 WORDS = {
@@ -62,15 +63,8 @@ class GraphSettings:
     fused: int = 0
 
     def __post_init__(self) -> None:
-        for name, words in WORDS.items():
-            if getattr(self, name) not in words:
-                raise RigError(
-                    f"setting {name} is {getattr(self, name)!r}: {close_matches(str(getattr(self, name)), words)}"
-                )
-        for name, (low, high) in LIMITS.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= high:
-                raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
+        check_words(self, WORDS)
+        check_numbers(self, LIMITS)
         if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
             raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
         self._check_pairs()
@@ -113,6 +107,10 @@ class GraphSettings:
     def trains_weights(self) -> bool:
         """Whether weights are trained, not biases alone."""
         return self.train != "bias"
+
+    def coordinates(self, layer: GraphLayer) -> int:
+        """Return how many numbers of a trained layer are trained: weights and biases."""
+        return layer.weights * self.trains_weights + layer.channels * self.train_bias
 
     def by_nodes(self, layer: GraphLayer) -> bool:
         """Return whether a trained layer has its nodes perturbed rather than its weights (section 2)."""

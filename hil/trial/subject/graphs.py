@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hil.network.tflite.analytic import step_work, training_bytes
-from hil.network.tflite.file import encode, places_in_file
+from hil.network.tflite.file import encode, file_size, places_in_file
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
@@ -42,7 +42,6 @@ class GraphSubject:
         self.layers = tuple(layer.name for layer in graph.layers)
         self.trained = settings.trained(graph)
         self.tensors = tuple(tensor for index in self.trained for tensor in self._tensors(index))
-        self._file_size = len(encode(graph))
 
     def _tensors(self, index: int) -> Iterator[Tensor]:
         layer = self.network.layers[index]
@@ -72,7 +71,7 @@ class GraphSubject:
 
     def plan(self, slots: int) -> GraphPlan:
         """Return the plan of docs/memory-graph.md."""
-        return plan_graph(self.network, self.settings, slots, self._file_size, self.in_flash)
+        return plan_graph(self.network, self.settings, slots, file_size(self.network), self.in_flash)
 
     def slots(self) -> tuple[str, ...]:
         """Return every layer, the loss, and what follows the queries of a layer."""

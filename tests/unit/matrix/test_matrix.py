@@ -35,9 +35,9 @@ def record(**changes) -> dict:
 
 
 def test_a_cell_without_a_record_is_not_run_or_refused(tmp_path: Path) -> None:
-    assert row_of(CELL, Records([tmp_path])).state == "not-run"
+    assert row_of(CELL, Records(tmp_path)).state == "not-run"
     large = Cell("poor-mans-training", "adaptive", "mcunet-128", "rp2040")
-    refused = row_of(large, Records([tmp_path]))
+    refused = row_of(large, Records(tmp_path))
     assert refused.state == "refused" and "bytes" in refused.reason and refused.steps == 0
 
 
@@ -50,7 +50,7 @@ def test_a_cell_without_a_record_is_not_run_or_refused(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_the_record_that_says_most_counts(tmp_path: Path, changes: list[dict], state: str, steps: int) -> None:
     recorded(tmp_path, *changes)
-    row = row_of(CELL, Records([tmp_path]))
+    row = row_of(CELL, Records(tmp_path))
     assert (row.state, row.steps) == (state, steps)
     assert row.reality == (None if state == "not-run" else "virtual")
 

@@ -1,0 +1,44 @@
+"""What is asked of the settings of a method, whichever family it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hil.errors import RigError, close_matches
+
+
+def check_numbers(settings: Any, limits: Mapping[str, tuple[int, int]]) -> None:
+    """Check that settings are whole numbers within their limits, both included.
+
+    Raises:
+        RigError: one is not.
+    """
+    for name, (low, high) in limits.items():
+        value = getattr(settings, name)
+        if not isinstance(value, int) or not low <= value <= high:
+            raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
+
+
+def check_words(settings: Any, words: Mapping[str, tuple[str, ...]]) -> None:
+    """Check that settings are among their words.
+
+    Raises:
+        RigError: one is not.
+    """
+    for name, known in words.items():
+        value = getattr(settings, name)
+        if value not in known:
+            raise RigError(f"setting {name} is {value!r}: {close_matches(str(value), known)}")
+
+
+def check_names(given: Iterable[str], known: Iterable[str]) -> None:
+    """Check that a method has all the settings that were given.
+
+    Raises:
+        RigError: it does not have one.
+    """
+    unknown = set(given) - set(known)
+    if unknown:
+        name = min(unknown)
+        raise RigError(f"the method has no setting {name!r}: {close_matches(name, known)}")
