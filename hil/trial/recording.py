@@ -164,14 +164,13 @@ def mean_cycles(outcome: Outcome) -> dict[str, int]:
 
 def _sram(outcome: Outcome) -> dict[str, int | None]:
     spec, prepared, marks = outcome.spec, outcome.prepared, outcome.sram
+    scope = prepared.subject.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
     return {
         "static": marks.static if marks else None,
         "arena_peak": marks.arena_peak if marks else None,
         "stack_peak": marks.stack_peak if marks else None,
         "total": marks.total if marks else None,
-        "budget": boards.load(outcome.spec.board).sram_budget(
-            spec.variant, spec.batch, str(spec.settings.get("scope", "sample"))
-        ),
+        "budget": boards.load(outcome.spec.board).sram_budget(spec.variant, spec.batch, scope),
         "planned": prepared.plan.total if prepared else None,
         "analytic": prepared.subject.analytic()["bytes"] if prepared else None,
     }

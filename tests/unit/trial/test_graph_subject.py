@@ -9,7 +9,9 @@ import xxhash
 from hil.errors import RigError
 from hil.network.tflite.file import decode
 from hil.trial import TrialSpec, does_not_fit
+from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
+from hil.trial.recording import trial_record
 
 LEAN = {"queries": 50, "consumed": 1, "fused": 1}  # what saves memory, and no bit
 
@@ -83,6 +85,13 @@ def test_the_full_model_and_its_sparse_form_plan_within_the_paper_s_memory() -> 
 def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> None:
     with pytest.raises(RigError, match=said):
         prepare(spec(**wrong))
+
+
+def test_the_budgets_of_the_first_family_are_not_those_of_the_second() -> None:
+    for one, budget in ((spec(), None), (TrialSpec("stm32h7b3", "cls1"), 262_144)):
+        outcome = Outcome(one)
+        outcome.begin(prepare(one))
+        assert trial_record(outcome).sram["budget"] == budget
 
 
 def test_the_block_that_is_selected_begins_with_one_that_fits() -> None:
