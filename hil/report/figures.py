@@ -18,6 +18,21 @@ SIDES = ("board", "reference", "float")
 COLUMNS = dict(zip(SIDES, ("loss", "reference_loss", "reference_float"), strict=True))
 
 
+def asks_queries(trial: TrialRecord) -> bool:
+    """Return whether a trial is of the second family, whose steps report the sum of all its queries' losses beside the clean loss."""
+    return "queries" in trial.settings
+
+
+def drawn_losses(trial: TrialRecord, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return the steps with the losses that are drawn: of the second family the clean one alone, for a sum over perturbed weights is no loss of any.
+
+    A difference in what is left out still stands in `match`.
+    """
+    if not asks_queries(trial):
+        return steps
+    return steps.assign(**{f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps})
+
+
 def loss_a_sample(steps: pd.DataFrame, side: str, batch: int) -> pd.Series:
     """Return the loss a sample by step: the mean of both passes, over the batch.
 

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from hil.record import Run, TrialRecord, quantities, read_run
 from hil.report import formats
 from hil.report.energy_papers import energy_comparison
-from hil.report.figures import PHASES
+from hil.report.figures import PHASES, asks_queries, drawn_losses
 from hil.report.losses import loss_rows
 from hil.report.paper import comparison
 from hil.report.power import end_of, phase_rows, zooms
@@ -31,7 +31,7 @@ def render(folder: Path) -> Path:
     """
     run = read_run(folder)
     environment = _environment(run)
-    pairs = list(zip(run.trials, run.steps, strict=True))
+    pairs = [(trial, drawn_losses(trial, steps)) for trial, steps in zip(run.trials, run.steps, strict=True)]
     for trial, steps in pairs:
         view = _view(trial, steps, _power(run, trial))
         _write(run.folder / trial.folder / "index.html", environment.get_template("trial.html.j2").render(view))
@@ -51,6 +51,7 @@ def _view(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -
         "figures": figures,
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
+        "queries": asks_queries(trial),
         "rows": comparison(trial),
         "energy_rows": energy_comparison(trial),
         "zooms": zooms(trial.energy["laps_s"], end_of(trial.energy)) if figures["power"] and trial.energy and trial.energy["laps_s"] else [],

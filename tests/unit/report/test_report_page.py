@@ -8,7 +8,7 @@ from hil.network import build
 from hil.network.plan import plan
 from hil.network.settings import Settings
 from hil.report import render
-from hil.report.figures import loss_curve
+from hil.report.figures import differs, drawn_losses, loss_a_sample, loss_curve
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import power_trace
 
@@ -242,3 +242,12 @@ def test_every_scrolling_table_can_be_reached_by_keyboard(record):
     for region in re.findall(r'<div class="scroll"[^>]*>', page):
         assert 'tabindex="0"' in region and "aria-label=" in region
     assert len(re.findall(r"<figure [^>]*aria-label=", page)) == page.count("<figure") == 7
+
+
+def test_of_a_method_with_queries_the_clean_loss_is_drawn():
+    steps = make_steps(5)
+    queries = make_trial(method="poor-mans-training", variant="adaptive", settings={"queries": 50})
+    assert loss_a_sample(drawn_losses(queries, steps), "board", 8).equals(steps["loss_plus"] / 8)
+    assert loss_a_sample(drawn_losses(make_trial(), steps), "board", 8).equals(loss_a_sample(steps, "board", 8))
+    wrong = steps.assign(match=[True, True, False, True, True])
+    assert list(differs(drawn_losses(queries, wrong))) == [False, False, True, False, False]
