@@ -1,4 +1,5 @@
-"""The second family: graphs in TFLite's convention, trained by Poor Man's Training and its baselines (docs/arithmetic-zeroth-order.md)."""
+"""The second family: graphs in TFLite's convention, trained by Poor Man's Training and its baselines (docs/arithmetic-zeroth-order.md,
+docs/arithmetic-backward.md)."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ class GraphSubject:
     def configuration(self, settings: GraphSettings, slots: int, first_step: int) -> Configuration:
         """Return the request `configure_graph`."""
         words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
-        names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
+        names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
         flags = CONSUMED * settings.consumed | FUSED * settings.fused
         numbers = {name: getattr(settings, name) for name in names}
         return Configuration(

@@ -25,7 +25,7 @@ class GraphEngineSettings(ctypes.Structure):
             "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "gns", "qas", "sparsity", "queries", "flags",
         )),
         ("eta", ctypes.c_float), ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16),
-        ("first_step", ctypes.c_uint32),
+        ("first_step", ctypes.c_uint32), ("momentum", ctypes.c_float),
     ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def engine_settings(chosen: GraphSettings, slots: int, first_step: int = 0) -> G
     numbers = {name: getattr(chosen, name) for name in NUMBERS}
     return GraphEngineSettings(
         **words, **numbers, flags=chosen.consumed | chosen.fused << 1, eta=chosen.eta, batch=chosen.batch, seed=chosen.seed,
-        slots=slots, first_step=first_step,
+        slots=slots, first_step=first_step, momentum=chosen.momentum,
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ PICTURES, LABELS = calibration_images((19, 19, 3), 12, 3), np.array([0, 1, 2])
 def request(chosen: GraphSettings, slots: int, first_step: int = 0) -> dict[str, float]:
     """Return the fields of `configure_graph`."""
     words = {name: WORDS[name].index(getattr(chosen, name)) for name in WORDS}
-    names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
+    names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
     flags = chosen.consumed | chosen.fused << 1
     return (
         words
