@@ -42,6 +42,7 @@ class GraphSettings:
         seed: 32 bits.
         consumed: the memory of a sample is used again once it has been read; a step cannot be repeated.
         fused: pairs of a pointwise and a depthwise layer are run row by row (docs/memory-graph.md).
+        momentum: of bp: 0 keeps none; rounded to binary32 wherever it is used (docs/arithmetic-backward.md, section 4).
     """
 
     method: str = "poor-mans"
@@ -60,6 +61,7 @@ class GraphSettings:
     seed: int = 1
     consumed: int = 0
     fused: int = 0
+    momentum: float = 0.0
 
     def __post_init__(self) -> None:
         for name, words in WORDS.items():
