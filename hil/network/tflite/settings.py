@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hil.errors import RigError, close_matches
 from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 
@@ -41,8 +43,8 @@ class GraphSettings:
         batch: samples a step (N).
         seed: 32 bits.
         consumed: the memory of a sample is used again once it has been read; a step cannot be repeated.
-        fused: pairs of a pointwise and a depthwise layer are run row by row (docs/memory-graph.md).
-        momentum: of bp: 0 keeps none; rounded to binary32 wherever it is used (docs/arithmetic-backward.md, section 4).
+        fused: chains of a convolution, a depthwise and a pointwise layer are run row by row (docs/memory-graph.md).
+        momentum: of `bp` (docs/arithmetic-backward.md, section 4); rounded to binary32.
     """
 
     method: str = "poor-mans"
@@ -75,6 +77,8 @@ class GraphSettings:
                 raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
         if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
             raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
+        if not 0 <= np.float32(self.momentum) < 1:
+            raise RigError(f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32.")
         self._check_pairs()
 
     def _check_pairs(self) -> None:

@@ -28,6 +28,10 @@ class BackPropagation(GraphMethod):
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         super().__init__(graph, settings)
         self._backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
+
+    def configure(self, settings: GraphSettings, first_step: int) -> None:
+        """Go on with other settings of the schedule and another index of the next step; the weights stay, momentum begins anew."""
+        super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
     def estimate_samples(
@@ -50,7 +54,7 @@ class BackPropagation(GraphMethod):
                 for first in range(0, len(images), at_once):
                     part = slice(first, first + at_once)
                     gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
-        self.work.add(0, len(self.graph.layers), len(images))
+        self.work.add_backward(self.settings, len(images), self._backward.chain.of_value)
         return clean[:, 0], np.zeros(0, F)
 
     def _group_size(self) -> int:
@@ -59,18 +63,18 @@ class BackPropagation(GraphMethod):
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
         if gradient.exponent is None:  # no error reaches it
             return
+        output = self._backward.chain.of_value[layer.index + 1]
         with np.errstate(over="ignore", under="ignore"):
-            slope = self._backward.chain.of_value[layer.index + 1] * slopes(layer.layer)
-            factors = layer.factors(F(self.settings.eta) / F(samples) * slope, bool(self.settings.qas))
-        parts = layer.parts(gradient.total)
-        if self.settings.momentum == 0:
-            exponent = np.asarray(gradient.exponent)
-            layer.lower([steps(part, exponent, factor) for part, factor in zip(parts, factors, strict=True)])
+            factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.layer))
+        factors = layer.factors(factor, bool(self.settings.qas))
+        parts, exponent = layer.parts(gradient.total), gradient.exponent + output.j
+        if F(self.settings.momentum) == 0:
+            layer.lower([steps(part, exponent, its) for part, its in zip(parts, factors, strict=True)])
             return
         velocity = self._velocity[layer.index]
         found = [
-            momentum_steps(v, self.settings.momentum, part, gradient.exponent, factor)
-            for v, part, factor in zip(velocity, parts, factors, strict=True)
+            momentum_steps(v, self.settings.momentum, part, exponent, its)
+            for v, part, its in zip(velocity, parts, factors, strict=True)
         ]
         self._velocity[layer.index] = [after for after, _ in found]
         layer.lower([by for _, by in found])

@@ -167,10 +167,8 @@ def _normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     return Errors(np.copysign(size, sums).astype(F), exponents + shift)
 
 
-def _joined(errors: Errors, other: Errors, ratio: Ratio | None) -> Errors:
+def _joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
     """Return the error of a value with that of a further reader added; all below 2^24."""
-    if ratio is None:
-        return errors
     raised, given = errors.exponents - JOINED_BITS, other.exponents + ratio.k
     exponents = np.maximum(raised, given)
     parts = [

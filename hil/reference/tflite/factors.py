@@ -14,64 +14,75 @@ SHARE_BITS, RATIO_BITS = 15, 16  # of k_o, of m
 
 
 @dataclass(frozen=True)
+class Factor:
+    """What a step of a value is worth: `c * 2^j`, float32 c in 1 <= c < 2."""
+
+    c: np.float32
+    j: int
+
+    @classmethod
+    def of(cls, p: np.float32, j: int) -> Factor:
+        """Return p * 2^j, with the power of two held apart."""
+        fraction, power = np.frexp(p)
+        return cls(F(fraction * 2), j + int(power) - 1)
+
+
+@dataclass(frozen=True)
 class Ratio:
-    """The factor of a further reader over that of the value, `m * 2^k`."""
+    """The factor of a further reader over that of the value: `m * 2^k`, m in 2^15..2^16 - 1."""
 
     m: int
     k: int
 
     @classmethod
-    def of(cls, quotient: np.float32) -> Ratio | None:
-        """Return the upper 16 bits of a quotient; None where it is not a normal number."""
-        if not is_normal(quotient):
-            return None
-        fraction, power = np.frexp(np.float64(quotient))
-        return cls(int(fraction * 2**RATIO_BITS), int(power) - RATIO_BITS)
+    def of(cls, reader: Factor, value: Factor) -> Ratio:
+        """Return the upper 16 bits of the rounded quotient."""
+        fraction, power = np.frexp(np.float64(reader.c / value.c))
+        return cls(int(fraction * 2**RATIO_BITS), int(power) - RATIO_BITS + reader.j - value.j)
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Factors of the values that errors are handed on to.
+    """Factors of the values that an error reaches.
 
     Attributes:
-        of_value: C_v of each value that has an error, float32.
-        of_reader: for each further reader (layer, place among what it reads), its ratio; None: it adds nothing.
+        of_value: by value.
+        of_reader: for each further reader (layer, place among what it reads), its ratio.
     """
 
-    of_value: dict[int, np.float32]
-    of_reader: dict[tuple[int, int], Ratio | None]
+    of_value: dict[int, Factor]
+    of_reader: dict[tuple[int, int], Ratio]
 
     @classmethod
     def of(cls, graph: Graph, first: int) -> Chain:
         """Return the factors of all values made at or behind the layer `first`."""
-        with np.errstate(all="ignore"):
-            chain = cls({len(graph.layers): F(graph.layers[-1].scale) * (F(1) / F(127))}, {})
-            for index in range(len(graph.layers) - 1, first, -1):
-                if index + 1 in chain.of_value:
-                    chain._hand_on(graph, index, first)
+        chain = cls({len(graph.layers): Factor.of(F(graph.layers[-1].scale) * (F(1) / F(127)), 0)}, {})
+        for index in range(len(graph.layers) - 1, first, -1):
+            if index + 1 in chain.of_value:
+                chain._hand_on(graph, index, first)
         return chain
 
     def _hand_on(self, graph: Graph, index: int, first: int) -> None:
-        layer = graph.layers[index]
+        layer, output = graph.layers[index], self.of_value[index + 1]
         for place, value in enumerate(layer.reads):
             if value <= first:
                 continue
-            given = _given(graph, layer, self.of_value[index + 1], value)
+            given = Factor.of(_given(graph, layer, output.c, value), output.j)
             if value in self.of_value:
-                self.of_reader[index, place] = Ratio.of(given / self.of_value[value])
+                self.of_reader[index, place] = Ratio.of(given, self.of_value[value])
             else:
                 self.of_value[value] = given
 
 
-def _given(graph: Graph, layer: GraphLayer, factor: np.float32, value: int) -> np.float32:
-    """Return the factor that a layer with the output's factor C_y gives to a value that it reads."""
+def _given(graph: Graph, layer: GraphLayer, c: np.float32, value: int) -> np.float32:
+    """Return p of what a layer with the output's C_y gives to a value that it reads."""
     if layer.op is GraphOp.ADD:
-        return factor * (F(graph.scale_of(value)) / F(layer.scale))
+        return c * (F(graph.scale_of(value)) / F(layer.scale))
     if layer.op is GraphOp.MAX_POOL:
-        return factor
+        return c
     if layer.op is GraphOp.AVERAGE_POOL:
-        return factor / F(layer.kernel[0] * layer.kernel[1])
-    return F(factor * slopes(layer).max())
+        return c / F(layer.kernel[0] * layer.kernel[1])
+    return F(c * slopes(layer).max())
 
 
 def slopes(layer: GraphLayer) -> np.ndarray:

@@ -11,6 +11,7 @@ LARGEST_WEIGHT = 126  # of a trained weight at rest
 LARGEST_BIAS = 2**30 - 2**20
 LARGEST_UPDATE = 2**30
 LARGEST_VELOCITY = F(2**22)
+SMALLEST_POWER, LARGEST_POWER = -125, 128  # np.frexp of the smallest and the largest normal number
 LARGEST_SHIFT = 62
 MANTISSA = 24  # bits of a binary32 number
 
@@ -43,14 +44,17 @@ def momentum_steps(
     Args:
         velocity: V, float32 [...]; 0 before the first step.
         momentum: M, above 0.
-        gradient, exponent, factor: as of `steps`.
+        gradient, factor: as of `steps`.
+        exponent: E, that of the output's factor added.
     """
-    with np.errstate(all="ignore"):
-        scaled = np.ldexp(factor, exponent)
-        normal = is_normal(factor) & is_normal(scaled)
+    fraction, power = np.frexp(factor)
+    power = power + exponent  # what is scaled lies in 2^(power - 1) <= F < 2^power
+    moves = is_normal(factor) & (power <= LARGEST_POWER)
+    scaled = np.where(power < SMALLEST_POWER, F(0), np.ldexp(fraction, np.clip(power, SMALLEST_POWER, LARGEST_POWER)))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         moved = np.clip(F(momentum) * velocity + gradient.astype(F) * scaled, -LARGEST_VELOCITY, LARGEST_VELOCITY)
-    after = np.where(normal, moved, velocity)
-    return after, np.where(normal, np.rint(after).astype(np.int64), 0)
+    after = np.where(moves, moved, velocity)
+    return after, np.where(moves, np.rint(after).astype(np.int64), 0)
 
 
 def lowered(values: np.ndarray, by: np.ndarray, limit: int) -> np.ndarray:
