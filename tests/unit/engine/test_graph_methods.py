@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
+from reference.test_graph_passes import extreme
 
+from engine.drawn_bp import bp_settings, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
@@ -26,14 +28,14 @@ def same_float(a: float, b: float) -> bool:
 
 
 def check_steps(library: ctypes.CDLL, graph: Graph, chosen: GraphSettings, slots: int, flash: bool, seed: int) -> None:
-    """Train two steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
+    """Train three steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
     rng = np.random.default_rng(seed)
     reference = graph_method(chosen.method)(graph, chosen)
     reference.configure(chosen, 3)
     engine = GraphEngine(library, encode(graph), flash=flash)
     try:
         engine.configure(chosen, slots, 3)
-        for step in (3, 4):
+        for step in (3, 4, 5):
             pictures, labels = images(graph, chosen.batch, rng)
             expected = reference.step(pictures, labels)
             for first in range(0, chosen.batch if slots < chosen.batch else 0, slots):
@@ -77,6 +79,18 @@ def test_deepzero_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataOb
     )  # fmt: skip
     if chosen.trained(graph):
         check_steps(library, graph, chosen, data.draw(st.integers(1, batch)), data.draw(st.booleans()), seed)
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataObject) -> None:
+    chosen, seed = data.draw(bp_settings()), data.draw(st.integers(0, 2**32))
+    rng = np.random.default_rng(seed)
+    graph = drawn_graph(rng, middle=7, apart=True)
+    if data.draw(st.booleans()):
+        graph = extreme(graph, rng)
+    if chosen.trained(graph) and takes_pools(graph, chosen):
+        check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
 
 
 @pytest.mark.parametrize("rounding", ["double", "single"])

@@ -83,7 +83,7 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_host_and_engine_place_the_buffers_of_back_propagation_alike(library: ctypes.CDLL, flash: bool, data: st.DataObject) -> None:
-    graph, chosen = drawn_graph(np.random.default_rng(data.draw(st.integers(0, 2**32))), middle=7), data.draw(bp_settings())
+    graph, chosen = _drawn_apart(data), data.draw(bp_settings())
     if not chosen.trained(graph):
         return
     blob, slots = encode(graph), data.draw(st.integers(1, chosen.batch))
@@ -101,6 +101,12 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(library: ct
         assert refused.value.a == 0  # the method
     finally:
         engine.close()
+
+
+def _drawn_apart(data: st.DataObject) -> Graph:
+    """Draw a graph, mostly with pools that errors pass."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    return drawn_graph(rng, middle=7, apart=data.draw(st.integers(0, 3)) > 0)
 
 
 def _drawn(data: st.DataObject) -> tuple[Graph, GraphSettings]:
