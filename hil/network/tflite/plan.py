@@ -132,7 +132,12 @@ def _standing(
 def _passing(graph: Graph, settings: GraphSettings, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span]]:
     """Yield name, size and interval of what lives while layers run, in the order of the table."""
     back = () if lives.way_back is None else _way_back(graph, lives.way_back)
-    for line in (_values(graph, lives, start), _works(graph, lives, start), _gradients(graph, settings, lives, start), back):
+    for line in (
+        _values(graph, lives, start),
+        _works(graph, lives, start),
+        _gradients(graph, settings, lives, start),
+        back,
+    ):
         for name, size, span in line:
             if span is not None:
                 yield name, size, span

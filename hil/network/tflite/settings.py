@@ -78,7 +78,9 @@ class GraphSettings:
         if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
             raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
         if not 0 <= np.float32(self.momentum) < 1:
-            raise RigError(f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32.")
+            raise RigError(
+                f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32."
+            )
         self._check_pairs()
 
     def _check_pairs(self) -> None:

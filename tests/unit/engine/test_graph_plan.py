@@ -82,7 +82,9 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
 @pytest.mark.parametrize("flash", [False, True])
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
-def test_host_and_engine_place_the_buffers_of_back_propagation_alike(library: ctypes.CDLL, flash: bool, data: st.DataObject) -> None:
+def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
+    library: ctypes.CDLL, flash: bool, data: st.DataObject
+) -> None:
     graph, chosen = _drawn_apart(data), data.draw(bp_settings())
     if not chosen.trained(graph):
         return
