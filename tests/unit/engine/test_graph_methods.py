@@ -17,6 +17,7 @@ from engine.drawn_bp import bp_settings, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
+from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 
@@ -91,6 +92,19 @@ def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: s
         graph = extreme(graph, rng)
     if chosen.trained(graph) and takes_pools(graph, chosen):
         check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
+
+
+@pytest.mark.parametrize(
+    ("network", "train", "momentum"),
+    [("lenet5-tflite", "all", 0.0), ("resnet-tiny", "all", 0.9), ("mcunet-48", "bias", 0.0)],
+)
+def test_a_whole_network_is_trained_by_back_propagation_as_the_reference_does(
+    library: ctypes.CDLL, network: str, train: str, momentum: float
+) -> None:
+    """Tensors large enough that every rounding shows: values with several readers, pools, and forty layers on the way back."""
+    graph = build_graph(network, 1)
+    chosen = GraphSettings(method="bp", train=train, eta=0.003, momentum=momentum, batch=2)
+    check_steps(library, graph, chosen, 1, True, 3)
 
 
 @pytest.mark.parametrize("rounding", ["double", "single"])
