@@ -6,6 +6,7 @@
 #include "graph/reach.h"
 #include "graph/sizes.h"
 #include "kernels/cross_entropy_error_s8.h"
+#include "kernels/fully_connected_s8_input_error.h"
 #include "kernels/level_errors_s8.h"
 #include "kernels/merge_errors_s8.h"
 #include "kernels/requantize_s8.h"
@@ -15,10 +16,11 @@
 #include "kernels/tflite_depthwise_s8_input_error.h"
 #include "kernels/tflite_max_pool_s8_backward.h"
 #include "kernels/tflite_pointwise_s8_input_error.h"
-#include "kernels/fully_connected_s8_input_error.h"
 #include "methods/graph_gradient.h"
 
-/* c * 2^exponent, c in 1..2: section 1 there. */
+enum { FRACTION = 16 }; /* bits of a quotient of factors that count */
+
+/* c * 2^exponent, 1 <= c < 2: section 1 there. */
 typedef struct {
     float c;
     int16_t exponent;
@@ -33,7 +35,7 @@ typedef struct {
     int16_t exponent[PLAN_PLACES]; /* x */
 } way_back_t;
 
-/* `p` is a positive normal number. */
+/* p * 2^exponent, for a positive normal p. */
 static factor_t normalised(float p, int32_t exponent) {
     const uint32_t word = float32_bits(p), one = float32_bits(1.0f);
     const int32_t k = (int32_t)(word >> 23) - 127;
@@ -48,21 +50,30 @@ static bool has_arrived(const way_back_t *way, uint8_t value) {
     return in_set(way->arrived, (uint8_t)(value - 1));
 }
 
-/* The first error of a value is in its buffer. */
-static void arrive(way_back_t *way, uint8_t value, factor_t factor, int32_t x) {
-    way->arrived |= UINT64_C(1) << (value - 1);
-    way->factor[value] = factor;
-    way->exponent[value] = (int16_t)x;
+/* Where the error for a value is to be made: the first one in the value's own buffer, those of further readers in `apart`. */
+static int8_t *place_for(const way_back_t *way, uint8_t value, int8_t *apart) {
+    return has_arrived(way, value) ? apart : error_of(way, value);
 }
 
-/* Add the error that a further reader of a value hands on. */
 static void merge(way_back_t *way, uint8_t value, factor_t factor, const int8_t *error, int32_t x) {
     const factor_t own = way->factor[value];
     const factor_t ratio = normalised(factor.c / own.c, factor.exponent - own.exponent);
-    const int32_t upper = (int32_t)((float32_bits(ratio.c) & 0x007FFFFFu) | 0x00800000u) >> 8;
-    const merged_t other = {.error = error, .m = upper, .exponent = x + ratio.exponent - 15};
+    const uint32_t fraction = (float32_bits(ratio.c) & 0x007FFFFFu) | 0x00800000u;
+    const merged_t other = {
+        .error = error, .m = (int32_t)(fraction >> (24 - FRACTION)), .exponent = x + ratio.exponent - (FRACTION - 1)};
     const uint32_t n = (uint32_t)graph_elements(&way->model->file, value);
     way->exponent[value] = (int16_t)merge_errors_s8(error_of(way, value), n, way->exponent[value], &other);
+}
+
+/* A value is given an error, which lies where place_for() told. */
+static void give(way_back_t *way, uint8_t value, factor_t factor, const int8_t *error, int32_t x) {
+    if (has_arrived(way, value)) {
+        merge(way, value, factor, error, x);
+        return;
+    }
+    way->arrived |= UINT64_C(1) << (value - 1);
+    way->factor[value] = factor;
+    way->exponent[value] = (int16_t)x;
 }
 
 static void begin(way_back_t *way) {
@@ -70,8 +81,9 @@ static void begin(way_back_t *way) {
     const uint8_t n = file->layers;
     const float scale = graph_scale(file, n), part = 1.0f / 127.0f;
     const int8_t *logits = graph_value(way->model, &way->sample->clean, n);
-    cross_entropy_error_s8(logits, graph_header(file)->classes, scale, way->sample->label, error_of(way, n));
-    arrive(way, n, normalised(scale * part, 0), 0);
+    int8_t *error = error_of(way, n);
+    cross_entropy_error_s8(logits, graph_header(file)->classes, scale, way->sample->label, error);
+    give(way, n, normalised(scale * part, 0), error, 0);
 }
 
 /* The sums of weight times error for every input. */
@@ -94,41 +106,34 @@ static void through_weights(way_back_t *way, uint8_t l) {
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
     const tensors_t tensors = graph_tensors(model, l);
     const uint32_t inputs = graph_inputs(layer), positions = (uint32_t)layer->out_h * layer->out_w;
-    const back_layout_t layout = back_layout(layer, inputs);
-    int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled;
-    int32_t *acc = (int32_t *)(void *)buffer;
     const uint32_t largest = largest_channel(tensors.multiplier, tensors.shift, layer->channels);
+    const back_layout_t layout = back_layout(layer, inputs);
+    int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled, *error = place_for(way, value, buffer);
+    int32_t *acc = (int32_t *)(void *)buffer;
     level_errors_s8(error_of(way, y), positions, layer->channels, tensors.multiplier, tensors.shift, largest, levelled);
     input_sums(way, l, levelled, buffer + layout.scratch, acc);
     model->macs += graph_products(layer);
     const float p = way->factor[y].c * channel_factor(tensors.multiplier, tensors.shift, largest);
-    const factor_t factor = normalised(p, way->factor[y].exponent);
-    int8_t *errors = has_arrived(way, value) ? buffer : error_of(way, value);
-    const int32_t x = way->exponent[y] + requantize_s8(acc, inputs, errors);
-    if (has_arrived(way, value)) {
-        merge(way, value, factor, errors, x);
-    } else {
-        arrive(way, value, factor, x);
-    }
+    const int32_t x = way->exponent[y] + requantize_s8(acc, inputs, error);
+    give(way, value, normalised(p, way->factor[y].exponent), error, x);
 }
 
 static void through_add(way_back_t *way, uint8_t l) {
     const graph_file_t *file = &way->model->file;
     const graph_layer_t *layer = graph_layer(file, l);
     const uint8_t y = (uint8_t)(l + 1);
+    int8_t *own = error_of(way, y);
     for (uint32_t i = 0; i < 2; i++) {
         const uint8_t value = layer->reads[i];
         if (!graph_has_error(&way->model->training, value)) {
             continue;
         }
         const float scales = graph_scale(file, value) / layer->scale;
-        const factor_t factor = normalised(way->factor[y].c * scales, way->factor[y].exponent);
-        if (has_arrived(way, value)) {
-            merge(way, value, factor, error_of(way, y), way->exponent[y]);
-        } else {
-            memcpy(error_of(way, value), error_of(way, y), graph_outputs(layer));
-            arrive(way, value, factor, way->exponent[y]);
+        int8_t *error = place_for(way, value, own);
+        if (error != own) {
+            memcpy(error, own, graph_outputs(layer));
         }
+        give(way, value, normalised(way->factor[y].c * scales, way->factor[y].exponent), error, way->exponent[y]);
     }
 }
 
@@ -137,21 +142,16 @@ static void through_pool(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
     const layer_shape_t shape = graph_shape(layer);
-    const bool further = has_arrived(way, value);
-    int8_t *errors = further ? graph_buffer(model, PLAN_BACK, l) : error_of(way, value);
+    int8_t *error = place_for(way, value, graph_buffer(model, PLAN_BACK, l));
     factor_t factor = way->factor[y];
     if (layer->op == GRAPH_MAX_POOL) {
-        tflite_max_pool_s8_backward(graph_value(model, &way->sample->clean, value), error_of(way, y), &shape, errors);
+        tflite_max_pool_s8_backward(graph_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
     } else {
         const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
-        tflite_average_pool_s8_backward(error_of(way, y), &shape, errors);
+        tflite_average_pool_s8_backward(error_of(way, y), &shape, error);
         factor = normalised(factor.c / (float)window, factor.exponent);
     }
-    if (further) {
-        merge(way, value, factor, errors, way->exponent[y]);
-    } else {
-        arrive(way, value, factor, way->exponent[y]);
-    }
+    give(way, value, factor, error, way->exponent[y]);
 }
 
 static void hand_on(way_back_t *way, uint8_t l) {

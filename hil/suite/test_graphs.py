@@ -17,6 +17,8 @@ QUICK = [
     ("mezo", "mezo"),
     ("deepzero", "last-sparse"),
     ("bias-only", "adaptive"),
+    ("int8-bp", "qas"),
+    ("mcutrain", "block3"),
 ]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")
 EVERY = [(method, variant) for method, variants in METHODS.items() for variant in variants]

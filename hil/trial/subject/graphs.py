@@ -132,7 +132,7 @@ class GraphSubject:
             "macs_step": work.macs,
             "layer_runs": work.layer_runs,
             "weights": sum(layer.weights for layer in self.network.layers),
-            "weights_by_zo": sum(self.network.layers[index].weights for index in self.trained),
+            "weights_by_zo": sum(self.network.layers[index].weights for index in self.trained) if self.settings.method != "bp" else 0,
         }
 
     def bookings(self) -> None:

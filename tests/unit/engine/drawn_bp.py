@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from hypothesis import strategies as st
 
 from hil.network.tflite.layers import Graph, GraphOp
@@ -27,6 +30,17 @@ def bp_settings(draw: st.DrawFn) -> GraphSettings:
         consumed=draw(st.integers(0, 1)),
         fused=draw(st.integers(0, 1)),
     )
+
+
+def rewired(graph: Graph, rng: np.random.Generator) -> Graph:
+    """Return the graph with some layers reading other values of the same shape: values of several readers, and some that nobody reads."""
+    layers = list(graph.layers)
+    shapes = [graph.in_shape, *(layer.out_shape for layer in layers)]
+    for index, layer in enumerate(layers):
+        alike = [value for value in range(index + 1) if shapes[value] == shapes[layer.reads[0]]]
+        if layer.op not in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL) and rng.random() < 0.3:
+            layers[index] = replace(layer, reads=(int(rng.choice(alike)), *layer.reads[1:]))
+    return replace(graph, layers=tuple(layers))
 
 
 def takes_pools(graph: Graph, chosen: GraphSettings) -> bool:

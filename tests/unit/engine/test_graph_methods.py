@@ -13,7 +13,7 @@ from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
 from reference.test_graph_passes import extreme
 
-from engine.drawn_bp import bp_settings, takes_pools
+from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
@@ -90,8 +90,33 @@ def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: s
     graph = drawn_graph(rng, middle=7, apart=True)
     if data.draw(st.booleans()):
         graph = extreme(graph, rng)
+    if data.draw(st.booleans()):
+        graph = rewired(graph, rng)
     if chosen.trained(graph) and takes_pools(graph, chosen):
         check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
+
+
+def test_momentum_begins_anew_with_new_settings(library: ctypes.CDLL) -> None:
+    """A board that came back has lost it, so it is lost wherever settings come; a step that goes on without them differs."""
+    rng = np.random.default_rng(8)
+    graph = drawn_graph(rng, middle=5, apart=True)
+    chosen = GraphSettings(method="bp", momentum=0.9, eta=0.01)
+    reference, engine = graph_method("bp")(graph, chosen), GraphEngine(library, encode(graph))
+    without = GraphEngine(library, encode(graph))
+    for each in (engine, without):
+        each.configure(chosen, 1)
+    for step in range(4):
+        pictures, labels = images(graph, 1, rng)
+        if step == 2:
+            reference.configure(chosen, step)
+            engine.configure(chosen, 1, step)
+        for each in (engine, without):
+            each.samples(pictures, labels)
+        expected = reference.step(pictures, labels)
+        assert engine.step(step, 1).digests == expected.digests
+        assert (without.step(step, 1).digests == expected.digests) == (step < 2)
+    for each in (engine, without):
+        each.close()
 
 
 @pytest.mark.parametrize(

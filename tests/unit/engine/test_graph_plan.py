@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
 
-from engine.drawn_bp import bp_settings, takes_pools
+from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from hil.errors import RigError
@@ -105,10 +105,24 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
         engine.close()
 
 
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(data: st.DataObject) -> None:
+    graph, chosen = _drawn_apart(data), data.draw(bp_settings())
+    if not chosen.trained(graph) or not takes_pools(graph, chosen):
+        return
+    reference = graph_method("bp")(graph, chosen)
+    reference.configure(chosen, 0)
+    reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
+    planned = step_work(graph, chosen)
+    assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+
+
 def _drawn_apart(data: st.DataObject) -> Graph:
     """Draw a graph, mostly with pools that errors pass."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    return drawn_graph(rng, middle=7, apart=data.draw(st.integers(0, 3)) > 0)
+    graph = drawn_graph(rng, middle=7, apart=data.draw(st.integers(0, 3)) > 0)
+    return rewired(graph, rng) if data.draw(st.booleans()) else graph
 
 
 def _drawn(data: st.DataObject) -> tuple[Graph, GraphSettings]:
