@@ -142,7 +142,7 @@ static void through_pool(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
     const layer_shape_t shape = graph_shape(layer);
-    int8_t *error = place_for(way, value, graph_buffer(model, PLAN_BACK, l));
+    int8_t *error = has_arrived(way, value) ? graph_buffer(model, PLAN_BACK, l) : error_of(way, value);
     factor_t factor = way->factor[y];
     if (layer->op == GRAPH_MAX_POOL) {
         tflite_max_pool_s8_backward(graph_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
