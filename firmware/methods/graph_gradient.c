@@ -149,8 +149,9 @@ void gradient_update_summed(graph_model_t *model, uint32_t samples) {
 void graph_clear_velocities(const graph_model_t *model) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
+        const size_t n = (size_t)trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
         if (model->plan.velocity[l] != PLAN_NOWHERE) {
-            memset(velocities(model, l, 0), 0, 4 * ((size_t)trained_weights(&model->training, layer) + trained_biases(&model->training, layer)));
+            memset(velocities(model, l, 0), 0, n * sizeof(float));
         }
     }
 }

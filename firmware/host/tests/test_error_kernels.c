@@ -72,7 +72,8 @@ static void test_level(void) {
         }
         uint32_t largest = 0;
         for (uint32_t o = 1; o < channels; o++) {
-            const double r = ldexp((double)(float)multiplier[o], shift[o]), before = ldexp((double)(float)multiplier[largest], shift[largest]);
+            const double r = ldexp((double)(float)multiplier[o], shift[o]);
+            const double before = ldexp((double)(float)multiplier[largest], shift[largest]);
             largest = r > before ? o : largest;
         }
         CHECK(largest_channel(multiplier, shift, channels) == largest, "round %d: the largest channel", round);

@@ -125,6 +125,7 @@ class GraphSubject:
     def analytic(self) -> dict[str, Any]:
         """Return what PMT counts (section 4.3, memory cost): trained parameters, the peak of inference, and a gradient."""
         work = step_work(self.network, self.settings)
+        by_zo = () if self.settings.method == "bp" else self.trained
         return {
             "equation": "PMT, section 4.3",
             "bytes": training_bytes(self.network, self.settings),
@@ -132,7 +133,7 @@ class GraphSubject:
             "macs_step": work.macs,
             "layer_runs": work.layer_runs,
             "weights": sum(layer.weights for layer in self.network.layers),
-            "weights_by_zo": sum(self.network.layers[index].weights for index in self.trained) if self.settings.method != "bp" else 0,
+            "weights_by_zo": sum(self.network.layers[index].weights for index in by_zo),
         }
 
     def bookings(self) -> None:
