@@ -31,7 +31,9 @@ def gradients(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
                 errors[value] += error * graph.scale_of(value) / layer.scale
             continue
         assert layer.own is not None
-        of_sum = error * np.tile(layer.own.multiplier * np.exp2(layer.own.shift - 31.0), layer.out_size // layer.channels)
+        of_sum = error * np.tile(
+            layer.own.multiplier * np.exp2(layer.own.shift - 31.0), layer.out_size // layer.channels
+        )
         o, w, i = np.array(list(taps(layer))).T
         flat = layer.own.weights.ravel().astype(float)
         for n in range(len(images)):
