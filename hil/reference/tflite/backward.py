@@ -79,7 +79,7 @@ class BackwardPass:
             gated = self._gated(index, held.pop(index + 1), values[index + 1][:, 0])
             yield index, gated
             if any(value > self._first for value in self._graph.layers[index].reads):
-                self._hand_on(index, gated, values, own, held)
+                self.hand_on(index, gated, values, own, held)
 
     def _gated(self, index: int, errors: Errors, out: np.ndarray) -> Errors:
         fast = self._layers[index]
@@ -87,7 +87,7 @@ class BackwardPass:
             return errors
         return Errors(errors.values * ((out > fast.low) & (out < fast.high)), errors.exponents)
 
-    def _hand_on(
+    def hand_on(
         self,
         index: int,
         errors: Errors,
@@ -104,11 +104,11 @@ class BackwardPass:
         else:
             its = own[index]
             assert its is not None
-            given = _normalized(_of_weights(layer, errors.values, its.weights, self._shares[index]), errors.exponents)
+            given = normalized(_of_weights(layer, errors.values, its.weights, self._shares[index]), errors.exponents)
         for place, value in enumerate(layer.reads):
             if value > self._first:
                 before = held.get(value)
-                held[value] = given if before is None else _joined(before, given, self.chain.of_reader[index, place])
+                held[value] = given if before is None else joined(before, given, self.chain.of_reader[index, place])
 
 
 def _of_weights(layer: GraphLayer, error: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _folded(fast.layer, error, taps)
 
 
-def _normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
+def normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     """Return sums [N, ...] in 8 bits, half away from zero, each sample with an exponent of its own.
 
     Sums of up to 2^24 in float32: what adding a half to 24 bits may round up is above 127 and clipped.
@@ -170,7 +170,7 @@ def _normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     return Errors(np.copysign(size, sums).astype(F), exponents + shift)
 
 
-def _joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
+def joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
     """Return the error of a value with that of a further reader added; all below 2^24."""
     raised, given = errors.exponents - JOINED_BITS, other.exponents + ratio.k
     exponents = np.maximum(raised, given)
@@ -178,7 +178,7 @@ def _joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
         np.trunc(values * F(m) * np.ldexp(F(1), x - exponents)[:, None, None, None])
         for values, m, x in ((errors.values, 2**JOINED_BITS, raised), (other.values, ratio.m, given))
     ]
-    return _normalized(parts[0] + parts[1], exponents)
+    return normalized(parts[0] + parts[1], exponents)
 
 
 def _check_pool(layer: GraphLayer) -> None:
