@@ -21,13 +21,16 @@ GRADIENT_ELEMENTS = 2**22  # of the gradients of all samples that are held at on
 class BackPropagation(GraphMethod):
     """SGD on the gradients of one backward pass a sample; arguments as of `GraphMethod`.
 
+    Attributes:
+        backward: the way of its errors.
+
     Raises:
         RigError: no layer is trained, or a pool at or behind the first trained layer has windows that overlap or leave the image.
     """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         super().__init__(graph, settings)
-        self._backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
+        self.backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
 
     def configure(self, settings: GraphSettings, first_step: int) -> None:
         """Go on with other settings of the schedule and another index of the next step; the weights stay, momentum begins anew."""
@@ -47,14 +50,14 @@ class BackPropagation(GraphMethod):
         values = self.forward.clean(images, own)
         clean = self._losses(values[-1][:, :, 0, 0], labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}
-        for index, errors in self._backward.run(values, own, labels):
+        for index, errors in self.backward.run(values, own, labels):
             if index in places:
                 layer, gradient = self.trained[places[index]], gradients[places[index]]
                 x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
                 for first in range(0, len(images), at_once):
                     part = slice(first, first + at_once)
                     gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
-        self.work.add_backward(self.settings, len(images), self._backward.chain.of_value)
+        self.work.add_backward(self.settings, len(images), self.backward.chain.of_value)
         return clean[:, 0], np.zeros(0, F)
 
     def _group_size(self) -> int:
@@ -63,7 +66,7 @@ class BackPropagation(GraphMethod):
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
         if gradient.exponent is None:  # no error reaches it
             return
-        output = self._backward.chain.of_value[layer.index + 1]
+        output = self.backward.chain.of_value[layer.index + 1]
         with np.errstate(over="ignore", under="ignore"):
             factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.layer))
         factors = layer.factors(factor, bool(self.settings.qas))

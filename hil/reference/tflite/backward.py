@@ -5,7 +5,7 @@ Values and errors are float32 [N, H, W, C] that hold integers; all sums are exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +79,7 @@ class BackwardPass:
             gated = self._gated(index, held.pop(index + 1), values[index + 1][:, 0])
             yield index, gated
             if any(value > self._first for value in self._graph.layers[index].reads):
-                self._hand_on(index, gated, values, own, held)
+                self.hand_on(index, gated, values, own, held)
 
     def _gated(self, index: int, errors: Errors, out: np.ndarray) -> Errors:
         fast = self._layers[index]
@@ -87,7 +87,7 @@ class BackwardPass:
             return errors
         return Errors(errors.values * ((out > fast.low) & (out < fast.high)), errors.exponents)
 
-    def _hand_on(
+    def hand_on(
         self,
         index: int,
         errors: Errors,
@@ -104,11 +104,11 @@ class BackwardPass:
         else:
             its = own[index]
             assert its is not None
-            given = _normalized(_of_weights(layer, errors.values, its.weights, self._shares[index]), errors.exponents)
+            given = normalized(_of_weights(layer, errors.values, its.weights, self._shares[index]), errors.exponents)
         for place, value in enumerate(layer.reads):
             if value > self._first:
                 before = held.get(value)
-                held[value] = given if before is None else _joined(before, given, self.chain.of_reader[index, place])
+                held[value] = given if before is None else joined(before, given, self.chain.of_reader[index, place])
 
 
 def _of_weights(layer: GraphLayer, error: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -119,23 +119,26 @@ def _of_weights(layer: GraphLayer, error: np.ndarray, weights: np.ndarray, share
     dtype = F if LARGEST_ERROR * by_input.sum(axis=(0, 2)).max() < EXACT_FLOAT32 else np.float64
     even, weights = even.astype(dtype, copy=False), weights.astype(dtype, copy=False)
     if layer.op is GraphOp.DEPTHWISE:
-        return _folded(layer, [even * tap for tap in weights])
+        return _folded(layer, even, (even * tap for tap in weights))
     spread = even.reshape(-1, layer.channels) @ weights.T
     if layer.op in (GraphOp.FULLY_CONNECTED, GraphOp.POINTWISE):
         return spread.reshape(-1, *layer.in_shape)
     by_tap = spread.reshape(len(error), *layer.out_shape[:2], kh * kw, -1)
-    return _folded(layer, [by_tap[..., tap, :] for tap in range(kh * kw)])
+    return _folded(layer, even, (by_tap[..., tap, :] for tap in range(kh * kw)))
 
 
-def _folded(layer: GraphLayer, taps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return what the taps of all windows, [N, oh, ow, C] each, give to the input's positions together, [N, H, W, C]."""
+def _folded(layer: GraphLayer, error: np.ndarray, taps: Iterable[np.ndarray]) -> np.ndarray:
+    """Return what the taps of all windows, [N, oh, ow, C] each, give to the input's positions together, [N, H, W, C].
+
+    The type is that of the output's error [N, ...].
+    """
     (height, width, channels), pad, s = layer.in_shape, layer.pad, layer.stride
     out_h, out_w = layer.out_shape[:2]
     spans = [
         max((out - 1) * s + kernel, pad + size)
         for out, kernel, size in zip((out_h, out_w), layer.kernel, (height, width), strict=True)
     ]
-    padded = np.zeros((len(taps[0]), *spans, channels), taps[0].dtype)
+    padded = np.zeros((len(error), *spans, channels), error.dtype)
     for tap, given in enumerate(taps):
         ky, kx = divmod(tap, layer.kernel[1])
         padded[:, ky : ky + (out_h - 1) * s + 1 : s, kx : kx + (out_w - 1) * s + 1 : s] += given
@@ -145,7 +148,7 @@ def _folded(layer: GraphLayer, taps: Sequence[np.ndarray]) -> np.ndarray:
 def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the error of a pool's input [N, 1, H, W, C]: to the first largest of each window, or to all of it."""
     if fast.layer.op is GraphOp.AVERAGE_POOL:
-        return _folded(fast.layer, [error] * (fast.layer.kernel[0] * fast.layer.kernel[1]))
+        return _folded(fast.layer, error, [error] * (fast.layer.kernel[0] * fast.layer.kernel[1]))
     places = [place[:, 0] for place in fast.places(x, NEVER)]
     largest = np.maximum.reduce(places)
     left, taps = error, []
@@ -153,10 +156,10 @@ def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
         chosen = place == largest
         taps.append(left * chosen)
         left = left * ~chosen
-    return _folded(fast.layer, taps)
+    return _folded(fast.layer, error, taps)
 
 
-def _normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
+def normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     """Return sums [N, ...] in 8 bits, half away from zero, each sample with an exponent of its own.
 
     Sums of up to 2^24 in float32: what adding a half to 24 bits may round up is above 127 and clipped.
@@ -167,7 +170,7 @@ def _normalized(sums: np.ndarray, exponents: np.ndarray) -> Errors:
     return Errors(np.copysign(size, sums).astype(F), exponents + shift)
 
 
-def _joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
+def joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
     """Return the error of a value with that of a further reader added; all below 2^24."""
     raised, given = errors.exponents - JOINED_BITS, other.exponents + ratio.k
     exponents = np.maximum(raised, given)
@@ -175,7 +178,7 @@ def _joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
         np.trunc(values * F(m) * np.ldexp(F(1), x - exponents)[:, None, None, None])
         for values, m, x in ((errors.values, 2**JOINED_BITS, raised), (other.values, ratio.m, given))
     ]
-    return _normalized(parts[0] + parts[1], exponents)
+    return normalized(parts[0] + parts[1], exponents)
 
 
 def _check_pool(layer: GraphLayer) -> None:

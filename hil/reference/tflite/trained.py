@@ -142,7 +142,7 @@ class TrainedLayer:
             factor: f after the division by N Q.
             qas: whether quantization-aware scaling is on.
         """
-        exponents = [exponent] * self.trains_weights
+        exponents: list[int | np.ndarray] = [exponent] * self.trains_weights
         exponents += [exponent - (0 if self.by_nodes else self.bias_steps)] * self.trains_bias
         with np.errstate(over="ignore", under="ignore"):
             of_channels = factor * slopes(self.layer) if self.by_nodes else factor

@@ -88,7 +88,7 @@ def test_many_readers(seed: int, momentum: float) -> None:
 
 def test_a_layer_that_nothing_reads_stays_as_it_is() -> None:
     """And one whose output only such a layer reads, and a value's factor is that of the readers that an error reaches."""
-    builder = Builder(np.random.default_rng(1), (3, 3, 2), "double", 3)
+    builder = Builder(np.random.default_rng(1), (3, 3, 2), "double", 3, 6)  # no weight beyond its limit
     for _ in range(3):
         builder.append(GraphOp.POINTWISE, (3, 3, 2), (1, 1), 1)
     builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
