@@ -210,8 +210,9 @@ typedef struct __attribute__((packed)) {
     uint32_t seed;
     uint16_t slots;
     uint32_t first_step;
+    float momentum;
 } msg_configure_graph_request_t;
-_Static_assert(sizeof(msg_configure_graph_request_t) == 28, "msg_configure_graph_request_t is packed");
+_Static_assert(sizeof(msg_configure_graph_request_t) == 32, "msg_configure_graph_request_t is packed");
 typedef struct __attribute__((packed)) {
     uint32_t arena_planned;
     uint32_t arena_size;

@@ -6,6 +6,7 @@
 #include "graph/forward.h"
 #include "graph/slots.h"
 #include "kernels/argmax_s8.h"
+#include "methods/graph_gradient.h"
 #include "net/stages.h"
 
 #define PAINT 0xA5C3965Au
@@ -75,6 +76,7 @@ failure_t graph_engine_configure(graph_engine_t *engine, const graph_settings_t 
     engine->limited = false;
     copy_trained(engine);
     paint_arena(engine);
+    graph_clear_velocities(model);
     graph_slots_empty(engine);
     return no_failure();
 }

@@ -1,6 +1,7 @@
 /* The part of the engine that trains: parts of a step, steps, runs of steps. */
 #include "graph/engine.h"
 #include "graph/slots.h"
+#include "methods/back_propagation.h"
 #include "methods/deepzero.h"
 #include "methods/graph_gradient.h"
 #include "methods/poor_mans.h"
@@ -27,10 +28,10 @@ static void take(graph_engine_t *engine, uint16_t count) {
         engine->limited = true;
     }
     for (uint16_t slot = 0; slot < count; slot++) {
-        if (model->settings.method == METHOD_DEEPZERO) {
-            deepzero_sample(model, &engine->under_way, slot);
-        } else {
-            poor_mans_sample(model, &engine->under_way, slot);
+        switch (model->settings.method) {
+        case METHOD_DEEPZERO: deepzero_sample(model, &engine->under_way, slot); break;
+        case METHOD_BP: back_propagation_sample(model, &engine->under_way, slot); break;
+        default: poor_mans_sample(model, &engine->under_way, slot);
         }
     }
     stopwatch_stop(&model->watch);

@@ -25,7 +25,8 @@ typedef struct {
     graph_settings_t settings;
     graph_training_t training;
     graph_plan_t plan;
-    int8_t exponent[GRAPH_MAX_LAYERS]; /* E of the gradient of several samples: docs/arithmetic-zeroth-order.md, section 5 */
+    int16_t exponent[GRAPH_MAX_LAYERS]; /* E of the gradient of several samples: docs/arithmetic-zeroth-order.md, section 5; of bp E + j_y */
+    float factor[GRAPH_MAX_LAYERS];     /* of bp: C of the output, as it was found on the last way back */
     const observer_t *observer;        /* of every output; NULL in training */
     stopwatch_t watch;
     graph_account_t account;

@@ -22,11 +22,15 @@ static uint64_t up_8(uint64_t n) {
 
 /* Bytes of a buffer that is in use at some start. */
 static uint64_t bytes_of(const schedule_t *schedule, uint8_t line, uint8_t i) {
-    if (line == PLAN_VALUE) {
+    if (line == PLAN_VALUE || line == PLAN_ERROR) {
         return up_8(graph_elements(schedule->file, i));
     }
     const graph_training_t *training = schedule->training;
     const graph_layer_t *layer = graph_layer(schedule->file, i);
+    if (line == PLAN_BACK) {
+        const uint64_t inputs = graph_elements(schedule->file, layer->reads[0]);
+        return graph_has_weights(layer) ? back_layout(layer, inputs).end : up_8(inputs);
+    }
     const bool has_ring = in_set(training->joined, i) && layer->op == GRAPH_DEPTHWISE;
     const chained_t chained = {.has_ring = has_ring, .has_row = has_ring && is_joined_behind(training, i)};
     switch (line) {
@@ -41,7 +45,10 @@ uint64_t sum_of_sizes(const schedule_t *schedule) {
     uint64_t sum = 0;
     for (uint8_t i = 0; i < schedule->n; i++) {
         sum += bytes_of(schedule, PLAN_VALUE, i) + bytes_of(schedule, PLAN_VALUE, (uint8_t)(i + 1));
-        for (uint8_t line = PLAN_WORK; line < PLAN_LINES && graph_has_weights(graph_layer(schedule->file, i)); line++) {
+        if (schedule->back) {
+            sum += bytes_of(schedule, PLAN_ERROR, (uint8_t)(i + 1)) + bytes_of(schedule, PLAN_BACK, i);
+        }
+        for (uint8_t line = PLAN_WORK; line < PLAN_ERROR && graph_has_weights(graph_layer(schedule->file, i)); line++) {
             sum += bytes_of(schedule, line, i);
         }
     }

@@ -42,9 +42,18 @@ static void put_kept(graph_plan_t *plan, const planned_t *planned, uint64_t *end
     plan->kept = (uint32_t)*end;
 }
 
+/* Four bytes for everything that is trained, layer by layer, where they are wanted. */
+static void put_coordinates(const planned_t *planned, bool wanted, uint32_t *places, uint64_t *end) {
+    const graph_training_t *training = planned->training;
+    for (uint8_t l = 0; l < planned->file->layers; l++) {
+        const graph_layer_t *layer = graph_layer(planned->file, l);
+        const uint64_t elements = (uint64_t)trained_weights(training, layer) + trained_biases(training, layer);
+        places[l] = wanted && in_set(training->layers, l) ? put_behind(end, 4 * elements) : PLAN_NOWHERE;
+    }
+}
+
 static void put_always(graph_plan_t *plan, const planned_t *planned, uint64_t *end) {
     const graph_settings_t *settings = planned->settings;
-    const graph_training_t *training = planned->training;
     const uint32_t sets = (settings->flags & FLAG_FUSED) != 0 ? LONGEST_CHAIN : 1;
     plan->labels = put_behind(end, (uint64_t)settings->slots * LABEL_BYTES);
     plan->queries = plan->samples = PLAN_NOWHERE;
@@ -54,12 +63,8 @@ static void put_always(graph_plan_t *plan, const planned_t *planned, uint64_t *e
     if (!graph_consumes(settings)) {
         plan->samples = put_behind(end, settings->slots * graph_elements(planned->file, 0));
     }
-    for (uint8_t l = 0; l < planned->file->layers; l++) {
-        const graph_layer_t *layer = graph_layer(planned->file, l);
-        const uint64_t elements = (uint64_t)trained_weights(training, layer) + trained_biases(training, layer);
-        const bool summed = settings->batch > 1 && in_set(training->layers, l);
-        plan->grad[l] = summed ? put_behind(end, 4 * elements) : PLAN_NOWHERE;
-    }
+    put_coordinates(planned, settings->batch > 1, plan->grad, end);
+    put_coordinates(planned, graph_has_velocities(settings), plan->velocity, end);
     plan->always = (uint32_t)*end;
 }
 

@@ -9,9 +9,9 @@
 #include "graph/settings.h"
 
 /* The lines of the second table there, in its order. */
-enum plan_line { PLAN_VALUE, PLAN_WORK, PLAN_NODE, PLAN_SUMS, PLAN_COORDINATES, PLAN_LINES };
+enum plan_line { PLAN_VALUE, PLAN_WORK, PLAN_NODE, PLAN_SUMS, PLAN_COORDINATES, PLAN_ERROR, PLAN_BACK, PLAN_LINES };
 
-enum { PLAN_PLACES = GRAPH_MAX_LAYERS + 1 }; /* of a line: values 0..n; of the others layers 0..n - 1 are used */
+enum { PLAN_PLACES = GRAPH_MAX_LAYERS + 1 }; /* of the lines of values and errors: values 0..n; of the others layers 0..n - 1 are used */
 
 #define PLAN_NOWHERE UINT32_MAX
 
@@ -25,7 +25,7 @@ typedef struct {
 
 /* Offsets in the arena; PLAN_NOWHERE: the plan does not have the buffer. */
 typedef struct {
-    uint32_t theta[GRAPH_MAX_LAYERS], beta[GRAPH_MAX_LAYERS], grad[GRAPH_MAX_LAYERS];
+    uint32_t theta[GRAPH_MAX_LAYERS], beta[GRAPH_MAX_LAYERS], grad[GRAPH_MAX_LAYERS], velocity[GRAPH_MAX_LAYERS];
     uint32_t labels, queries, samples;
     uint32_t kept;   /* end of what stays while other settings change: file, theta and beta */
     uint32_t always; /* end of what always lives */

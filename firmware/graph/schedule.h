@@ -12,16 +12,16 @@ typedef struct {
     uint8_t from, to;
 } start_t;
 
-/* Slots, from the first to the last; the slot before the first layer is -1. Nothing: first > last. */
+/* Slots, from the first to the last, each plus 1: the slot before the first layer is -1. Nothing: first > last. */
 typedef struct {
-    int8_t first, last;
+    uint8_t first, last;
 } interval_t;
 
 typedef struct {
     const graph_file_t *file;
     const graph_training_t *training;
     uint8_t n;
-    bool model_wise, consumes, coordinates; /* `coordinates`: of deepzero */
+    bool model_wise, consumes, coordinates, back; /* `coordinates`: of deepzero; `back`: bp, with one start, as the model-wise form */
     uint8_t last_use[PLAN_PLACES];          /* c(v) */
 } schedule_t;
 

@@ -1,6 +1,7 @@
 #include "graph/settings.h"
 
 #include "arith/float32.h"
+#include "graph/reach.h"
 #include "graph/sizes.h"
 
 #define LARGEST_ETA 0x1p20f
@@ -8,10 +9,14 @@
 enum { ALL_BLOCKS = 15, MOST_QUERIES = 127, ALL_FLAGS = FLAG_CONSUMED | FLAG_FUSED };
 
 /* The fields of the request, where they are named here. */
-enum field { FIELD_BLOCKS = 2, FIELD_ETA = 12 };
+enum field { FIELD_METHOD = 0, FIELD_BLOCKS = 2, FIELD_ETA = 12, FIELD_MOMENTUM = 17 };
 
 static bool eta_is_allowed(float eta) {
     return eta > 0.0f && eta <= LARGEST_ETA;
+}
+
+static bool momentum_is_allowed(float momentum) {
+    return momentum >= 0.0f && momentum < 1.0f;
 }
 
 failure_t graph_settings_check(const graph_settings_t *settings, const graph_file_t *file) {
@@ -19,7 +24,7 @@ failure_t graph_settings_check(const graph_settings_t *settings, const graph_fil
     const struct {
         uint32_t value, least, most;
     } fields[] = {
-        {settings->method, METHOD_POOR_MANS, METHOD_DEEPZERO},
+        {settings->method, METHOD_POOR_MANS, METHOD_BP},
         {settings->train, TRAIN_ALL, TRAIN_POINTWISE},
         {settings->blocks, 0, ALL_BLOCKS},
         {settings->train_bias, settings->train == TRAIN_BIAS, 1},
@@ -35,13 +40,20 @@ failure_t graph_settings_check(const graph_settings_t *settings, const graph_fil
         {settings->batch, 1, UINT16_MAX},
         {settings->seed, 0, UINT32_MAX},
         {settings->slots, 1, settings->batch},
+        {settings->first_step, 0, UINT32_MAX},
+        {float32_bits(settings->momentum), 0, UINT32_MAX},
     };
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         const bool none = i == FIELD_BLOCKS && graph_training(settings, file).layers == 0;
         const bool bad_eta = i == FIELD_ETA && !eta_is_allowed(settings->eta);
-        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most || none || bad_eta) {
+        const bool bad_momentum = i == FIELD_MOMENTUM && !momentum_is_allowed(settings->momentum);
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most || none || bad_eta || bad_momentum) {
             return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
         }
+    }
+    const graph_training_t training = graph_training(settings, file);
+    if (settings->method == METHOD_BP && !graph_pools_pass_errors(file, &training)) {
+        return refusal(FAILURE_BAD_SETTING, FIELD_METHOD, settings->method);
     }
     return no_failure();
 }
@@ -106,8 +118,11 @@ graph_training_t graph_training(const graph_settings_t *settings, const graph_fi
             training.nodes |= (uint64_t)is_by_nodes(settings, graph_layer(file, l)) << l;
         }
     }
-    for (uint8_t l = 1; (settings->flags & FLAG_FUSED) != 0 && l < file->layers; l++) {
+    const bool back = settings->method == METHOD_BP && training.layers != 0;
+    const uint8_t end = back ? graph_first_trained(&training) : file->layers; /* values from there on are wanted on the way back */
+    for (uint8_t l = 1; (settings->flags & FLAG_FUSED) != 0 && l < end; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }
+    training.reached = back ? graph_reached(file, &training) : UINT64_MAX;
     return training;
 }

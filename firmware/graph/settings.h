@@ -1,4 +1,5 @@
-/* The settings of docs/arithmetic-zeroth-order.md, section 8; the fields in the order of the request `configure_graph`. */
+/* The settings of docs/arithmetic-zeroth-order.md, section 8, and of docs/arithmetic-backward.md; the fields in the order of the request
+   `configure_graph`. */
 #ifndef GRAPH_SETTINGS_H
 #define GRAPH_SETTINGS_H
 
@@ -18,9 +19,10 @@ typedef struct {
     uint32_t seed;
     uint16_t slots;      /* samples held at a time */
     uint32_t first_step; /* index of the next step */
+    float momentum;      /* of bp alone */
 } graph_settings_t;
 
-enum graph_method { METHOD_POOR_MANS = 0, METHOD_DEEPZERO = 1 };
+enum graph_method { METHOD_POOR_MANS = 0, METHOD_DEEPZERO = 1, METHOD_BP = 2 };
 enum graph_train { TRAIN_ALL = 0, TRAIN_LAST = 1, TRAIN_BIAS = 2, TRAIN_POINTWISE = 3 };
 enum graph_perturb { PERTURB_WEIGHT = 0, PERTURB_NODE = 1, PERTURB_ADAPTIVE = 2 };
 enum graph_wise { WISE_LAYER = 0, WISE_MODEL = 1 };
@@ -32,6 +34,7 @@ typedef struct {
     uint64_t layers;
     uint64_t nodes;  /* those of them that have their nodes perturbed */
     uint64_t joined; /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
+    uint64_t reached; /* those whose output has an error, which bp gives back to what they read; with other methods all */
     bool weights, biases;
 } graph_training_t;
 
@@ -46,7 +49,12 @@ static inline bool in_set(uint64_t set, uint8_t layer) {
 
 /* Samples are held once for all passes, or their memory is used again. */
 static inline bool graph_consumes(const graph_settings_t *settings) {
-    return (settings->flags & FLAG_CONSUMED) != 0 && settings->slots == 1 && settings->wise == WISE_LAYER;
+    const bool one_by_one = settings->wise == WISE_LAYER || settings->method == METHOD_BP;
+    return (settings->flags & FLAG_CONSUMED) != 0 && settings->slots == 1 && one_by_one;
+}
+
+static inline bool graph_has_velocities(const graph_settings_t *settings) {
+    return settings->method == METHOD_BP && settings->momentum > 0.0f;
 }
 
 /* Whether layer l + 1 runs in the group of layer l: the value between them never exists whole. */

@@ -77,6 +77,23 @@ static uint64_t gradient_bytes(const graph_layer_t *layer) {
     return layer->op == GRAPH_CONV2D ? (uint64_t)PATCHES * graph_taps(layer) : 0;
 }
 
+/* Scratch of the kernel of an input's error. */
+static uint64_t input_error_bytes(const graph_layer_t *layer) {
+    if (layer->op == GRAPH_DEPTHWISE) {
+        const uint64_t height = (layer->in_h - 1ull) / layer->stride + 1 + (layer->kernel_h - 1ull) / layer->stride;
+        const uint64_t width = (layer->in_w - 1ull) / layer->stride + 1 + (layer->kernel_w - 1ull) / layer->stride;
+        return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
+    }
+    return layer->op == GRAPH_CONV2D ? 4ull * graph_taps(layer) : 0;
+}
+
+back_layout_t back_layout(const graph_layer_t *layer, uint64_t inputs) {
+    back_layout_t layout = {.levelled = up_8(4 * inputs)};
+    layout.scratch = layout.levelled + up_8(graph_outputs(layer));
+    layout.end = layout.scratch + up_8(input_error_bytes(layer));
+    return layout;
+}
+
 sums_layout_t sums_layout(const graph_layer_t *layer, bool weights) {
     const bool all = !weights || layer->op == GRAPH_DEPTHWISE;
     const uint64_t channels = all ? layer->channels : smaller(GRADIENT_CHANNELS, layer->channels);

@@ -39,4 +39,12 @@ typedef struct {
 
 sums_layout_t sums_layout(const graph_layer_t *layer, bool weights);
 
+/* `back`: the sums of an input's error, the errors of the output brought to one scale, the scratch of the kernel, one behind the other. */
+typedef struct {
+    uint64_t levelled, scratch, end; /* offsets of the parts, and the end of the last */
+} back_layout_t;
+
+/* Of a layer with weights that reads so many elements. */
+back_layout_t back_layout(const graph_layer_t *layer, uint64_t inputs);
+
 #endif

@@ -156,14 +156,16 @@ void host_graph_buffer(const graph_engine_t *engine, uint8_t line, uint8_t i, ui
     fields[1] = engine->model.plan.at[line][i];
 }
 
-/* Ends of what stays and of what always lives; offsets of labels, queries, samples; then of every layer's theta, beta and gradient. */
-void host_graph_always(const graph_engine_t *engine, uint32_t fields[5 + 3 * GRAPH_MAX_LAYERS]) {
+/* Ends of what stays and of what always lives; offsets of labels, queries, samples; then of every layer's theta, beta, gradient and
+   velocities. */
+void host_graph_always(const graph_engine_t *engine, uint32_t fields[5 + 4 * GRAPH_MAX_LAYERS]) {
     const graph_plan_t *plan = &engine->model.plan;
     const uint32_t first[5] = {plan->kept, plan->always, plan->labels, plan->queries, plan->samples};
     memcpy(fields, first, sizeof first);
     memcpy(fields + 5, plan->theta, sizeof plan->theta);
     memcpy(fields + 5 + GRAPH_MAX_LAYERS, plan->beta, sizeof plan->beta);
     memcpy(fields + 5 + 2 * GRAPH_MAX_LAYERS, plan->grad, sizeof plan->grad);
+    memcpy(fields + 5 + 3 * GRAPH_MAX_LAYERS, plan->velocity, sizeof plan->velocity);
 }
 
 /* Place the buffers of the prefix or the first start, or those of the start at layer `from`, behind the one that is placed. */

@@ -1,6 +1,7 @@
 #include "kernels/gradient_update.h"
 
 #include "arith/float32.h"
+#include "kernels/level_errors_s8.h"
 #include "kernels/perturb_biases_s32.h"
 
 float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint32_t dimensions) {
@@ -13,15 +14,11 @@ float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint3
     return f / (float)losses;
 }
 
-/* dz / dw of channel `o`. */
-static float slope(const gradient_update_t *update, uint32_t o) {
-    return (float)update->multiplier[o] * float32_power_of_two(update->shift[o] - 31);
-}
-
 static update_factor_t factor_of(const gradient_update_t *update, uint32_t o, float unit, int32_t exponent) {
     float f = update->rate;
     if (update->nodes) {
-        f = f * slope(update, o);
+        const float slope = update->factor * channel_factor(update->multiplier, update->shift, o); /* dL/dw, of one in the error */
+        f = f * slope;
     }
     if (update->qas) {
         f = f / unit;

@@ -1,4 +1,4 @@
-/* What an update makes of a gradient: docs/arithmetic-zeroth-order.md, section 6. */
+/* What an update makes of a gradient: docs/arithmetic-zeroth-order.md, section 6; docs/arithmetic-backward.md, section 4. */
 #ifndef GRADIENT_UPDATE_H
 #define GRADIENT_UPDATE_H
 
@@ -13,7 +13,8 @@ enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
 /* The update of a layer. */
 typedef struct {
     float rate;       /* update_rate() */
-    bool nodes;       /* the gradient is that of node perturbation */
+    bool nodes;       /* the gradient is made of errors of the outputs: node perturbation, back-propagation */
+    float factor;     /* then: C of the output, 1 with node perturbation */
     bool qas;         /* quantization-aware scaling */
     bool depthwise;   /* weights are height, width, channel; else output first */
     uint32_t taps;    /* weights behind one output channel */

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* With s = bits(max |acc|) - 7: out = RoundShift(acc, s) if s > 0, else acc. Returns max(s, 0), what the exponent grows by. */
+/* With s = bits(max |acc|) - 7: out = RoundShift(acc, s) if s > 0, else acc. Returns max(s, 0), what the exponent grows by.
+   `out` may begin where `acc` does. */
 int32_t requantize_s8(const int32_t *acc, uint32_t n, int8_t *out);
 
 #endif

@@ -1,9 +1,13 @@
 #include "methods/graph_gradient.h"
 
+#include <string.h>
+
 #include "kernels/add_gradient_s32.h"
 #include "kernels/align_gradient_s32.h"
 #include "kernels/apply_gradient_s32.h"
 #include "kernels/apply_gradient_s8.h"
+#include "kernels/apply_velocity_s32.h"
+#include "kernels/apply_velocity_s8.h"
 #include "kernels/limit_s32.h"
 #include "kernels/limit_s8.h"
 
@@ -27,7 +31,7 @@ static uint32_t dimensions(const graph_model_t *model, uint8_t l) {
 
 static float rate_of(const graph_model_t *model, uint8_t l, uint32_t samples) {
     const graph_settings_t *settings = &model->settings;
-    if (settings->method == METHOD_DEEPZERO) {
+    if (settings->method != METHOD_POOR_MANS) {
         return update_rate(settings->eta, false, samples, 1, 1);
     }
     return update_rate(settings->eta, settings->gns != 0, samples, settings->queries, dimensions(model, l));
@@ -36,9 +40,11 @@ static float rate_of(const graph_model_t *model, uint8_t l, uint32_t samples) {
 static gradient_update_t update_of(const graph_model_t *model, uint8_t l, uint32_t samples, int32_t exponent) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
+    const bool back = model->settings.method == METHOD_BP;
     return (gradient_update_t){
         .rate = rate_of(model, l, samples),
-        .nodes = in_set(model->training.nodes, l),
+        .nodes = back || in_set(model->training.nodes, l),
+        .factor = back ? model->factor[l] : 1.0f,
         .qas = model->settings.qas != 0,
         .depthwise = layer->op == GRAPH_DEPTHWISE,
         .taps = graph_taps(layer),
@@ -60,18 +66,45 @@ static int32_t align(graph_model_t *model, bool first, uint8_t l, int32_t x) {
     const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
     int32_t exponent = model->exponent[l];
     const int32_t shift = align_gradient_s32(sum_of(model, l), n, first, x, &exponent);
-    model->exponent[l] = (int8_t)exponent; /* -16..5: docs/arithmetic-zeroth-order.md, sections 4 and 5 */
+    model->exponent[l] = (int16_t)exponent; /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
     return shift;
 }
 
 gradient_sink_t gradient_open(graph_model_t *model, const sample_t *sample, uint8_t l, int32_t x) {
-    gradient_sink_t sink = {.model = model, .l = l, .at_once = model->settings.batch == 1, .tensors = graph_tensors(model, l)};
+    gradient_sink_t sink = {.model = model, .l = l, .at_once = model->settings.batch == 1};
     if (sink.at_once) {
         sink.update = update_of(model, l, 1, x);
     } else {
         sink.shift = align(model, sample->number == 0, l, x);
     }
     return sink;
+}
+
+/* The coordinates of a layer that begin at `first` of its weights, or behind them at `first` of its biases. */
+static float *velocities(const graph_model_t *model, uint8_t l, uint32_t first) {
+    return (float *)(void *)(model->arena + model->plan.velocity[l]) + first;
+}
+
+static void update_weights(const graph_model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
+                           const gradient_update_t *update) {
+    const tensors_t tensors = graph_tensors(model, l);
+    const float momentum = model->settings.momentum;
+    if (graph_has_velocities(&model->settings)) {
+        apply_velocity_s8(tensors.weights + first, velocities(model, l, first), gradient, first, n, momentum, update, tensors.sums);
+    } else {
+        apply_gradient_s8(tensors.weights + first, gradient, first, n, update, tensors.sums);
+    }
+}
+
+static void update_biases(const graph_model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
+                          const gradient_update_t *update) {
+    const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, l));
+    int32_t *bias = graph_tensors(model, l).bias + first;
+    if (graph_has_velocities(&model->settings)) {
+        apply_velocity_s32(bias, velocities(model, l, behind + first), gradient, first, n, model->settings.momentum, update);
+    } else {
+        apply_gradient_s32(bias, gradient, first, n, update);
+    }
 }
 
 static void book(const gradient_sink_t *sink, uint64_t *to) {
@@ -81,7 +114,7 @@ static void book(const gradient_sink_t *sink, uint64_t *to) {
 void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
     book(sink, &sink->model->account.backward[sink->l]);
     if (sink->at_once) {
-        apply_gradient_s8(sink->tensors.weights + first, gradient, first, n, &sink->update, sink->tensors.sums);
+        update_weights(sink->model, sink->l, first, n, gradient, &sink->update);
         book(sink, &sink->model->account.update);
     } else {
         add_gradient_s32(sum_of(sink->model, sink->l) + first, gradient, n, sink->shift);
@@ -92,7 +125,7 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
     const graph_model_t *model = sink->model;
     book(sink, &sink->model->account.backward[sink->l]);
     if (sink->at_once) {
-        apply_gradient_s32(sink->tensors.bias + first, gradient, first, n, &sink->update);
+        update_biases(model, sink->l, first, n, gradient, &sink->update);
         book(sink, &sink->model->account.update);
     } else {
         const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
@@ -102,15 +135,24 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
 
 void gradient_update_summed(graph_model_t *model, uint32_t samples) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
-        if (!in_set(model->training.layers, l)) {
+        if (!in_set(model->training.layers & model->training.reached, l)) {
             continue;
         }
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
-        const tensors_t tensors = graph_tensors(model, l);
         const gradient_update_t update = update_of(model, l, samples, model->exponent[l]);
-        apply_gradient_s8(tensors.weights, sum_of(model, l), 0, weights, &update, tensors.sums);
-        apply_gradient_s32(tensors.bias, sum_of(model, l) + weights, 0, biases, &update);
+        update_weights(model, l, 0, weights, sum_of(model, l), &update);
+        update_biases(model, l, 0, biases, sum_of(model, l) + weights, &update);
+    }
+}
+
+void graph_clear_velocities(const graph_model_t *model) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const size_t n = (size_t)trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+        if (model->plan.velocity[l] != PLAN_NOWHERE) {
+            memset(velocities(model, l, 0), 0, n * sizeof(float));
+        }
     }
 }
 

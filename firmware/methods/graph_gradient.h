@@ -17,7 +17,6 @@ typedef struct {
     uint8_t l;
     bool at_once; /* it updates its layer; else it is summed up */
     int32_t shift; /* of the sample's gradient against that of the samples before */
-    tensors_t tensors;
     gradient_update_t update;
 } gradient_sink_t;
 
@@ -31,8 +30,14 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
 /* Update all trained layers by the sum over `samples` samples. */
 void gradient_update_summed(graph_model_t *model, uint32_t samples);
 
+/* Let all velocities begin at 0. */
+void graph_clear_velocities(const graph_model_t *model);
+
 /* Clip what is trained to where it rests: docs/arithmetic-zeroth-order.md, section 2. */
 void graph_limit_trained(graph_model_t *model);
+
+/* Of the errors of a layer's output, with exponent `x`: section 5 there, NP, and docs/arithmetic-backward.md, section 3. */
+void error_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
 
 /* Of the nodes of a layer, from queries at the beginning of their streams: docs/arithmetic-zeroth-order.md, section 5, NP. */
 void node_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, query_t *queries);

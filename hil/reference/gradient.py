@@ -136,3 +136,20 @@ class Gradient:
             self.exponent = exponent
         aligned = trunc_shift(gradient, self.exponent - exponent)
         self.total = np.clip(self.total + aligned, INT32_MIN, INT32_MAX)
+
+    def add_all(self, each: np.ndarray, exponents: np.ndarray) -> None:
+        """Add samples in the order of the batch: gradients as exact integers in floats [N, weights], int64 [N].
+
+        While the exponent stands still they are summed at once; where a sum might saturate, they are added one by one.
+        """
+        largest = float(np.abs(each).sum(axis=0, dtype=np.float64).max()) + float(np.abs(self.total).max(initial=0))
+        if largest > INT32_MAX:
+            for one, exponent in zip(each, exponents.tolist(), strict=True):
+                self.add(one.astype(np.int64), exponent)
+            return
+        held = np.maximum.accumulate(exponents if self.exponent is None else np.maximum(exponents, self.exponent))
+        starts = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(held)]
+        for start, end in pairwise(starts):
+            exponent, part = int(held[start]), slice(start, end)
+            self.add(np.zeros(each.shape[1], np.int64), exponent)
+            self.total = self.total + _scaled_sum(each[part], exponent - exponents[part])

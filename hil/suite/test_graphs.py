@@ -18,6 +18,8 @@ QUICK = [
     ("mezo", "mezo"),
     ("deepzero", "last-sparse"),
     ("bias-only", "adaptive"),
+    ("int8-bp", "qas"),
+    ("mcutrain", "block3"),
 ]
 ON_QEMU = QUICK[2:4]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")

@@ -57,6 +57,8 @@ int main(void) {
         {"zeroth-order gradients", test_zeroth_order_gradients},
         {"zeroth-order updates", test_zeroth_order_updates},
         {"zeroth-order losses, adds and folds", test_zeroth_order_losses},
+        {"errors through a graph", test_error_kernels},
+        {"velocities", test_velocities},
         {"blob", test_blob},
         {"plan", test_plan},
         {"engine", test_engine},

@@ -2,8 +2,10 @@
 #include "check.h"
 #include "graph/sizes.h"
 #include "kernels/tflite_conv2d_s8.h"
+#include "kernels/tflite_conv2d_s8_input_error.h"
 #include "kernels/tflite_conv2d_s8_weight_gradient.h"
 #include "kernels/tflite_depthwise_s8.h"
+#include "kernels/tflite_depthwise_s8_input_error.h"
 #include "kernels/tflite_depthwise_s8_weight_gradient.h"
 #include "kernels/tflite_pointwise_s8.h"
 #include "tflite_drawn.h"
@@ -66,7 +68,22 @@ static void check_gradients(void) {
     }
 }
 
+static void check_input_errors(void) {
+    for (int round = 0; round < ROUNDS; round++) {
+        const layer_shape_t window = grown(draw_window(false));
+        layer_shape_t plane = grown(draw_window(true));
+        plane.out_c = plane.in_c;
+        const graph_layer_t conv = layer_of(GRAPH_CONV2D, &window), dw = layer_of(GRAPH_DEPTHWISE, &plane);
+        const back_layout_t of_conv = back_layout(&conv, graph_inputs(&conv)), of_dw = back_layout(&dw, graph_inputs(&dw));
+        CHECK(of_conv.levelled >= 4ull * graph_inputs(&conv), "the sums of an input's error");
+        CHECK(of_conv.scratch - of_conv.levelled >= graph_outputs(&conv), "the errors in one scale");
+        CHECK(of_conv.end - of_conv.scratch >= tflite_conv2d_s8_input_error_scratch(&window), "the error of conv2d's input");
+        CHECK(of_dw.end - of_dw.scratch >= tflite_depthwise_s8_input_error_scratch(&plane), "the error of depthwise's input");
+    }
+}
+
 void test_graph_sizes(void) {
+    check_input_errors();
     check_forward();
     check_gradients();
 }

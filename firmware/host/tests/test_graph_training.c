@@ -2,17 +2,28 @@
 #include <string.h>
 
 #include "check.h"
+#include "graph/reach.h"
 #include "graph_trainee.h"
 
 enum { ROUNDS = 120, STEPS = 2 };
 
-/* Any settings of either method. */
-static graph_settings_t random_settings(void) {
+/* Whether the pools of a network are such that errors pass them. */
+static bool takes_pools(const graph_made_t *made) {
+    graph_file_t file;
+    const graph_training_t all = {.layers = 1};
+    CHECK(graph_file_open(&file, made->bytes, made->size).code == 0, "a network");
+    return graph_pools_pass_errors(&file, &all);
+}
+
+/* Any settings of any method. */
+static graph_settings_t random_settings(const graph_made_t *made) {
     graph_settings_t settings = trainee_settings();
     settings.train = (uint8_t)draw(TRAIN_ALL, TRAIN_BIAS);
     settings.perturb = (uint8_t)draw(PERTURB_WEIGHT, PERTURB_ADAPTIVE);
-    settings.method = draw(0, 4) == 0 ? METHOD_DEEPZERO : METHOD_POOR_MANS;
-    settings.wise = settings.method == METHOD_POOR_MANS ? (uint8_t)draw(0, 1) : WISE_LAYER;
+    const int32_t method = draw(0, 9);
+    settings.method = method < 2 ? METHOD_DEEPZERO : method < 5 ? METHOD_BP : METHOD_POOR_MANS;
+    settings.wise = settings.method == METHOD_DEEPZERO ? WISE_LAYER : (uint8_t)draw(0, 1);
+    settings.momentum = draw(0, 1) == 0 ? 0.0f : 0.75f;
     settings.difference = settings.perturb == PERTURB_WEIGHT ? (uint8_t)draw(0, 1) : DIFFERENCE_FORWARD;
     settings.gns = (uint8_t)draw(0, 1);
     settings.qas = (uint8_t)draw(0, 1);
@@ -20,6 +31,9 @@ static graph_settings_t random_settings(void) {
     settings.eta = draw(0, 1) == 0 ? 0.001f : 100.0f;
     settings.batch = (uint16_t)draw(1, 3);
     settings.seed = (uint32_t)draw(0, 1 << 30);
+    if (settings.method == METHOD_BP && !takes_pools(made)) {
+        settings.method = METHOD_POOR_MANS;
+    }
     return settings;
 }
 
@@ -49,7 +63,7 @@ static void test_one_outcome(void) {
         } else {
             made_random(&made);
         }
-        const graph_settings_t settings = random_settings();
+        const graph_settings_t settings = random_settings(&made);
         const uint32_t expected = outcome(&made, settings, settings.batch, false, 0);
         CHECK(outcome(&made, settings, settings.batch, true, 0) == expected, "round %d: the file in flash", round);
         CHECK(outcome(&made, settings, 1, true, 0) == expected, "round %d: one sample at a time", round);
@@ -65,7 +79,7 @@ static void test_nothing_is_left_behind(void) {
     for (int round = 0; round < ROUNDS; round++) {
         graph_made_t made;
         made_random(&made);
-        graph_settings_t settings = random_settings();
+        graph_settings_t settings = random_settings(&made);
         settings.qas = 0;
         settings.eta = 0x1p-100f;
         settings.batch = 1;

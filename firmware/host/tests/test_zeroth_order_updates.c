@@ -36,7 +36,7 @@ static void draw_layer(layer_t *layer) {
         layer->shift[o] = (int8_t)draw(-31, 30);
     }
     layer->update = (gradient_update_t){
-        .rate = update_rate(naive->eta, naive->gns, naive->samples, naive->queries, naive->dimensions), .nodes = naive->nodes,
+        .rate = update_rate(naive->eta, naive->gns, naive->samples, naive->queries, naive->dimensions), .nodes = naive->nodes, .factor = 1.0f,
         .qas = naive->qas, .depthwise = draw(0, 1) == 0, .taps = (uint32_t)draw(1, 9), .channels = channels,
         .input_scale = naive->input_scale, .weight_scale = layer->weight_scale, .multiplier = layer->multiplier,
         .shift = layer->shift};

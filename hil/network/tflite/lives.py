@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.scratch import ring_width
 from hil.network.tflite.settings import GraphSettings
+from hil.network.tflite.way_back import Span, WayBack
 
 LONGEST_ROW = 65535  # positions of a ring
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,25 @@ class Lives:
         by_nodes: those whose nodes are perturbed.
         joined: layers that run in the group of the layer before.
         starts: input to output, the prefix first.
+        layerwise: whether each group with a trained layer has a start.
+        consumes: whether samples may be consumed.
+        way_back: of back-propagation, else None.
+
+    Raises:
+        RigError: back-propagation through a pool that it does not take.
     """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.n = len(graph.layers)
         self.trained = settings.trained(graph)
         self.by_nodes = {index for index in self.trained if settings.by_nodes(graph.layers[index])}
-        self.layerwise = settings.wise == "layer"
+        bp = settings.method == "bp"
+        self.way_back = WayBack(graph, self.trained, settings.trains_weights) if bp else None
+        self.layerwise = settings.wise == "layer" and not bp
+        self.consumes = self.layerwise or bp
         self.joined = chained(graph, self.by_nodes) if settings.fused else set()
+        if bp:
+            self.joined = {index for index in self.joined if index < self.trained[0]}
         firsts = sorted({self.first(index) for index in self.trained}) if self.layerwise else [0]
         prefix = [Start(0, firsts[0], prefix=True)] if firsts[0] else []
         self.starts = (*prefix, *(Start(first, self.n) for first in firsts))
@@ -69,6 +80,8 @@ class Lives:
 
     def kept(self, start: Start, value: int) -> Span:
         """While a value that is kept has to stay."""
+        if self.way_back:
+            return -1, self._last_slot(value)
         return -1, min(self._last_use[value], start.end) if start.prefix else self.n + 1
 
     def value(self, start: Start, value: int) -> Span | None:
@@ -79,7 +92,11 @@ class Lives:
         if start.prefix:
             return self.first(maker), min(self._last_use[value], start.end)
         gates = self.layerwise and maker == start.first and maker in self.by_nodes
-        return self.first(maker), self.n + 1 if gates else self._last_use[value]
+        return self.first(maker), self.n + 1 if gates else self._last_slot(value)
+
+    def _last_slot(self, value: int) -> int:
+        back = self.way_back.last_look(value) if self.way_back else None
+        return self._last_use[value] if back is None else back
 
     def runs(self, start: Start, index: int) -> Span | None:
         """While a layer's group runs."""
@@ -93,6 +110,8 @@ class Lives:
 
     def gradient(self, start: Start, index: int) -> Span | None:
         """While a trained layer's gradient is made."""
+        if self.way_back:
+            return self.way_back.sums(index)
         if not self.layerwise:
             return index, index
         return (self.n + 1, self.n + 1) if self._has_turn(start, index) else None

@@ -1,4 +1,8 @@
-"""The methods of the second family by name, with the settings that make them (docs/arithmetic-zeroth-order.md, section 8)."""
+"""The methods of the second family by name, with the settings that make them (docs/arithmetic-zeroth-order.md, section 8).
+
+MCUTrain finds the layers that it trains beforehand, by search; here they are the pointwise layers of block 3, which Poor Man's Training
+trains of MCUNet when it is compared with it (its table 11: the same trainable parameters).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,8 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "last-layer": {"adaptive": {"train": "last"}},
     "bias-only": {"adaptive": {"train": "bias"}},
+    "int8-bp": {"plain": {"method": "bp", "qas": 0}, "qas": {"method": "bp"}},
+    "mcutrain": {"block3": {"method": "bp", "train": "pointwise", "blocks": 4, "momentum": 0.9}},
 }
 """Variants of each method, the first of them its own: what differs from the defaults of GraphSettings."""
 

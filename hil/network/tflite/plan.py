@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hil.network.place import end_of, place
 from hil.network.tflite.layers import Graph
-from hil.network.tflite.lives import Lives, Span, Start
-from hil.network.tflite.scratch import gradient_sums, up, work
+from hil.network.tflite.lives import Lives, Start
+from hil.network.tflite.scratch import gradient_sums, input_error, up, work
 from hil.network.tflite.settings import GraphSettings
+from hil.network.tflite.way_back import Span, WayBack
 
 CHAIN = 3  # layers of the longest chain
 
@@ -69,9 +72,12 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
         slots: samples that the board holds at a time, 1..batch.
         file_size: bytes of the network file.
         in_flash: whether the file stays in flash; else it lies at the start of the arena.
+
+    Raises:
+        RigError: back-propagation through a pool that it does not take.
     """
     lives = Lives(graph, settings)
-    consumed = bool(settings.consumed and slots == 1 and lives.layerwise)
+    consumed = bool(settings.consumed and slots == 1 and lives.consumes)
     standing: list[LiveBuffer] = []
     for name, size in _standing(graph, settings, lives, slots, 0 if in_flash else file_size, consumed):
         standing.append(LiveBuffer(name, up(size, 8), 0, lives.n + 1, end_of(standing)))
@@ -111,18 +117,27 @@ def _standing(
         if settings.train_bias:
             yield f"beta[{index}]", 4 * layer.channels
     yield "labels", 2 * slots
-    if settings.method != "deepzero":
+    if settings.method == "poor-mans":
         yield "queries", 8 * (CHAIN if settings.fused else 1) * settings.queries
     if not consumed:
         yield "samples", slots * _elements(graph, 0)
     if settings.batch > 1:
         for index in lives.trained:
             yield f"grad[{index}]", 4 * settings.coordinates(graph.layers[index])
+    if settings.method == "bp" and np.float32(settings.momentum) > 0:
+        for index in lives.trained:
+            yield f"velocity[{index}]", 4 * settings.coordinates(graph.layers[index])
 
 
 def _passing(graph: Graph, settings: GraphSettings, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span]]:
     """Yield name, size and interval of what lives while layers run, in the order of the table."""
-    for line in (_values(graph, lives, start), _works(graph, lives, start), _gradients(graph, settings, lives, start)):
+    back = () if lives.way_back is None else _way_back(graph, lives.way_back)
+    for line in (
+        _values(graph, lives, start),
+        _works(graph, lives, start),
+        _gradients(graph, settings, lives, start),
+        back,
+    ):
         for name, size, span in line:
             if span is not None:
                 yield name, size, span
@@ -147,11 +162,19 @@ def _gradients(
     layers = graph.layers
     for index in sorted(lives.by_nodes):
         yield f"node[{index}]", layers[index].out_size, lives.to_gradient(start, index)
-    for index in sorted(lives.by_nodes):
+    for index in sorted(lives.by_nodes) if lives.way_back is None else lives.trained:
         yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(start, index)
     if settings.method == "deepzero":
         for index in lives.trained:
             yield f"coordinates[{index}]", 4 * settings.coordinates(layers[index]), lives.to_gradient(start, index)
+
+
+def _way_back(graph: Graph, way_back: WayBack) -> Iterator[tuple[str, int, Span | None]]:
+    for value in range(1, way_back.n + 1):
+        yield f"error[{value}]", _elements(graph, value), way_back.error(value)
+    for index, layer in enumerate(graph.layers):
+        inputs = _elements(graph, layer.reads[0])
+        yield f"back[{index}]", inputs if layer.own is None else input_error(layer, inputs), way_back.back(index)
 
 
 def _elements(graph: Graph, value: int) -> int:

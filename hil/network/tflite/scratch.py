@@ -74,3 +74,17 @@ def _gradient_scratch(layer: GraphLayer) -> int:
         height, width = out_h + (kernel_h - 1) // layer.stride, out_w + (kernel_w - 1) // layer.stride
         return height * width + 8 + out_h * out_w
     return 0
+
+
+def input_error(layer: GraphLayer, inputs: int) -> int:
+    """Return what the error of the input of a layer with weights, so many elements, is made in."""
+    (kernel_h, kernel_w), (in_h, in_w, _), stride = layer.kernel, layer.in_shape, layer.stride
+    scratch = 0
+    if layer.op is GraphOp.CONV2D:
+        scratch = 4 * layer.taps
+    if layer.op is GraphOp.DEPTHWISE:
+        height, width = (
+            (size - 1) // stride + 1 + (kernel - 1) // stride for size, kernel in ((in_h, kernel_h), (in_w, kernel_w))
+        )
+        scratch = height * width + 8 + kernel_h * kernel_w
+    return up(4 * inputs, 8) + up(layer.out_size, 8) + up(scratch, 8)

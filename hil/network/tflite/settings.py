@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from hil.errors import RigError, close_matches
 from hil.network.checks import check_numbers, check_words
 from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
@@ -42,7 +44,8 @@ class GraphSettings:
         batch: samples a step (N).
         seed: 32 bits.
         consumed: the memory of a sample is used again once it has been read; a step cannot be repeated.
-        fused: pairs of a pointwise and a depthwise layer are run row by row (docs/memory-graph.md).
+        fused: chains of a convolution, a depthwise and a pointwise layer are run row by row (docs/memory-graph.md).
+        momentum: of `bp` (docs/arithmetic-backward.md, section 4); rounded to binary32.
     """
 
     method: str = "poor-mans"
@@ -61,12 +64,17 @@ class GraphSettings:
     seed: int = 1
     consumed: int = 0
     fused: int = 0
+    momentum: float = 0.0
 
     def __post_init__(self) -> None:
         check_words(self, WORDS)
         check_numbers(self, LIMITS)
         if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
             raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
+        if not 0 <= np.float32(self.momentum) < 1:
+            raise RigError(
+                f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32."
+            )
         self._check_pairs()
 
     def _check_pairs(self) -> None:

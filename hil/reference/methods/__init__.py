@@ -13,7 +13,7 @@ from hil.network.graph import Network
 from hil.network.settings import Settings
 
 if TYPE_CHECKING:
-    from hil.reference.methods.zeroth_order import ZerothOrder
+    from hil.reference.methods.trained_graph import GraphMethod
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,17 @@ def method(name: str) -> type[Method]:
     return known[name]
 
 
-def graph_method(name: str) -> type[ZerothOrder]:
+def graph_method(name: str) -> type[GraphMethod]:
     """Return a method of the second family by name.
 
     Raises:
         RigError: no such method.
     """
+    from hil.reference.methods.back_propagation import BackPropagation
     from hil.reference.methods.deepzero import DeepZero
     from hil.reference.methods.poor_mans import PoorMans
 
-    known: dict[str, type[ZerothOrder]] = {"poor-mans": PoorMans, "deepzero": DeepZero}
+    known: dict[str, type[GraphMethod]] = {"poor-mans": PoorMans, "deepzero": DeepZero, "bp": BackPropagation}
     if name not in known:
         raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
     return known[name]

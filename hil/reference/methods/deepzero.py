@@ -26,7 +26,7 @@ class DeepZero(ZerothOrder):
         own: list[Own | None],
         gradients: list[Gradient],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `ZerothOrder`."""
+        """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
         values = self.forward.clean(images, own)
         clean = self._losses(values[-1][:, :, 0, 0], labels)
         losses, passes = [], {}

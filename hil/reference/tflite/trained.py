@@ -5,18 +5,20 @@ A layer's **coordinates** are its trained weights in the order of the file, then
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.arith import bits
 from hil.reference.floats import F
-from hil.reference.tflite.fast import FastLayer, Own, bias_steps
-from hil.reference.tflite.update import LARGEST_BIAS, LARGEST_WEIGHT, stepped
+from hil.reference.tflite.factors import slopes
+from hil.reference.tflite.fast import EXACT_FLOAT32, FastLayer, Own, bias_steps
+from hil.reference.tflite.update import LARGEST_BIAS, LARGEST_WEIGHT, lowered, steps
 
 DELTA_EXPONENT = -16
-EXACT_FLOAT32 = 2**24
-LARGEST_PRODUCT = 127 * 255
+LARGEST_INPUT = 255  # of a value less its zero point
 
 
 class TrainedLayer:
@@ -89,24 +91,47 @@ class TrainedLayer:
         gated = np.where((out > self.fast.low) & (out < self.fast.high), sums.reshape(out.shape), 0).astype(np.int64)
         shifts = [max(bits(int(total)) - 7, 0) for total in magnitude]
         errors = [_round_shift(one, shift) for one, shift in zip(gated, shifts, strict=True)]
-        gradients = [self._gradient(error, one) for error, one in zip(errors, x, strict=True)]
+        gradients = self.gradients(np.stack([error[0] for error in errors]).astype(F), x).astype(np.int64)
         return [(gradient, shift + DELTA_EXPONENT) for gradient, shift in zip(gradients, shifts, strict=True)]
 
-    def _gradient(self, error: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the gradient of the coordinates of one sample, int64, of its error [1, oh, ow, O] and input [1, H, W, C]."""
+    def gradients(self, errors: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the gradients of the coordinates, exact in floats, [N, coordinates].
+
+        Args:
+            errors: of the output, integers -127..127 in float32 [N, oh, ow, O].
+            x: input, float32 [N, 1, H, W, C] less its zero point.
+        """
         parts = []
-        positions = error.shape[1] * error.shape[2]
-        dtype = np.float32 if positions * LARGEST_PRODUCT < EXACT_FLOAT32 else np.float64
+        of_bias = np.abs(errors).sum(axis=(1, 2), dtype=np.float64).max() if errors.size else 0
         if self.trains_weights:
-            e, values = error.astype(dtype), x[None].astype(dtype)
+            dtype = F if of_bias * LARGEST_INPUT < EXACT_FLOAT32 else np.float64
+            e, values = errors.astype(dtype, copy=False), x.astype(dtype, copy=False)
             if self.layer.op is GraphOp.DEPTHWISE:
                 places = self.fast.places(values, 0)
-                parts.append(np.concatenate([np.einsum("hwc,hwc->c", place[0, 0], e[0]) for place in places]))
+                parts += [np.einsum("nhwc,nhwc->nc", place[:, 0], e) for place in places]
             else:
-                parts.append((e.reshape(positions, -1).T @ self.fast.patches(values)[0, 0]).ravel())
+                by_channel = e.reshape(len(e), -1, self.layer.channels).swapaxes(1, 2)
+                parts.append((by_channel @ self.fast.patches(values)[:, 0]).reshape(len(e), -1))
         if self.trains_bias:
-            parts.append(error.sum(axis=(0, 1, 2)))
-        return np.concatenate([part.astype(np.int64) for part in parts])
+            parts.append(errors.sum(axis=(1, 2)))
+        return np.concatenate(parts, axis=1)
+
+    def factors(self, factor: np.ndarray | np.float32, qas: bool) -> list[np.ndarray]:
+        """Return f of each trained tensor, float32 that broadcasts against it, from one for each output channel [O] or for all."""
+        own, layer = self.layer.own, self.layer
+        assert own is not None
+        scale, by_channel = own.scale.astype(F), np.full(layer.channels, factor, F)
+        with np.errstate(over="ignore", under="ignore"):
+            units = [scale] * self.trains_weights + [self._input_scale * scale] * self.trains_bias
+            found = [by_channel / unit / unit if qas else by_channel for unit in units]
+        if self.trains_weights and layer.op is not GraphOp.DEPTHWISE:
+            found[0] = found[0].reshape(-1, *[1] * (self.weights.ndim - 1))
+        return found
+
+    def parts(self, gradient: np.ndarray) -> list[np.ndarray]:
+        """Return the part of each trained tensor of numbers for the coordinates, in its shape."""
+        ends = np.cumsum([tensor.size for tensor in self.tensors])[:-1]
+        return [one.reshape(its.shape) for one, its in zip(np.split(gradient, ends), self.tensors, strict=True)]
 
     def update(self, gradient: np.ndarray, exponent: int, factor: np.float32, qas: bool) -> None:
         """Step down a gradient (section 6).
@@ -117,27 +142,20 @@ class TrainedLayer:
             factor: f after the division by N Q.
             qas: whether quantization-aware scaling is on.
         """
-        own, layer = self.layer.own, self.layer
-        assert own is not None
+        exponents: list[int | np.ndarray] = [exponent] * self.trains_weights
+        exponents += [exponent - (0 if self.by_nodes else self.bias_steps)] * self.trains_bias
         with np.errstate(over="ignore", under="ignore"):
-            factors = np.full(layer.channels, factor, F)
-            if self.by_nodes:
-                factors = factors * np.ldexp(own.multiplier.astype(F), own.shift.astype(np.int32) - 31)
-            scale = own.scale.astype(F)
-            weight_factor, bias_factor = factors, factors
-            if qas:
-                weight_factor = factors / scale / scale
-                bias_scale = self._input_scale * scale
-                bias_factor = factors / bias_scale / bias_scale
+            of_channels = factor * slopes(self.layer) if self.by_nodes else factor
+        found = zip(self.parts(gradient), exponents, self.factors(of_channels, qas), strict=True)
+        self.lower([steps(*one) for one in found])
+
+    def lower(self, by: Sequence[np.ndarray]) -> None:
+        """Lower each trained tensor by integers in its shape, within where it may rest."""
+        left = iter(by)
         if self.trains_weights:
-            part = gradient[: self.weights.size].reshape(self.weights.shape)
-            if layer.op is not GraphOp.DEPTHWISE:
-                weight_factor = weight_factor.reshape(-1, *[1] * (self.weights.ndim - 1))
-            self.weights = stepped(self.weights, part, np.asarray(exponent), weight_factor, LARGEST_WEIGHT)
+            self.weights = lowered(self.weights, next(left), LARGEST_WEIGHT)
         if self.trains_bias:
-            part = gradient[-len(self.bias) :]
-            exponents = exponent - (0 if self.by_nodes else self.bias_steps)
-            self.bias = stepped(self.bias, part, np.asarray(exponents), bias_factor, LARGEST_BIAS)
+            self.bias = lowered(self.bias, next(left), LARGEST_BIAS)
 
 
 def _round_shift(values: np.ndarray, shift: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hil.network.tflite.layers import Graph, GraphOp
@@ -40,6 +40,18 @@ class Work:
         self.add(0, len(self.graph.layers), samples + passes)
         by_nodes = [index for index in settings.trained(self.graph) if settings.by_nodes(self.graph.layers[index])]
         self.add(0, max(by_nodes, default=-1) + 1, samples)
+
+    def add_backward(self, settings: GraphSettings, samples: int, reached: Collection[int]) -> None:
+        """Count samples of back-propagation (docs/arithmetic-backward.md, section 5), with the values that an error reaches."""
+        self.add(0, len(self.graph.layers), samples)
+        trained = settings.trained(self.graph)
+        for index in range(trained[0], len(self.graph.layers)):
+            if index + 1 in reached:
+                layer = self.graph.layers[index]
+                hands_on = max(layer.reads) > trained[0]
+                updates = index in trained and settings.trains_weights
+                self.layer_runs += samples
+                self.macs += samples * layer.macs * (hands_on + updates)
 
 
 def _starts(graph: Graph, settings: GraphSettings) -> list[tuple[int, list[int]]]:

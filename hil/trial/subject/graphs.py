@@ -1,4 +1,5 @@
-"""The second family: graphs in TFLite's convention, trained by Poor Man's Training and its baselines (docs/arithmetic-zeroth-order.md)."""
+"""The second family: graphs in TFLite's convention, trained by Poor Man's Training and its baselines (docs/arithmetic-zeroth-order.md,
+docs/arithmetic-backward.md)."""
 
 from __future__ import annotations
 
@@ -80,7 +81,7 @@ class GraphSubject:
     def configuration(self, settings: GraphSettings, slots: int, first_step: int) -> Configuration:
         """Return the request `configure_graph`."""
         words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
-        names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
+        names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
         flags = CONSUMED * settings.consumed | FUSED * settings.fused
         numbers = {name: getattr(settings, name) for name in names}
         return Configuration(
@@ -128,6 +129,7 @@ class GraphSubject:
     def analytic(self) -> dict[str, Any]:
         """Return what PMT counts (section 4.3, memory cost): trained parameters, the peak of inference, and a gradient."""
         work = step_work(self.network, self.settings)
+        by_zo = () if self.settings.method == "bp" else self.trained
         return {
             "equation": "PMT, section 4.3",
             "bytes": training_bytes(self.network, self.settings),
@@ -135,7 +137,7 @@ class GraphSubject:
             "macs_step": work.macs,
             "layer_runs": work.layer_runs,
             "weights": sum(layer.weights for layer in self.network.layers),
-            "weights_by_zo": sum(self.network.layers[index].weights for index in self.trained),
+            "weights_by_zo": sum(self.network.layers[index].weights for index in by_zo),
         }
 
     def bookings(self) -> None:

@@ -12,7 +12,7 @@ from engine.host_engine import ALL_STAGES, EngineRefused, Failure, InferResult, 
 from hil.network.tflite.settings import WORDS, GraphSettings
 
 MOST_LAYERS, MOST_TENSORS = 64, 128
-LINES = ("value", "work", "node", "sums", "coordinates")
+LINES = ("value", "work", "node", "sums", "coordinates", "error", "back")
 NOWHERE = 0xFFFFFFFF
 NUMBERS = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries")
 
@@ -25,7 +25,7 @@ class GraphEngineSettings(ctypes.Structure):
             "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "gns", "qas", "sparsity", "queries", "flags",
         )),
         ("eta", ctypes.c_float), ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16),
-        ("first_step", ctypes.c_uint32),
+        ("first_step", ctypes.c_uint32), ("momentum", ctypes.c_float),
     ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def engine_settings(chosen: GraphSettings, slots: int, first_step: int = 0) -> G
     numbers = {name: getattr(chosen, name) for name in NUMBERS}
     return GraphEngineSettings(
         **words, **numbers, flags=chosen.consumed | chosen.fused << 1, eta=chosen.eta, batch=chosen.batch, seed=chosen.seed,
-        slots=slots, first_step=first_step,
+        slots=slots, first_step=first_step, momentum=chosen.momentum,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ class Plan:
         planned: bytes of arena.
         kept, always: ends of what stays and of what always lives.
         labels, queries, samples: offsets.
-        theta, beta, grad: offsets by layer.
+        theta, beta, grad, velocity: offsets by layer.
         buffers: (line, value or layer) -> (bytes, offset), of the start that is placed now.
         trained, nodes, joined: layers.
     """
@@ -72,6 +72,7 @@ class Plan:
     theta: dict[int, int]
     beta: dict[int, int]
     grad: dict[int, int]
+    velocity: dict[int, int]
     buffers: dict[tuple[str, int], tuple[int, int]]
     trained: set[int]
     nodes: set[int]
@@ -131,10 +132,10 @@ class GraphEngine:
 
     def plan(self, planned: int, layers: int) -> Plan:
         """Return the plan as it is now; `planned`: what configure returned."""
-        always, sets = (ctypes.c_uint32 * (5 + 3 * MOST_LAYERS))(), (ctypes.c_uint64 * 3)()
+        always, sets = (ctypes.c_uint32 * (5 + 4 * MOST_LAYERS))(), (ctypes.c_uint64 * 3)()
         self._library.host_graph_always(self._engine, always)
         self._library.host_graph_training(self._engine, sets)
-        by_layer = [{layer: always[5 + MOST_LAYERS * kind + layer] for layer in range(layers)} for kind in range(3)]
+        by_layer = [{layer: always[5 + MOST_LAYERS * kind + layer] for layer in range(layers)} for kind in range(4)]
         placed = [{layer: at for layer, at in kind.items() if at != NOWHERE} for kind in by_layer]
         buffers = {}
         for line, name in enumerate(LINES):

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
+from reference.test_graph_passes import extreme
 
+from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
+from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 
@@ -26,14 +29,14 @@ def same_float(a: float, b: float) -> bool:
 
 
 def check_steps(library: ctypes.CDLL, graph: Graph, chosen: GraphSettings, slots: int, flash: bool, seed: int) -> None:
-    """Train two steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
+    """Train three steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
     rng = np.random.default_rng(seed)
     reference = graph_method(chosen.method)(graph, chosen)
     reference.configure(chosen, 3)
     engine = GraphEngine(library, encode(graph), flash=flash)
     try:
         engine.configure(chosen, slots, 3)
-        for step in (3, 4):
+        for step in (3, 4, 5):
             pictures, labels = images(graph, chosen.batch, rng)
             expected = reference.step(pictures, labels)
             for first in range(0, chosen.batch if slots < chosen.batch else 0, slots):
@@ -77,6 +80,56 @@ def test_deepzero_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataOb
     )  # fmt: skip
     if chosen.trained(graph):
         check_steps(library, graph, chosen, data.draw(st.integers(1, batch)), data.draw(st.booleans()), seed)
+
+
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataObject) -> None:
+    chosen, seed = data.draw(bp_settings()), data.draw(st.integers(0, 2**32))
+    rng = np.random.default_rng(seed)
+    graph = drawn_graph(rng, middle=7, apart=True)
+    if data.draw(st.booleans()):
+        graph = extreme(graph, rng)
+    if data.draw(st.booleans()):
+        graph = rewired(graph, rng)
+    if chosen.trained(graph) and takes_pools(graph, chosen):
+        check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
+
+
+def test_momentum_begins_anew_with_new_settings(library: ctypes.CDLL) -> None:
+    """A board that came back has lost it, so it is lost wherever settings come; a step that goes on without them differs."""
+    rng = np.random.default_rng(8)
+    graph = drawn_graph(rng, middle=5, apart=True)
+    chosen = GraphSettings(method="bp", momentum=0.9, eta=0.01)
+    reference, engine = graph_method("bp")(graph, chosen), GraphEngine(library, encode(graph))
+    without = GraphEngine(library, encode(graph))
+    for each in (engine, without):
+        each.configure(chosen, 1)
+    for step in range(4):
+        pictures, labels = images(graph, 1, rng)
+        if step == 2:
+            reference.configure(chosen, step)
+            engine.configure(chosen, 1, step)
+        for each in (engine, without):
+            each.samples(pictures, labels)
+        expected = reference.step(pictures, labels)
+        assert engine.step(step, 1).digests == expected.digests
+        assert (without.step(step, 1).digests == expected.digests) == (step < 2)
+    for each in (engine, without):
+        each.close()
+
+
+@pytest.mark.parametrize(
+    ("network", "train", "momentum"),
+    [("lenet5-tflite", "all", 0.0), ("resnet-tiny", "all", 0.9), ("mcunet-48", "bias", 0.0)],
+)
+def test_a_whole_network_is_trained_by_back_propagation_as_the_reference_does(
+    library: ctypes.CDLL, network: str, train: str, momentum: float
+) -> None:
+    """Tensors large enough that every rounding shows: values with several readers, pools, and forty layers on the way back."""
+    graph = build_graph(network, 1)
+    chosen = GraphSettings(method="bp", train=train, eta=0.003, momentum=momentum, batch=2)
+    check_steps(library, graph, chosen, 1, True, 3)
 
 
 @pytest.mark.parametrize("rounding", ["double", "single"])

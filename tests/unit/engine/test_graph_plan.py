@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_plain import poor_mans_settings
 
+from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
+from engine.host_engine import EngineRefused
+from hil.errors import RigError
 from hil.network.tflite.analytic import step_work
 from hil.network.tflite.file import encode
 from hil.network.tflite.layers import Graph
@@ -50,7 +53,7 @@ def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots
         placed = {f"{line}[{index}]": place for (line, index), place in theirs.buffers.items()}
         assert {b.name: (b.size, b.offset) for b in buffers} == placed
     standing = {buffer.name: buffer.offset for buffer in ours.standing if "[" in buffer.name}
-    by_name = {"theta": theirs.theta, "beta": theirs.beta, "grad": theirs.grad}
+    by_name = {"theta": theirs.theta, "beta": theirs.beta, "grad": theirs.grad, "velocity": theirs.velocity}
     assert standing == {f"{name}[{layer}]": at for name, places in by_name.items() for layer, at in places.items()}
 
 
@@ -74,6 +77,52 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
     reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
     planned = step_work(graph, chosen)
     assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+
+
+@pytest.mark.parametrize("flash", [False, True])
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
+    library: ctypes.CDLL, flash: bool, data: st.DataObject
+) -> None:
+    graph, chosen = _drawn_apart(data), data.draw(bp_settings())
+    if not chosen.trained(graph):
+        return
+    blob, slots = encode(graph), data.draw(st.integers(1, chosen.batch))
+    engine = GraphEngine(library, blob, flash=flash)
+    try:
+        if takes_pools(graph, chosen):
+            plan = plan_graph(graph, chosen, slots, len(blob), flash)
+            _check_alike(engine, graph, chosen, slots, plan)
+            _check_apart(plan)
+            return
+        with pytest.raises(RigError, match="back-propagation does not take"):
+            plan_graph(graph, chosen, slots, len(blob), flash)
+        with pytest.raises(EngineRefused) as refused:
+            engine.configure(chosen, slots)
+        assert refused.value.a == 0  # the method
+    finally:
+        engine.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(data: st.DataObject) -> None:
+    graph, chosen = _drawn_apart(data), data.draw(bp_settings())
+    if not chosen.trained(graph) or not takes_pools(graph, chosen):
+        return
+    reference = graph_method("bp")(graph, chosen)
+    reference.configure(chosen, 0)
+    reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
+    planned = step_work(graph, chosen)
+    assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+
+
+def _drawn_apart(data: st.DataObject) -> Graph:
+    """Draw a graph, mostly with pools that errors pass."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    graph = drawn_graph(rng, middle=7, apart=data.draw(st.integers(0, 3)) > 0)
+    return rewired(graph, rng) if data.draw(st.booleans()) else graph
 
 
 def _drawn(data: st.DataObject) -> tuple[Graph, GraphSettings]:

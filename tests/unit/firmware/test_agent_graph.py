@@ -40,7 +40,7 @@ PICTURES, LABELS = calibration_images((19, 19, 3), 12, 3), np.array([0, 1, 2])
 def request(chosen: GraphSettings, slots: int, first_step: int = 0) -> dict[str, float]:
     """Return the fields of `configure_graph`."""
     words = {name: WORDS[name].index(getattr(chosen, name)) for name in WORDS}
-    names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed")
+    names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
     flags = chosen.consumed | chosen.fused << 1
     return (
         words
@@ -83,6 +83,8 @@ def client(agent_program: Path, tmp_path: Path) -> Iterator[Client]:
         {"method": "deepzero", "sparsity": 250, "train": "last"},
         {"wise": "model"},
         {"fused": 1, "perturb": "weight"},
+        {"method": "bp"},
+        {"method": "bp", "train": "pointwise", "momentum": 0.9, "consumed": 1, "fused": 1},
     ],
 )
 def test_steps_over_the_link_are_those_of_the_reference(
@@ -192,11 +194,12 @@ def test_flash_is_read_where_it_is_only(client: Client) -> None:
 
 
 REFUSED = [
-    ({"method": 2}, "method"), ({"train": 4}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
+    ({"method": 3}, "method"), ({"train": 4}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
     ({"perturb": 3}, "perturb"), ({"wise": 2}, "wise"), ({"method": 1, "wise": 1}, "wise"), ({"difference": 1}, "difference"),
     ({"gns": 2}, "gns"), ({"qas": 2}, "qas"), ({"queries": 0}, "queries"), ({"queries": 128}, "queries"), ({"flags": 4}, "flags"),
     ({"eta": 0.0}, "eta"), ({"eta": -1.0}, "eta"), ({"eta": float("inf")}, "eta"), ({"eta": float("nan")}, "eta"), ({"eta": 2.0**21}, "eta"),
     ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 2}, "slots"),
+    ({"momentum": 1.0}, "momentum"), ({"momentum": -0.5}, "momentum"), ({"momentum": float("nan")}, "momentum"),
 ]  # fmt: skip
 
 
@@ -205,7 +208,8 @@ def test_configure_graph_names_the_field_that_it_refuses(client: Client, changes
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
     values = request(CHOSEN, 1) | changes
     order = [name for name, _ in MESSAGES.requests["configure_graph"].request]
-    value = struct.unpack("<I", struct.pack("<f", values["eta"]))[0] if field == "eta" else values[field]
+    floats = field in ("eta", "momentum")
+    value = struct.unpack("<I", struct.pack("<f", values[field]))[0] if floats else values[field]
     assert client.call("configure_graph", **values) == {"error": "bad_setting", "a": order.index(field), "b": value}
 
 

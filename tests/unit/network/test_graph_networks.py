@@ -14,7 +14,9 @@ from hil.network.tflite.analytic import step_work
 from hil.network.tflite.drawing import calibration_images
 from hil.network.tflite.file import decode, encode, file_size
 from hil.network.tflite.layers import Graph, GraphOp
+from hil.network.tflite.methods import graph_settings
 from hil.network.tflite.networks import NETWORKS, WEIGHTS, build_graph, find_network
+from hil.network.tflite.plan import plan_graph
 from hil.network.tflite.settings import GraphSettings
 from network import integer_forward
 
@@ -132,3 +134,20 @@ def test_committed_weights_recognize_clothes(name: str, largest: int, right: int
     images, labels = data.test_images[::10], data.test_labels[::10]
     found = [int(integer_forward.values(graph, image[..., None])[-1].argmax()) for image in images]
     assert np.sum(np.array(found) == labels) >= right
+
+
+def test_back_propagation_costs_three_passes_and_block_3_of_mcunet_fits_in_small_sram() -> None:
+    """By hand: a pass forward, one back and one for gradients, but for the error of the input; what MCUTrain trains of MCUNet, 268 KB in PMT's table 11."""
+    graph = build_graph("mcunet-128", 1)
+    everything = step_work(graph, graph_settings("int8-bp", "qas"))
+    assert everything.macs == 3 * graph.macs - graph.layers[0].macs
+    assert everything.layer_runs == 2 * len(graph.layers)
+    sparse = graph_settings("mcutrain", "block3", consumed=1, fused=1)
+    assert plan_graph(graph, sparse, 1, 0, in_flash=True).total == 264_120
+
+
+@pytest.mark.parametrize("momentum", [-0.1, 1.0, 1 - 2.0**-30, float("nan")])
+def test_momentum_out_of_range_is_refused(momentum: float) -> None:
+    """Also what binary32 rounds to 1."""
+    with pytest.raises(RigError, match="setting momentum"):
+        graph_settings("int8-bp", "qas", momentum=momentum)

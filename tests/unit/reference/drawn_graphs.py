@@ -143,19 +143,19 @@ def sums(graph: Graph, layer: GraphLayer, x: np.ndarray) -> np.ndarray:
     return np.tensordot(seen, weights, axes=((-3, -2, -1), (1, 2, 3))) + layer.own.bias
 
 
-def drawn_graph(rng: np.random.Generator, largest: int = 5, middle: int = 4) -> Graph:
-    """Return a graph of up to `middle` random layers and a last fully connected one."""
+def drawn_graph(rng: np.random.Generator, largest: int = 5, middle: int = 4, apart: bool = False) -> Graph:
+    """Return a graph of up to `middle` random layers and a last fully connected one; `apart`: windows of pools lie apart, inside the image."""
     size = [int(n) for n in rng.integers(2, largest + 1, 2)]
     builder = Builder(
         rng, (size[0], size[1], int(rng.integers(1, 4))), str(rng.choice(["double", "single"])), int(rng.integers(2, 5))
     )
     for _ in range(int(rng.integers(0, middle + 1))):
-        _append_one(builder, rng)
+        _append_one(builder, rng, apart)
     builder.append(GraphOp.FULLY_CONNECTED, (1, 1, builder.classes))
     return builder.graph
 
 
-def _append_one(builder: Builder, rng: np.random.Generator) -> None:
+def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None:
     height, width, channels = builder.shape
     twins = [v for v, value in enumerate(builder.values) if value.shape == builder.values[-1].shape]
     if rng.random() < 0.35 and len(builder.layers):
@@ -172,6 +172,9 @@ def _append_one(builder: Builder, rng: np.random.Generator) -> None:
     else:
         kernel = int(rng.integers(1, min(3, height) + 1)), int(rng.integers(1, min(3, width) + 1))
         stride, pad = int(rng.integers(1, 3)), int(rng.integers(0, min(kernel)))
+        if apart and op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+            kernel = (height, width) if rng.random() < 0.3 else kernel
+            stride, pad = 1 if kernel == (height, width) else max(kernel) + int(rng.integers(2)), 0
         out = [
             min((n + pad - 1) // stride + 1, (n + 2 * pad - k) // stride + 1)
             for n, k in zip((height, width), kernel, strict=True)

@@ -59,17 +59,24 @@ def _windows(layer: GraphLayer, x: np.ndarray, outside: float) -> np.ndarray:
 
 
 def gradient(
-    graph: Graph, images: np.ndarray, labels: np.ndarray, index: int, of_bias: bool, step: float
+    graph: Graph,
+    images: np.ndarray,
+    labels: np.ndarray,
+    index: int,
+    of_bias: bool,
+    step: float,
+    chosen: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return central differences of the mean loss in the weights or biases of one layer, flattened, `step` to either side."""
+    """Return central differences of the mean loss in the weights or biases of one layer, flattened, `step` to either side; of all, or of some."""
     weights = of_graph(graph)
     flat = weights[index][of_bias].reshape(-1)  # a view: writing to it changes the weights
-    found = np.zeros(flat.size)
-    for j in range(flat.size):
+    chosen = np.arange(flat.size) if chosen is None else chosen
+    found = np.zeros(chosen.size)
+    for place, j in enumerate(chosen):
         kept = flat[j]
         flat[j] = kept + step
         up = losses(graph, weights, images, labels).mean()
         flat[j] = kept - step
-        found[j] = (up - losses(graph, weights, images, labels).mean()) / (2 * step)
+        found[place] = (up - losses(graph, weights, images, labels).mean()) / (2 * step)
         flat[j] = kept
     return found

@@ -22,7 +22,7 @@ from hil.reference.plain.graph_method import fixed
 from hil.reference.prng import signs, start_states
 from hil.reference.tflite import graph as spec
 from hil.reference.tflite.loss import cross_entropy, deltas, summed
-from hil.reference.tflite.update import stepped
+from hil.reference.tflite.update import lowered, steps
 from reference.drawn_graphs import Builder, images
 
 SETTINGS = GraphSettings(queries=3, eta=0.5)
@@ -267,5 +267,6 @@ def test_the_update_is_the_exact_product_rounded_half_away(
             exact = abs(Fraction(float(f)) * gradient) * Fraction(2) ** exponent
             size = min(int(exact + Fraction(1, 2)), 2**30)
         expected = value - size if gradient > 0 else value + size
-        found = stepped(np.array([value], np.int32), np.array([gradient]), np.array(exponent), np.array([f]), limit)
+        by = steps(np.array([gradient]), np.array(exponent), np.array([f]))
+        found = lowered(np.array([value], np.int32), by, limit)
         assert found.tolist() == [min(max(expected, -limit), limit)]

@@ -1,0 +1,72 @@
+/* The gradient of a layer from the errors of its output: docs/arithmetic-zeroth-order.md, section 5, NP; docs/arithmetic-backward.md,
+   section 3. */
+#include <string.h>
+
+#include "graph/sizes.h"
+#include "kernels/pack_channels_s8.h"
+#include "kernels/tflite_bias_gradient_s8.h"
+#include "kernels/tflite_conv2d_s8_weight_gradient.h"
+#include "kernels/tflite_depthwise_s8_weight_gradient.h"
+#include "kernels/tflite_fully_connected_s8_weight_gradient.h"
+#include "kernels/tflite_pointwise_s8_weight_gradient.h"
+#include "methods/graph_gradient.h"
+
+/* The buffer `sums`, of so many output channels at a time. */
+typedef struct {
+    int32_t *gradient; /* of the weights, and behind them of the biases */
+    int8_t *packed, *scratch;
+    uint32_t channels;
+} sums_t;
+
+static sums_t sums_of(const graph_model_t *model, uint8_t l) {
+    const sums_layout_t layout = sums_layout(graph_layer(&model->file, l), model->training.weights);
+    int8_t *buffer = graph_buffer(model, PLAN_SUMS, l);
+    return (sums_t){.gradient = (int32_t *)(void *)buffer, .packed = buffer + layout.errors, .scratch = buffer + layout.scratch,
+                    .channels = layout.channels};
+}
+
+static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const int8_t *errors, uint32_t channels, int8_t zero,
+                            const sums_t *sums) {
+    layer_shape_t shape = graph_shape(layer);
+    shape.out_c = (uint16_t)channels;
+    switch (layer->op) {
+    case GRAPH_CONV2D: tflite_conv2d_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
+    case GRAPH_DEPTHWISE: tflite_depthwise_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
+    case GRAPH_POINTWISE: tflite_pointwise_s8_weight_gradient(in, errors, &shape, zero, sums->gradient); break;
+    default: tflite_fully_connected_s8_weight_gradient(in, errors, shape_inputs(&shape), channels, zero, sums->gradient);
+    }
+}
+
+/* The gradient of output channels first..first + count - 1, whose errors by themselves are `errors`. */
+static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first, uint32_t count,
+                          const sums_t *sums) {
+    const graph_model_t *model = sink->model;
+    const graph_layer_t *layer = graph_layer(&model->file, sink->l);
+    const uint32_t taps = model->training.weights ? graph_taps(layer) : 0, weights = taps * count;
+    memset(sums->gradient, 0, (weights + count) * sizeof sums->gradient[0]);
+    if (weights > 0) {
+        weight_gradient(layer, in, errors, count, graph_zero(&model->file, layer->reads[0]), sums);
+        gradient_take_weights(sink, first * taps, weights, sums->gradient);
+    }
+    if (model->training.biases) {
+        tflite_bias_gradient_s8(errors, (uint32_t)layer->out_h * layer->out_w, count, sums->gradient + weights);
+        gradient_take_biases(sink, first, count, sums->gradient + weights);
+    }
+}
+
+void error_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t channels = layer->channels, positions = (uint32_t)layer->out_h * layer->out_w;
+    const int8_t *in = graph_value(model, &sample->clean, layer->reads[0]);
+    const sums_t sums = sums_of(model, l);
+    const gradient_sink_t sink = gradient_open(model, sample, l, x);
+    if (sums.channels == channels) {
+        take_channels(&sink, in, errors, 0, channels, &sums);
+        return;
+    }
+    for (uint32_t first = 0; first < channels; first += sums.channels) {
+        const uint32_t taken = channels - first < sums.channels ? channels - first : sums.channels;
+        pack_channels_s8(errors, positions, channels, first, taken, sums.packed);
+        take_channels(&sink, in, sums.packed, first, taken, &sums);
+    }
+}

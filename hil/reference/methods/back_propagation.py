@@ -1,0 +1,83 @@
+"""Back-propagation of 8-bit errors with straight-through rounding (docs/arithmetic-backward.md; PMT, section 4.3; MCUTrain's scaling and momentum)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.settings import GraphSettings
+from hil.reference.floats import F
+from hil.reference.gradient import Gradient
+from hil.reference.methods.trained_graph import GraphMethod
+from hil.reference.tflite.backward import BackwardPass
+from hil.reference.tflite.factors import slopes
+from hil.reference.tflite.fast import Own
+from hil.reference.tflite.trained import TrainedLayer
+from hil.reference.tflite.update import momentum_steps, steps
+
+GRADIENT_ELEMENTS = 2**22  # of the gradients of all samples that are held at once
+
+
+class BackPropagation(GraphMethod):
+    """SGD on the gradients of one backward pass a sample; arguments as of `GraphMethod`.
+
+    Attributes:
+        backward: the way of its errors.
+
+    Raises:
+        RigError: no layer is trained, or a pool at or behind the first trained layer has windows that overlap or leave the image.
+    """
+
+    def __init__(self, graph: Graph, settings: GraphSettings) -> None:
+        super().__init__(graph, settings)
+        self.backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
+
+    def configure(self, settings: GraphSettings, first_step: int) -> None:
+        """Go on with other settings of the schedule and another index of the next step; the weights stay, momentum begins anew."""
+        super().configure(settings, first_step)
+        self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
+
+    def estimate_samples(
+        self,
+        step: int,
+        samples: np.ndarray,
+        images: np.ndarray,
+        labels: np.ndarray,
+        own: list[Own | None],
+        gradients: list[Gradient],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Add the gradients of some samples; arguments and result as of `GraphMethod`, with no losses beside the clean ones."""
+        values = self.forward.clean(images, own)
+        clean = self._losses(values[-1][:, :, 0, 0], labels)
+        places = {layer.index: place for place, layer in enumerate(self.trained)}
+        for index, errors in self.backward.run(values, own, labels):
+            if index in places:
+                layer, gradient = self.trained[places[index]], gradients[places[index]]
+                x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
+                for first in range(0, len(images), at_once):
+                    part = slice(first, first + at_once)
+                    gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
+        self.work.add_backward(self.settings, len(images), self.backward.chain.of_value)
+        return clean[:, 0], np.zeros(0, F)
+
+    def _group_size(self) -> int:
+        return self.forward.rows(0, 1)
+
+    def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
+        if gradient.exponent is None:  # no error reaches it
+            return
+        output = self.backward.chain.of_value[layer.index + 1]
+        with np.errstate(over="ignore", under="ignore"):
+            factor = F(self.settings.eta) / F(samples) * (output.c * slopes(layer.layer))
+        factors = layer.factors(factor, bool(self.settings.qas))
+        parts, exponent = layer.parts(gradient.total), gradient.exponent + output.j
+        if F(self.settings.momentum) == 0:
+            layer.lower([steps(part, exponent, its) for part, its in zip(parts, factors, strict=True)])
+            return
+        velocity = self._velocity[layer.index]
+        found = [
+            momentum_steps(v, self.settings.momentum, part, exponent, its)
+            for v, part, its in zip(velocity, parts, factors, strict=True)
+        ]
+        self._velocity[layer.index] = [after for after, _ in found]
+        layer.lower([by for _, by in found])

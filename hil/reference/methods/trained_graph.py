@@ -1,0 +1,200 @@
+"""What the methods of the second family have in common: state, counters, evaluation (docs/arithmetic-zeroth-order.md)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xxhash
+
+from hil.errors import RigError
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.settings import GraphSettings
+from hil.reference.floats import F
+from hil.reference.gradient import Gradient
+from hil.reference.methods import Stage, StepOutcome
+from hil.reference.tflite.fast import Own
+from hil.reference.tflite.loss import cross_entropy, summed
+from hil.reference.tflite.passes import Passes
+from hil.reference.tflite.trained import TrainedLayer
+from hil.reference.tflite.work import Work
+
+CHUNK = 64  # images of an evaluation at a time
+NO_EXPONENT = bytes(2)
+
+
+@dataclass
+class Estimate:
+    """What a step estimated: the gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
+
+    gradients: list[Gradient]
+    plus: np.float32
+    minus: np.float32
+
+
+class GraphMethod(ABC):
+    """A method that trains a graph, with its weights, its step counter and its counters of work.
+
+    Args:
+        graph: layers and initial weights, which are copied.
+        settings: docs/arithmetic-zeroth-order.md, section 8.
+
+    Attributes:
+        work: layers that were run for the last step, and their multiply-accumulates, counted as a board runs them.
+
+    Raises:
+        RigError: no layer is trained.
+    """
+
+    def __init__(self, graph: Graph, settings: GraphSettings) -> None:
+        self.graph = graph
+        self.forward = Passes(graph)
+        self.trained = [TrainedLayer(graph, settings, self.forward.layers[i], i) for i in settings.trained(graph)]
+        if not self.trained:
+            raise RigError(
+                f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
+            )
+        self.work = Work(graph)
+        self._frozen = [self._own(index) for index in range(len(graph.layers))]
+        self.configure(settings, 0)
+
+    def configure(self, settings: GraphSettings, first_step: int) -> None:
+        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
+        self.settings, self._next_step = settings, first_step
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output: of each layer its int8 weights, then its int32 biases."""
+        return [tensor for layer in self.trained for tensor in layer.tensors]
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
+        step, self._next_step = self._next_step, self._next_step + 1
+        found = self.estimate(step, images, labels)
+        for layer, gradient in zip(self.trained, found.gradients, strict=True):
+            self._update(layer, gradient, len(images))
+        plus, minus = float(found.plus), float(found.minus)
+        return StepOutcome(step, plus, minus, plus, minus, 0, self.digests())
+
+    def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
+        """Return what a step with this index updates by; nothing is updated, but weights beyond their limits are clipped."""
+        self.work = Work(self.graph)
+        for layer in self.trained:
+            layer.clip()
+        own = self.own_now()
+        found = Estimate([Gradient() for _ in self.trained], F(0), F(0))
+        size = self._group_size()
+        for first in range(0, len(images), size):
+            part = slice(first, first + size)
+            samples = np.arange(first, min(first + size, len(images)), dtype=np.uint32)
+            clean, queries = self.estimate_samples(step, samples, images[part], labels[part], own, found.gradients)
+            found.plus, found.minus = summed(clean, found.plus), summed(queries, found.minus)
+        return found
+
+    @abstractmethod
+    def estimate_samples(
+        self,
+        step: int,
+        samples: np.ndarray,
+        images: np.ndarray,
+        labels: np.ndarray,
+        own: list[Own | None],
+        gradients: list[Gradient],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Add the gradients of some samples of a step.
+
+        Args:
+            step: its index.
+            samples: uint32 [N], their places in the step.
+            images, labels: of these samples.
+            own: the weights of the step.
+            gradients: of the trained layers, to be added to sample by sample.
+
+        Returns:
+            Clean losses float32 [N], and all others float32 [N, ...] in the order in which a board computes them.
+        """
+
+    @abstractmethod
+    def _group_size(self) -> int:
+        """Return how many samples are estimated at once."""
+
+    @abstractmethod
+    def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
+        """Step a layer down the gradient of this many samples."""
+
+    def digests(self) -> tuple[int, ...]:
+        """Return XXH32 of every trained tensor; biases as little-endian int32."""
+        return tuple(xxhash.xxh32_intdigest(_bytes(tensor)) for tensor in self.weights)
+
+    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """Return predictions uint8 [B], how many are right, and the digest of the logits, each sample's with two zero bytes."""
+        logits = self._logits(images)
+        predictions = logits.argmax(axis=1).astype(np.uint8)
+        data = b"".join(row.tobytes() + NO_EXPONENT for row in logits)
+        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
+
+    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
+        """Return the share of uint8 images [n, H, W] or [n, H, W, C] that the weights classify rightly."""
+        return float((self._logits(images).argmax(axis=1) == labels).mean())
+
+    def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
+        """Yield the weights of the clean pass: of a layer-wise step no other pass begins at the input."""
+        yield list(weights)
+
+    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+        """Return the output of every layer for one sample, each with two zero bytes, with other values in the place of `weights`."""
+        left = iter(weights)
+        own = list(self._frozen)
+        for layer in self.trained:
+            given = next(left) if layer.trains_weights else layer.weights
+            bias = next(left) if layer.trains_bias else layer.bias
+            own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
+        values = self.forward.clean(images[slot : slot + 1], own)[1:]
+        return [
+            Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
+            for layer, value in zip(self.graph.layers, values, strict=True)
+        ]
+
+    def _losses(self, logits: np.ndarray, labels: np.ndarray, passes: int = 1) -> np.ndarray:
+        """Return the losses of all passes, float32 [N, passes], of logits and labels [N].
+
+        Args:
+            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass differs,
+                since nothing reads what was perturbed.
+            labels: integers [N].
+            passes: how many there are.
+        """
+        losses = cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
+        return np.broadcast_to(losses, (len(losses), passes))
+
+    def own_now(self) -> list[Own | None]:
+        """Return the weights of all layers as they are now."""
+        own = list(self._frozen)
+        for layer in self.trained:
+            own[layer.index] = layer.own()
+        return own
+
+    def _own(self, index: int) -> Own | None:
+        layer, fast = self.graph.layers[index], self.forward.layers[index]
+        if layer.own is None:
+            return None
+        return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
+
+    def _logits(self, images: np.ndarray) -> np.ndarray:
+        """Return the logits of all images, int8 [B, classes]."""
+        own, parts = self.own_now(), []
+        for at in range(0, len(images), CHUNK):
+            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
+            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
+        return np.concatenate(parts)
+
+
+def _stored(values: np.ndarray, zero: int) -> np.ndarray:
+    """Return values less their zero point as they are stored, int8."""
+    return (values + np.float32(zero)).astype(np.int8)
+
+
+def _bytes(tensor: np.ndarray) -> bytes:
+    return tensor.astype(tensor.dtype.newbyteorder("<")).tobytes()
