@@ -57,7 +57,7 @@ def load(name: str) -> DataSet:
 
 
 def names() -> list[str]:
-    """Return every name that `load` knows, besides idx:FOLDER, and NAME+CORRUPTION-SEVERITY, NAME@HEIGHTxWIDTHxCHANNELS, NAME@FIRST and NAME@FIRST-HELD of any of them."""
+    """Return every name that `load` knows, besides idx:FOLDER and what is made of any of them (docs/data.md)."""
     full = list(known_sets())
     turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
     return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]

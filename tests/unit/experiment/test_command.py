@@ -9,8 +9,9 @@ import pytest
 
 from hil import cli
 from hil.experiment import command
-from hil.experiment.run import Run
-from hil.experiment.tables import Asked, Table
+from hil.experiment.exponents import ExponentRun
+from hil.experiment.table import Table
+from hil.experiment.tables import Asked
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -22,7 +23,7 @@ def small(asked: Asked) -> Table:
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
         runs = tuple(
-            Run("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
+            ExponentRun("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
             for seed in range(1, asked.seeds + 1)
         )
         cells["fashion-mnist", "int8", row] = runs

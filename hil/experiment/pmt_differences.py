@@ -1,0 +1,46 @@
+"""In what the experiments of Poor Man's Training differ here from the paper, a sentence each."""
+
+from __future__ import annotations
+
+from hil.experiment.pmt import HELD_OUT, WITHOUT_QAS, AskedPmt
+from hil.network.tflite.networks import NETWORKS
+
+PAPER_EPOCHS, PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 50, 100, 1000, 100  # PMT, section 4.1
+NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
+SAME_RATE = "The learning rate of a row is chosen on {} and taken for all columns and seeds; a chosen block has the rate of its own row."
+EQUAL_PASSES = (
+    "The paper gives so many to MeZO and itself (2.00e7) and five to 120 times as many to DeepZero, at its own number of epochs; "
+    "DeepZero's batches are smaller here where its steps would be fewer than ten, and its rate does not fall."
+)
+
+
+def common(asked: AskedPmt) -> tuple[str, ...]:
+    """Return what holds for every table."""
+    said = [
+        f"{asked.network}, pre-trained on Fashion-MNIST, on corrupted images of {NETWORKS[asked.network].data} (docs/data.md), in the place of MCUNet, "
+        "pre-trained on ImageNet and transferred to CIFAR-10, on CIFAR-10-C: the orders can be compared, the percentages cannot. "
+        "Its pre-training has seen the training images uncorrupted.",
+        f"{asked.images} training images in the place of {PAPER_IMAGES}." if asked.images != PAPER_IMAGES else "",
+        f"{asked.epochs} epochs in the place of {PAPER_EPOCHS}." if asked.epochs != PAPER_EPOCHS else "",
+        f"{asked.queries} queries in the place of {PAPER_QUERIES}." if asked.queries != PAPER_QUERIES else "",
+        f"Gradients of {asked.batch} samples are accumulated in the place of {PAPER_BATCH}."
+        if asked.batch != PAPER_BATCH
+        else "",
+        f"{asked.seeds} seeds; they decide the order of samples and the perturbations, not the pre-trained weights.",
+        _rates(asked),
+        "The learning rate falls along half a cosine, epoch by epoch; the paper does not say whether it is by epochs or by steps.",
+        "Weight perturbations are drawn for every sample, as on a board; the paper simulates with one draw for the batch.",
+        "QAS is by output channel, since scales are; perturbed nodes are those between the limits of the activation (docs/arithmetic-zeroth-order.md).",
+    ]
+    return tuple(sentence for sentence in said if sentence)
+
+
+def _rates(asked: AskedPmt) -> str:
+    rates = ", ".join(f"{rate:g}" for rate in asked.rates)
+    if len(asked.rates) == 1:
+        return f"The learning rate is {rates} with QAS and {WITHOUT_QAS:,} times that without; it was not searched for."
+    return (
+        f"Learning rates are chosen from {rates} ({WITHOUT_QAS:,} times these without QAS), row by row: seed 1, as many epochs, trained on the first "
+        f"{asked.kept} images, the one of best accuracy on the {asked.images // HELD_OUT} that follow. "
+        "The paper says 0.01, and for its figures that the best was chosen."
+    )
