@@ -14,21 +14,23 @@ EQUAL_PASSES = (
 )
 
 
-def common(asked: AskedPmt) -> tuple[str, ...]:
-    """Return what holds for every table."""
+def common(asked: AskedPmt, adapts: bool) -> tuple[str, ...]:
+    """Return what holds for every table; `adapts`: that trains, rather than take a step."""
     said = [
         f"{asked.network}, pre-trained on Fashion-MNIST, on corrupted images of {NETWORKS[asked.network].data} (docs/data.md), in the place of MCUNet, "
         "pre-trained on ImageNet and transferred to CIFAR-10, on CIFAR-10-C: the orders can be compared, the percentages cannot. "
         "Its pre-training has seen the training images uncorrupted.",
         f"{asked.images} training images in the place of {PAPER_IMAGES}." if asked.images != PAPER_IMAGES else "",
-        f"{asked.epochs} epochs in the place of {PAPER_EPOCHS}." if asked.epochs != PAPER_EPOCHS else "",
+        f"{asked.epochs} epochs in the place of {PAPER_EPOCHS}." if adapts and asked.epochs != PAPER_EPOCHS else "",
         f"{asked.queries} queries in the place of {PAPER_QUERIES}." if asked.queries != PAPER_QUERIES else "",
         f"Gradients of {asked.batch} samples are accumulated in the place of {PAPER_BATCH}."
         if asked.batch != PAPER_BATCH
         else "",
         f"{asked.seeds} seeds; they decide the order of samples and the perturbations, not the pre-trained weights.",
-        _rates(asked),
-        "The learning rate falls along half a cosine, epoch by epoch; the paper does not say whether it is by epochs or by steps.",
+        _rates(asked) if adapts else "",
+        "The learning rate falls along half a cosine, epoch by epoch; the paper does not say whether it is by epochs or by steps."
+        if adapts
+        else "",
         "Weight perturbations are drawn for every sample, as on a board; the paper simulates with one draw for the batch.",
         "QAS is by output channel, since scales are; perturbed nodes are those between the limits of the activation (docs/arithmetic-zeroth-order.md).",
     ]

@@ -54,7 +54,7 @@ def as_markdown(summary: Summary) -> str:
     table = summary.table
     lines = [f"# {table.title}", ""]
     lines += [
-        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the seeds; the paper's value in brackets.",
+        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the seeds{brackets(summary)}.",
         "",
     ]
     lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
@@ -84,14 +84,18 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
     if row in summary.table.not_run:
         paper = summary.table.paper.get((data, column, row))
         return "not run" if paper is None else f"not run ({paper:.2f})"
-    return "" if cell is None else told(cell)
-
-
-def told(cell: CellResult) -> str:
-    """Return the text of a cell."""
+    if cell is None:
+        return ""
     spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
     ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    if not summary.table.paper:
+        return ours
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
+
+
+def brackets(summary: Summary) -> str:
+    """Say what stands in brackets, where the paper has numbers."""
+    return "; the paper's value in brackets" if summary.table.paper else ""
 
 
 def said(order: Order) -> str:
@@ -112,4 +116,6 @@ def as_page(summary: Summary) -> str:
     )
     template = environment.get_template("experiment.html.j2")
     drawn: list[tuple[str, Markup]] = charts(summary)
-    return template.render(s=summary, called=summary.table.called, charts=drawn, entry=entry, said=said)
+    return template.render(
+        s=summary, called=summary.table.called, charts=drawn, entry=entry, said=said, brackets=brackets
+    )
