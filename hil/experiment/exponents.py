@@ -79,7 +79,7 @@ class ExponentRun:
         )
         for first, changes in schedule:
             if first <= step:
-                settings = settings.changed(**changes)
+                settings = settings.changed(**{name: int(value) for name, value in changes.items()})
         return settings
 
     def schedule(self, steps: int) -> Schedule:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hil.errors import RigError
 from hil.experiment.graphs import Given, GraphRun
@@ -156,7 +157,7 @@ class Builder:
         """Name above a column."""
         return self.asked.network
 
-    def tune(self, row: str, way: Way, corruption: str, chosen: bool = False) -> Mapping[str, object]:
+    def tune(self, row: str, way: Way, corruption: str, chosen: bool = False) -> Mapping[str, Any]:
         """Return the fields of a run that say what its learning rate is; a block's own rate where Poor Man's Training takes a chosen one."""
         if chosen and way.method == PMT:
             return {}
@@ -176,7 +177,7 @@ class Builder:
             way = self.block(mask)
             rate = self.tune(row, way, tuned_on)
             run = replace(self._run(self.asked.held_out(corruption), "block", row, seed, way), epochs=1)
-            runs.append(replace(run, **rate))  # type: ignore[arg-type]  # fields by name
+            runs.append(replace(run, **rate))
         self.stages[1].update(dict.fromkeys(runs))
         return tuple(run.name for run in runs)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hil.data.corrupt import FAMILIES
-from hil.experiment.graphs import GraphRun
+from hil.experiment.graphs import Given, GraphRun
 from hil.experiment.paper_pmt import BLOCKS as TABLE4_ROWS
 from hil.experiment.paper_pmt import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS, TITLES
 from hil.experiment.pmt import BLOCKS, PMT, AskedPmt, Builder, Way
@@ -64,7 +64,7 @@ def figure8(asked: AskedPmt) -> Table:
     """Figure 8: cosine of the estimate and the slope by layer, against Q; and of each estimator (figure 5)."""
     builder, corruption = Builder(asked), (asked.corruptions or (DEFAULT,))[0]
     layers, counts = asked.layers(()), _counts(asked.queries)
-    ways = {f"Q={count}": (("perturb", "adaptive"), ("queries", count)) for count in counts}
+    ways: dict[str, Given] = {f"Q={count}": (("perturb", "adaptive"), ("queries", count)) for count in counts}
     each = max(asked.queries // len(layers), 1)
     for name, (perturb, wise) in ESTIMATORS.items():
         queries = each if wise == "layer" else asked.queries
@@ -234,13 +234,13 @@ def _deepzero_dense(asked: AskedPmt, budget: int, own_block: bool) -> Way:
 def _deepzero(asked: AskedPmt, budget: int, own_block: bool, sparsity: int) -> Way:
     """Return DeepZero in one row of the curve, its batches so small that the budget is enough for some steps."""
     masks = BLOCKS.values() if own_block else (15,)
-    given: tuple[tuple[str, int | str], ...] = (("sparsity", sparsity),)
+    given: Given = (("sparsity", sparsity),)
     largest = max(_passes(asked, given, mask, own_block) for mask in masks)
     batch = min(max(budget // largest // FEWEST_STEPS, 1), asked.batch)
     return Way(given, "deepzero", budget, batch, epochs=1)
 
 
-def _passes(asked: AskedPmt, given: tuple[tuple[str, int | str], ...], mask: int, own_block: bool) -> int:
+def _passes(asked: AskedPmt, given: Given, mask: int, own_block: bool) -> int:
     blocks = asked.block(mask) if own_block else ()
     return GraphRun("", "", "", 1, 1, 1, asked.network, "deepzero", (*given, *blocks)).forwards()
 

@@ -75,7 +75,9 @@ class Training:
     def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
         marks = {first for first, _ in self.schedule}
         epoch, started = self.rows[-1].epoch + 1, time.monotonic()
-        losses, right, digests = [], [], []
+        losses: list[float] = []
+        right: list[bool | None] = []
+        digests: list[tuple[int, ...]] = []
         alike: list[float] | None = None
         for chosen in islice(order, self.per_epoch):
             if self.step in marks:
