@@ -12,6 +12,7 @@ from hil.experiment.pmt import BLOCKS, PMT, AskedPmt, Builder, Way
 from hil.experiment.pmt_differences import EQUAL_PASSES, NO_NUMBERS, SAME_RATE, common
 from hil.experiment.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.network.tflite.methods import METHODS
+from hil.network.tflite.settings import LIMITS
 
 DEFAULT = "gaussian-noise"
 # Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights: resnet-tiny has four in blocks 1 and 2,
@@ -34,13 +35,13 @@ def figure7(asked: AskedPmt) -> Table:
     """Figure 7: training loss with and without each scaling (left), and of each estimator at equal forward passes (right)."""
     builder = Builder(asked)
     blocks = asked.block(CURVED[asked.network])
-    each = max(asked.queries // len(asked.layers(blocks)), 1)
+    each, total = _equal(asked, len(asked.layers(blocks)))
     for corruption in asked.corruptions or (DEFAULT,):
         for row, (gns, qas) in SCALING.items():
             given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", asked.queries))
             builder.row(f"{corruption} scaling", row, (corruption,), Way(given), corruption)
         for row, (perturb, wise) in ESTIMATORS.items():
-            queries = each if wise == "layer" else asked.queries
+            queries = each if wise == "layer" else total
             given = (*blocks, ("perturb", perturb), ("wise", wise), ("queries", queries))
             builder.row(f"{corruption} estimator", row, (corruption,), Way(given), corruption)
     claims: Claims = (
@@ -52,7 +53,7 @@ def figure7(asked: AskedPmt) -> Table:
     order = "GNS and QAS below each without one; adaptive layer-wise below all others, layer-wise below model-wise"
     differences = (
         f"Trained are {', '.join(asked.layers(blocks))}; the paper trains the four pointwise layers of its block 1.",
-        f"By estimator, a sample has {asked.queries} forward passes in a step: so many queries model-wise, {each} for each layer layer-wise.",
+        f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, {each} for each layer layer-wise.",
         NO_NUMBERS,
     )
     return _table(
@@ -65,9 +66,9 @@ def figure8(asked: AskedPmt) -> Table:
     builder, corruption = Builder(asked), (asked.corruptions or (DEFAULT,))[0]
     layers, counts = asked.layers(()), _counts(asked.queries)
     ways: dict[str, Given] = {f"Q={count}": (("perturb", "adaptive"), ("queries", count)) for count in counts}
-    each = max(asked.queries // len(layers), 1)
+    each, total = _equal(asked, len(layers))
     for name, (perturb, wise) in ESTIMATORS.items():
-        queries = each if wise == "layer" else asked.queries
+        queries = each if wise == "layer" else total
         ways[name] = (("perturb", perturb), ("wise", wise), ("queries", queries))
     for row, given in ways.items():
         runs = tuple(
@@ -86,7 +87,7 @@ def figure8(asked: AskedPmt) -> Table:
     )
     differences = (
         "The slope is that of the network in double precision, straight through every rounding, at the integer activations; compared are weights, not biases.",
-        f"Rows `Q=...` are adaptive and layer-wise, with so many queries for each layer; the others have {asked.queries} forward passes a sample "
+        f"Rows `Q=...` are adaptive and layer-wise, with so many queries for each layer; the others have {total} forward passes a sample "
         f"in all: layer-wise {each} for each layer (figure 5).",
         f"One step of {asked.batch} samples of {corruption}, by the pre-trained network.",
         NO_NUMBERS,
@@ -249,6 +250,12 @@ def _budget(asked: AskedPmt, layers: int) -> int:
     """Return the perturbed forward passes of an adaptation with all queries for so many layers."""
     steps = asked.epochs * (asked.images // asked.batch)
     return steps * asked.batch * layers * asked.queries
+
+
+def _equal(asked: AskedPmt, layers: int) -> tuple[int, int]:
+    """Return queries for each layer and for the whole model that make as many forward passes; a step has 127 queries at most."""
+    each = max(min(asked.queries, LIMITS["queries"][1] // layers), 1)
+    return each, each * layers
 
 
 def _counts(queries: int) -> tuple[int, ...]:
