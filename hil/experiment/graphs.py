@@ -17,10 +17,8 @@ from hil.reference.methods import StepOutcome, graph_method
 from hil.trial import TrialSpec
 
 Given = tuple[tuple[str, int | str], ...]
-SEGMENT, SEGMENT_MACS = 20, 500_000_000  # most steps that a board repeats, and about as many multiply-accumulates: half a minute on a stand-in
-    20,
-    2_000_000_000,
-)  # most steps that a board repeats, and about as many multiply-accumulates: a minute on a stand-in
+SEGMENT = 20  # most steps that a board repeats,
+SEGMENT_MACS = 500_000_000  # and about as many multiply-accumulates: half a minute on a stand-in
 ALL_COORDINATES = 256  # of DeepZero's sparsity: `sparsity` of so many are left out
 
 
