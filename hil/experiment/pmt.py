@@ -12,10 +12,11 @@ from hil.experiment.table import Cell
 from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import NETWORKS, build_graph
-from hil.network.tflite.settings import LIMITS
+from hil.network.tflite.settings import LIMITS, GraphSettings
 
 SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
+ALL = 15  # all blocks: the way's own settings say what is trained
 HELD_OUT = 5  # one image of so many is held out where something is chosen
 WITHOUT_QAS = (
     30_000  # rates without quantization-aware scaling are so much larger: about 1 / s_w^2, which it divides by
@@ -100,11 +101,25 @@ class Way:
     batch: int | None = None
     epochs: int | None = None
 
-    def rates(self, asked: Sequence[float]) -> tuple[float, ...]:
-        """Return the rates to choose from."""
-        method = METHODS[self.method]
-        scaled = graph_settings(self.method, next(iter(method)), **dict(self.given)).qas
-        return tuple(rate if scaled else rate * WITHOUT_QAS for rate in asked)
+    def rates(self, asked: AskedPmt, masks: Sequence[int]) -> tuple[float, ...]:
+        """Return the rates to choose from: those asked for, times what the scalings that are left out would be (`masks`: blocks that may be trained)."""
+        settings = [
+            graph_settings(self.method, next(iter(METHODS[self.method])), **{**dict(self.given), **dict(blocks)})
+            for blocks in (asked.block(mask) if mask != ALL else () for mask in masks)
+        ]
+        factor = 1.0 if settings[0].qas else WITHOUT_QAS
+        if settings[0].method == "poor-mans" and not settings[0].gns:
+            factor *= min(_gns(asked.network, one, self.batch or asked.batch) for one in settings)
+        return tuple(float(f"{rate * factor:.2g}") for rate in asked.rates)
+
+
+def _gns(network: str, settings: GraphSettings, samples: int) -> float:
+    """Return the least factor of gradient-norm scaling among the layers, or that of the whole (docs/arithmetic-zeroth-order.md, section 6)."""
+    graph = build_graph(network, 1)
+    layers = [graph.layers[index] for index in settings.trained(graph)]
+    drawn = [layer.out_size if settings.by_nodes(layer) else layer.weights + layer.channels for layer in layers]
+    total = samples * settings.queries
+    return total / (total + (sum(drawn) if settings.wise == "model" else max(drawn)) - 1)
 
 
 class Builder:
@@ -161,7 +176,7 @@ class Builder:
         """Return the fields of a run that say what its learning rate is; a block's own rate where Poor Man's Training takes a chosen one."""
         if chosen and way.method == PMT:
             return {}
-        rates = way.rates(self.asked.rates)
+        rates = way.rates(self.asked, tuple(BLOCKS.values()) if chosen else (ALL,))
         if len(rates) == 1:
             return {"eta": rates[0]}
         blocks = self.tests(corruption, 1, corruption) if chosen else ()

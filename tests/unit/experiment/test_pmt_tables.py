@@ -70,10 +70,13 @@ def test_rates_without_qas_are_larger() -> None:
     rates = {run.variant: set() for run in table.stages[0]}
     for run in table.stages[0]:
         rates[run.variant].add(run.eta)
-    assert rates["gns+qas"] == rates["qas"] == rates["model-node"] == {0.01, 0.1}
-    assert rates["gns"] == rates["neither"] == {0.01 * WITHOUT_QAS, 0.1 * WITHOUT_QAS}
+    assert rates["gns+qas"] == rates["model-node"] == {0.01, 0.1}
+    assert rates["gns"] == {0.01 * WITHOUT_QAS, 0.1 * WITHOUT_QAS}
+    least = 20 * 10 / (20 * 10 + 4704 - 1)  # conv1 has the most nodes
+    assert rates["qas"] == {float(f"{rate * least:.2g}") for rate in (0.01, 0.1)}
+    assert rates["neither"] == {float(f"{rate * WITHOUT_QAS * least:.2g}") for rate in (0.01, 0.1)}
     alone = PMT_TABLES["pmt-figure7"](AskedPmt(network="lenet5-tflite", rates=(0.02,)))
-    assert len(alone.stages) == 1 and {run.eta for run in alone.runs} == {0.02, 0.02 * WITHOUT_QAS}
+    assert len(alone.stages) == 1 and {0.02, 0.02 * WITHOUT_QAS} < {run.eta for run in alone.runs}
 
 
 def test_forward_passes_are_equal() -> None:
@@ -91,7 +94,7 @@ def test_of_losses_the_lower_is_better(tmp_path: Path, better: float, holds: boo
     values = {"gns+qas": better, "layer-adaptive": 0.2, "layer-weight": 0.3, "layer-node": 0.4}
     summary = filled(table, tmp_path, values)
     assert [order.holds for order in summary.orders] == [holds, True]
-    cell = summary.cell("lenet5-tflite", "gaussian-noise scaling", "gns+qas")
+    cell = summary.cell("lenet5-tflite", "gaussian-noise-scaling", "gns+qas")
     assert cell is not None and cell.mean == pytest.approx(better) and cell.chosen == "eta 0.01"
     said = as_markdown(summary)
     assert "Training loss (nats" in said and ("gns+qas 0.60 is not below qas 0.50" in said) != holds
@@ -125,7 +128,7 @@ def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
     table = PMT_TABLES["pmt-table7"](AskedPmt(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
     said = as_markdown(filled(table, tmp_path, {"pmt": 0.7}))
     assert "| BP, FP32, all layers | not run (82.67) |" in said
-    assert ("| BP, INT8, all layers | not run (34.22) |" in said) == ("bp" not in METHODS)
+    assert ("| BP, INT8, all layers | not run (34.22) |" in said) == ("int8-bp" not in METHODS)
     assert "| Poor Man's Training | 70.00 (78.33) |" in said and "| no adaptation | 30.00 (73.00) |" in said
 
 
