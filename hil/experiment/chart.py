@@ -23,11 +23,13 @@ class Axes:
         top: largest value on the vertical one, which begins at 0.
         title: of the horizontal one.
         marks: what is written below places 0..1 of it.
+        stretched: whether every line goes from end to end, however many places it has.
     """
 
     top: float = 100
     title: str = "epoch"
     marks: Mapping[float, str] | None = None
+    stretched: bool = False
 
 
 def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = None) -> Markup:
@@ -44,7 +46,8 @@ def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = 
     parts = [_grid(axes, marks)]
     ends = _spread([_y(values[-1], axes) for values in lines.values()])
     for number, ((name, values), end) in enumerate(zip(lines.items(), ends, strict=True)):
-        points = " ".join(f"{_x(place / max(last, 1)):.1f},{_y(value, axes):.1f}" for place, value in enumerate(values))
+        end_place = max(len(values) - 1 if axes.stretched else last, 1)
+        points = " ".join(f"{_x(place / end_place):.1f},{_y(value, axes):.1f}" for place, value in enumerate(values))
         label = Markup('<text x="{}" y="{:.1f}">{}</text>').format(WIDTH - RIGHT + 6, end + 4, name)
         line = Markup('<g class="line row{}"><polyline points="{}"/>{}</g>')
         parts.append(line.format(number % COLOURS, points, label))

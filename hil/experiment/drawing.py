@@ -45,7 +45,8 @@ def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
                 _mean(point, loss) for point in zip(*(curve[loss:] for curve in curves), strict=True)
             ]
     top = max((max(values) for values in lines.values()), default=1.0) if loss else 100.0
-    axes = Axes(_rounded_up(top), table.axis.title, _marks(table.axis, max(map(len, lines.values()), default=1), loss))
+    marks = _marks(table.axis, max(map(len, lines.values()), default=1), loss)
+    axes = Axes(_rounded_up(top), table.axis.title, marks, stretched=table.axis.last is not None)
     return chart(lines, f"{table.measure.title} by {table.axis.title}, {data} {table.called(column)}", axes)
 
 

@@ -42,7 +42,7 @@ def _rates(asked: AskedPmt) -> str:
     if len(asked.rates) == 1:
         return f"The learning rate is {rates}, without QAS {WITHOUT_QAS:,} times that, without GNS that times its least factor; it was not searched for."
     return (
-        f"Learning rates are chosen from {rates} (without QAS {WITHOUT_QAS:,} times these; without GNS these times its least factor of all layers), row by row: "
+        f"Learning rates are chosen from {rates} (without QAS {WITHOUT_QAS:,} times these; without GNS these times its least factor), row by row: "
         f"seed 1, as many epochs, trained on the first {asked.kept} images, the one of best accuracy on the {asked.images // HELD_OUT} that follow. "
         "The paper says 0.01, and for its figures that the best was chosen."
     )

@@ -14,7 +14,7 @@ from hil.experiment.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.network.tflite.methods import METHODS
 from hil.network.tflite.settings import LIMITS
 
-DEFAULT = "gaussian-noise"
+DEFAULT, PASSES = "gaussian-noise", "forward passes, millions"
 # Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights: resnet-tiny has four in blocks 1 and 2,
 # three of them so; lenet5-tflite is trained as a whole, two of its five layers are so.
 CURVED = {"resnet-tiny": 3, "lenet5-tflite": 15}
@@ -110,7 +110,7 @@ def figure9(asked: AskedPmt) -> Table:
         "Forward passes are those with a perturbation, from the perturbed layer on, as the paper counts them; accuracy is that of the test images.",
         NO_NUMBERS,
     )
-    axis = Axis("forward passes, millions", budget / 1e6)
+    axis = Axis(PASSES, budget / 1e6)
     order = "most queries above fewest (the paper: comparable, more queries marginally better)"
     return _table("pmt-figure9", "Forward passes", builder, rows, ((rows[-1], rows[0]),), order, differences, axis=axis)
 
@@ -223,7 +223,8 @@ def _baselines(
     )
     title = "Baselines with the same block" if own_block else "Baselines on all layers"
     order = "Poor Man's Training above DeepZero above MeZO"
-    return _table(name, title, builder, ("none", *rows, "pmt"), claims, order, differences, paper)
+    axis = Axis(PASSES, budget / 1e6)
+    return _table(name, title, builder, ("none", *rows, "pmt"), claims, order, differences, paper, axis=axis)
 
 
 def _mezo(asked: AskedPmt, budget: int, own_block: bool) -> Way:

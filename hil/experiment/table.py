@@ -36,7 +36,7 @@ COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction o
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis of the learning curves: what it says, and the value at the last row of the curve (None: the number of epochs)."""
+    """The horizontal axis of the learning curves: what it says, and the value at the last row of every curve (None: the number of epochs)."""
 
     title: str = "epoch"
     last: float | None = None
