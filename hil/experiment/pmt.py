@@ -70,6 +70,10 @@ class AskedPmt:
         """Return the data set of a choice."""
         return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{self.images - self.kept}"
 
+    def budget(self, layers: int) -> int:
+        """Return the perturbed forward passes of an adaptation with all queries for so many layers."""
+        return self.epochs * (self.images // self.batch) * self.batch * layers * self.queries
+
     def block(self, mask: int) -> Given:
         """Return the settings that train blocks: their pointwise layers, or all layers of a network that has none."""
         graph = build_graph(self.network, 1)

@@ -1,11 +1,20 @@
-"""In what the experiments of Poor Man's Training differ here from the paper, a sentence each."""
+"""What is said of every experiment of Poor Man's Training: titles, and in what it differs here from the paper, a sentence each."""
 
 from __future__ import annotations
 
-from hil.experiment.pmt import HELD_OUT, WITHOUT_QAS, AskedPmt
+from collections.abc import Mapping
+from typing import Any
+
+from hil.experiment.paper_pmt import TITLES
+from hil.experiment.pmt import HELD_OUT, WITHOUT_QAS, AskedPmt, Builder
+from hil.experiment.table import ACCURACY, COSINE, Claims, Measure, Table
 from hil.network.tflite.networks import NETWORKS
 
 PAPER_EPOCHS, PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 50, 100, 1000, 100  # PMT, section 4.1
+DEFAULT, PASSES = (
+    "gaussian-noise",
+    "forward passes, millions",
+)  # the corruption of figures and of tables 5 and 6; the title of an axis
 NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
 SAME_RATE = "The learning rate of a row is chosen on {} and taken for all columns and seeds; a chosen block has the rate of its own row."
 EQUAL_PASSES = (
@@ -45,4 +54,43 @@ def _rates(asked: AskedPmt) -> str:
         f"Learning rates are chosen from {rates} (without QAS {WITHOUT_QAS:,} times these; without GNS these times its least factor), row by row: "
         f"seed 1, as many epochs, trained on the first {asked.kept} images, the one of best accuracy on the {asked.images // HELD_OUT} that follow. "
         "The paper says 0.01, and for its figures that the best was chosen."
+    )
+
+
+def table_of(
+    name: str,
+    title: str,
+    builder: Builder,
+    rows: tuple[str, ...],
+    claims: Claims,
+    order: str,
+    differences: tuple[str, ...],
+    paper: Mapping[tuple[str, str], float] | None = None,
+    measure: Measure = ACCURACY,
+    **others: Any,
+) -> Table:
+    """Return the table of the runs that a builder has gathered.
+
+    Args:
+        name, rows, claims, order, measure, others: as of `Table`.
+        title: of what is compared.
+        builder: has the cells and the stages.
+        differences: those that other tables have not.
+        paper: published values by column and row.
+    """
+    asked = builder.asked
+    return Table(
+        name,
+        f"{title}: {asked.network} on corrupted images ({name.removeprefix('pmt-')} of Poor Man's Training)",
+        builder.all_stages,
+        builder.cells,  # type: ignore[arg-type]  # of one kind of run
+        rows,
+        {(builder.data, column, row): value for (column, row), value in (paper or {}).items()},
+        (*differences, *common(asked, measure is not COSINE)),
+        measure=measure,
+        claims=claims,
+        order=order,
+        titles=TITLES,
+        choices=builder.choices,
+        **others,
     )
