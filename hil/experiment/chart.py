@@ -11,7 +11,7 @@ from markupsafe import Markup
 WIDTH, HEIGHT = 560, 260
 LEFT, RIGHT, TOP, BOTTOM = 36, 150, 10, 34
 LABEL_GAP = 13  # least distance between two labels at the ends of their lines
-COLOURS = 9  # that the page's style knows; further lines begin with the first again
+COLOURS = 10  # that the page's style knows; further lines begin with the first again
 STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # between two lines of the grid
 
 
@@ -76,10 +76,10 @@ def _grid(axes: Axes, marks: Mapping[float, str]) -> Markup:
         parts.append(tick.format(LEFT - 6, y + 4, number * step))
     for place, said in marks.items():
         parts.append(
-            Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(_x(place), HEIGHT - 16, said)
+            Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(_x(place), HEIGHT - 18, said)
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(middle, HEIGHT - 2, axes.title))
+    parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(middle, HEIGHT - 4, axes.title))
     return Markup("").join(parts)
 
 

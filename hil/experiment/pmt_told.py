@@ -81,7 +81,7 @@ def table_of(
     asked = builder.asked
     return Table(
         name,
-        f"{title}: {asked.network} on corrupted images ({name.removeprefix('pmt-')} of Poor Man's Training)",
+        f"{title}: {asked.network} on corrupted images ({name[4:-1]} {name[-1]} of Poor Man's Training)",
         builder.all_stages,
         builder.cells,  # type: ignore[arg-type]  # of one kind of run
         rows,

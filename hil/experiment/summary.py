@@ -121,8 +121,10 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     for run in done:
         by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
     values = tuple(statistics.fmean(each) for each in by_seed.values())
-    trained = [one for run in done for one in curves[run.name][1:]] if row != UNTUNED else []
-    searched = trained and table.measure is not COSINE
+    steps_count = (
+        row != UNTUNED and table.measure is not COSINE
+    )  # of cosines a run has a step, and stands in every column
+    trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     seconds = sum(one.train_s for one in trained)
     steps = sum(curves[run.name][-1].step for run in done) if trained else 0
@@ -135,7 +137,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
         spread=statistics.stdev(values) if len(values) > 1 else None,
         paper=table.paper.get(cell),
         right_signs=statistics.fmean(signs) if signs else None,
-        chosen="; ".join(dict.fromkeys(settled(run, runs).chosen() for run in done)) if searched else "",
+        chosen="; ".join(dict.fromkeys(settled(run, runs).chosen() for run in done)) if trained else "",
         train_s=seconds / len(by_seed) if trained else None,
         steps_per_s=steps / seconds if seconds else None,
     )
