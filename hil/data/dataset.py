@@ -26,6 +26,7 @@ DRAW = 1024  # first word of the seed that draws them; the second is the split
 CLASSES = 10
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
 SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
+PART = re.compile(r"(?P<whole>.+)@(?P<first>[1-9]\d*)(-(?P<held>[1-9]\d*))?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def load(name: str) -> DataSet:
 
 
 def names() -> list[str]:
-    """Return every name that `load` knows, besides idx:FOLDER, and NAME+CORRUPTION-SEVERITY and NAME@HEIGHTxWIDTHxCHANNELS of any of them."""
+    """Return every name that `load` knows, besides idx:FOLDER and what is made of any of them (docs/data.md)."""
     full = list(known_sets())
     turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
     return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
@@ -70,6 +71,8 @@ def _load(name: str, root: Path) -> DataSet:
         small = _load(sized["small"], root)
         train, test = (resized(part, *map(int, sized.groups()[1:])) for part in (small.train_images, small.test_images))
         arrays = train, small.train_labels, test, small.test_labels
+    elif part := PART.fullmatch(name):
+        arrays = _part(_load(part["whole"], root), int(part["first"]), int(part["held"] or 0))
     elif name.startswith(OWN):
         arrays = _own(Path(name[len(OWN) :]))
     elif name == DEFAULT:
@@ -119,6 +122,15 @@ def _corrupted(clean: DataSet, corruption: str, severity: int) -> Arrays:
         for split, images in enumerate((clean.train_images, clean.test_images))
     )
     return train, clean.train_labels, test, clean.test_labels
+
+
+def _part(whole: DataSet, first: int, held: int) -> Arrays:
+    """Return the first training images; with `held` the training images that follow are tested with, else the test images are."""
+    images, labels, count = whole.train_images, whole.train_labels, len(whole.train_images)
+    if first + held > count:
+        raise RigError(f"{whole.name} has {count} training images, not {first + held}: ask for fewer.")
+    test = (images[first : first + held], labels[first : first + held]) if held else (whole.test_images, whole.test_labels)
+    return images[:first], labels[:first], *test
 
 
 def _own(folder: Path) -> Arrays:

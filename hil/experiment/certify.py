@@ -7,7 +7,7 @@ the record, the reference and the board are held to each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from hil.data import load
 from hil.experiment.curve import checkpoint_path, read_checkpoint
-from hil.experiment.run import METHOD, NETWORK, Run
+from hil.experiment.run import Run
+from hil.experiment.settle import settled
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
-STEPS = 20  # of a segment
 DRAW = 20  # first word of the seed that draws the spot checks; the second is the row
 
 RunTrial = Callable[[TrialSpec, Path], Outcome]
@@ -85,13 +85,19 @@ class Certificate:
         return asdict(self)
 
 
-def segments(runs: Sequence[Run]) -> Iterator[Segment]:
-    """Yield, of every row of a column, the beginning of its first seed and one spot check of a seed and an epoch drawn at random."""
+def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
+    """Yield, of every row of a column, the beginning of its first seed and one spot check of a seed and an epoch drawn at random.
+
+    Args:
+        runs: trained to their end.
+        folder: holds theirs.
+    """
     rows: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         rows.setdefault((run.data, run.column, run.variant), []).append(run)
     for number, seeds in enumerate(rows.values()):
-        steps = min(STEPS, len(load(seeds[0].data).train_images) // seeds[0].batch)
+        first = settled(seeds[0], folder)
+        steps = min(first.longest_segment(), first.per_epoch(len(load(first.data).train_images)))
         yield Segment(seeds[0], 0, steps)
         if seeds[0].epochs > 1:
             rng = np.random.Generator(np.random.PCG64([DRAW, number]))
@@ -109,20 +115,12 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
     Raises:
         RigError: a checkpoint is missing.
     """
-    run = segment.run
+    run: Run = settled(segment.run, runs)
     path = checkpoint_path(runs / run.name, segment.epoch)
-    return TrialSpec(
-        board,
-        run.variant,
-        network=NETWORK,
-        method=METHOD,
-        data=run.data,
-        batch=run.batch,
-        seed=run.seed,
+    return replace(
+        run.trial(board),
         steps=segment.steps,
-        evaluate=0,
-        settings=run.changed_settings(),
-        schedule=run.schedule(len(load(run.data).train_images) // run.batch * run.epochs),
+        schedule=run.schedule(run.per_epoch(len(load(run.data).train_images)) * run.epochs),
         first_step=read_checkpoint(path).step,
         checkpoint=path if segment.epoch or run.start else None,
     )

@@ -13,16 +13,17 @@ from rich.console import Console
 
 from hil import boards
 from hil.data import load
-from hil.data.store import PARTS, data_folder, file_name, known_sets
 from hil.errors import RigError
+from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
 from hil.experiment.curve import RUN_FILE, read_run, write_run, write_whole
+from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool, complete
 from hil.experiment.progress import RunLines
 from hil.experiment.render import write
-from hil.experiment.run import LOSS
 from hil.experiment.summary import Summary, summarise
-from hil.experiment.tables import TABLES, Asked, Table
+from hil.experiment.table import Table
+from hil.experiment.tables import TABLES
 from hil.record.origin import origin
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
@@ -35,8 +36,7 @@ CERTIFICATES = "certificates.json"
 def main(arguments: list[str]) -> int:
     """Run `hil experiment` with its arguments; 1 where a part of it failed on the board."""
     options = _parser().parse_args(arguments)
-    asked = Asked(_data(options.data), _columns(options.columns), options.seeds, options.epochs, options.batch)
-    table = TABLES[options.experiment](asked)
+    table = asked_table(options)
     boards.load(options.board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
@@ -78,7 +78,7 @@ def certified(
         kept: certificates of a night that was cut; those that passed are not asked for again.
     """
     found: list[Certificate] = []
-    for segment in segments(table.runs):
+    for segment in segments(table.certified, out / "runs"):
         before = [one for one in kept if one.repeats(segment, board)]
         if before:
             found += before
@@ -103,52 +103,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hil experiment", description="train the table of a paper, and certify it on the board"
     )
-    parser.add_argument("experiment", choices=TABLES, help="which table")
-    parser.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
-    parser.add_argument("--seeds", type=_positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
-    parser.add_argument(
-        "--epochs", type=_positive, default=100, metavar="E", help="epochs; fine-tuning takes half of them (default: the paper's 100)"
-    )  # fmt: skip
-    parser.add_argument("--batch", type=_positive, default=256, metavar="B", help="samples a step (default: 256)")
-    parser.add_argument("--columns", default=",".join(LOSS), metavar="LIST", help="columns (default: int8,int8star)")
+    parser.add_argument("experiment", choices=[*TABLES, *PMT_TABLES], help="which table or figure")
+    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
+    parser.add_argument("--epochs", type=positive, metavar="E", help="epochs (default: the paper's)")
+    parser.add_argument("--batch", type=positive, metavar="B", help="samples a step (default: the paper's)")
     parser.add_argument(
         "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"
     )
     parser.add_argument(
-        "--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one a core)"
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one a core)"
     )
+    add_asked(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
     parser.add_argument("--resume", action="store_true", help="go on with what the folder holds")
     parser.add_argument("--certify-only", action="store_true", help="train nothing, certify what the folder holds")
     return parser
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
-    return value
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(text.split(",")))
-    for name in names:
-        if name not in LOSS:
-            raise RigError(f"--columns names {name!r}: choose from {', '.join(LOSS)}, with a comma between two.")
-    return names
-
-
-def _data(name: str | None) -> tuple[str, ...]:
-    if name is not None:
-        return (name,)
-    there = tuple(
-        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
-    )
-    if not there:
-        raise RigError(
-            f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
-        )
-    return there
 
 
 def _begin(table: Table, out: Path, resume: bool) -> None:

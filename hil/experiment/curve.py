@@ -7,10 +7,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hil.errors import RigError
+from hil.experiment.exponents import ExponentRun
+from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
@@ -23,11 +26,12 @@ class EpochRow:
     Attributes:
         epoch: epochs trained so far.
         step: steps trained so far.
-        loss: mean float loss of the training samples as they were trained on, in nats, over both passes; None for row 0.
+        loss: mean float loss of the training samples as they were trained on, in nats; None for row 0.
         right_signs: share of the steps whose sign is that of the float losses; None where none was taken.
         train_accuracy: share of the first training images (train.py) that are classified rightly.
         test_accuracy: the same of all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
+        cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
     """
 
     epoch: int
@@ -38,6 +42,7 @@ class EpochRow:
     test_accuracy: float
     train_s: float
     eval_s: float
+    cosines: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +121,21 @@ def read_run(folder: Path) -> tuple[Run, str]:
     path = folder / RUN_FILE
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        return Run(**facts["run"]), facts["data_sha256"]
+        fields = facts["run"]
+        run: Run = GraphRun.of_json(fields) if "network" in fields else ExponentRun(**fields)
+        return run, facts["data_sha256"]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RigError(f"the run {path} cannot be read ({error}): delete its folder and resume.") from error
 
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:
     """Write what a folder is begun as."""
-    write_whole(folder / RUN_FILE, json.dumps({"run": asdict(run), "data_sha256": data_sha256}, indent=1) + "\n")
+    write_whole(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
+
+
+def fields_of(run: Run) -> dict[str, Any]:
+    """Return the fields of a run as JSON takes them."""
+    return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-Cell = tuple[str, str, str]  # data set as the paper's column names it, column, row
+from hil.experiment.table import Cell
 
 ROWS = ("full-zo", "cls2", "cls1", "full-bp")
 UNTUNED = "none"  # table 2, "w/o Fine-tuning"

@@ -11,9 +11,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from hil.experiment.chart import chart
 from hil.experiment.curve import write_whole
-from hil.experiment.paper import ROWS, TITLES
+from hil.experiment.drawing import charts
 from hil.experiment.summary import CellResult, Order, Summary
 
 CELL_FIELDS = (
@@ -25,7 +24,7 @@ CELL_FIELDS = (
     "spread",
     "paper",
     "right_signs",
-    "r_max",
+    "chosen",
     "train_s",
     "steps_per_s",
 )
@@ -40,7 +39,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def as_csv(cells: Sequence[CellResult]) -> str:
-    """Return one line a cell; accuracies in percent, `right_signs` a fraction, `train_s` seconds of one seed."""
+    """Return one line a cell; accuracies in percent, losses in nats, `right_signs` a fraction, `train_s` seconds of one seed."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(CELL_FIELDS)
@@ -52,20 +51,24 @@ def as_csv(cells: Sequence[CellResult]) -> str:
 
 def as_markdown(summary: Summary) -> str:
     """Return the table as the README of a result would show it."""
-    columns = summary.table.columns
-    lines = [f"# {summary.table.title}", ""]
+    table = summary.table
+    lines = [f"# {table.title}", ""]
     lines += [
-        "Test accuracy in percent, mean ± sample standard deviation over the seeds; the paper's value in brackets.",
+        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the seeds{brackets(summary)}.",
         "",
     ]
-    lines.append("| | " + " | ".join(f"{data} {TITLES[column]}" for data, column in columns) + " |")
-    lines.append("|---|" + "---:|" * len(columns))
-    for row in summary.table.rows:
-        entries = (summary.cell(data, column, row) for data, column in columns)
-        lines.append(f"| {TITLES[row]} | " + " | ".join(accuracy(cell) for cell in entries) + " |")
-    lines += ["", "Order Full BP > Cls1 > Cls2 > Full ZO:", ""]
-    lines += [f"- {order.data} {TITLES[order.column]}: {said(order)}" for order in summary.orders]
-    lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in summary.table.differences)]
+    lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
+    lines.append("|---|" + "---:|" * len(table.columns))
+    for row in table.rows:
+        entries = (entry(summary, data, column, row) for data, column in table.columns)
+        lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
+    if table.claims:
+        lines += ["", f"Order {table.order}:", ""]
+        lines += [f"- {order.data} {table.called(order.column)}: {said(order)}" for order in summary.orders]
+    if chosen := [cell for cell in summary.cells if cell.chosen]:
+        lines += ["", "Chosen:", ""]
+        lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
+    lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
         f"- {one.verdict}: {one.run}, {one.steps} steps from step {one.first_step} on {one.board} ({one.reality or 'not reached'})"
@@ -75,11 +78,24 @@ def as_markdown(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def accuracy(cell: CellResult) -> str:
-    """Return the text of a cell."""
+def entry(summary: Summary, data: str, column: str, row: str) -> str:
+    """Return the text of a place in the table; empty where the table asks for nothing there."""
+    cell = summary.cell(data, column, row)
+    if row in summary.table.not_run:
+        paper = summary.table.paper.get((data, column, row))
+        return "not run" if paper is None else f"not run ({paper:.2f})"
+    if cell is None:
+        return ""
     spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
     ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    if not summary.table.paper:
+        return ours
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
+
+
+def brackets(summary: Summary) -> str:
+    """Say what stands in brackets, where the paper has numbers."""
+    return "; the paper's value in brackets" if summary.table.paper else ""
 
 
 def said(order: Order) -> str:
@@ -98,18 +114,8 @@ def as_page(summary: Summary) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    charts = [(data, column, _curves(summary, data, column)) for data, column in summary.table.columns]
     template = environment.get_template("experiment.html.j2")
-    return template.render(s=summary, titles=TITLES, charts=charts, accuracy=accuracy, said=said)
-
-
-def _curves(summary: Summary, data: str, column: str) -> Markup:
-    """Return the chart of a column: test accuracy by epoch, a line a row, the mean of the seeds that are complete."""
-    lines = {}
-    for row in ROWS:
-        curves = [summary.curves[run.name] for run in summary.table.cells[data, column, row]]
-        curves = [curve for curve in curves if curve and len(curve) == max(map(len, curves))]
-        if curves:
-            points = zip(*curves, strict=True)
-            lines[TITLES[row]] = [100 * sum(one.test_accuracy for one in point) / len(curves) for point in points]
-    return chart(lines, f"Test accuracy by epoch, {data} {TITLES[column]}")
+    drawn: list[tuple[str, Markup]] = charts(summary)
+    return template.render(
+        s=summary, called=summary.table.called, charts=drawn, entry=entry, said=said, brackets=brackets
+    )

@@ -1,74 +1,126 @@
-"""One training run of an experiment, and the schedule of ElasticZO-INT8 that it follows."""
+"""What a training run of an experiment is, whichever family of networks it trains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
-from hil.network.settings import Settings
+import numpy as np
 
-NETWORK, METHOD, TENSORS = "lenet5", "elasticzo-int8", 5
-LOSS = {"int8": "float", "int8star": "integer"}  # the paper's columns: INT8 compares float losses, INT8* integers
-# ElasticZO, section 5.1.1: b_ZO is 1 throughout; b_BP is 5, 4, 3 and the sparsity 0.33, 0.5, 0.9 from epochs 0, 20 and 50.
-START: Mapping[str, int] = {"b_zo": 1, "b_bp": 5, "p_zero": 84}
-MARKS: tuple[tuple[int, Mapping[str, int]], ...] = (
-    (20, {"b_bp": 4, "p_zero": 128}),
-    (50, {"b_bp": 3, "p_zero": 230}),
-)
+from hil.reference.methods import StepOutcome
+from hil.trial import TrialSpec
 
-Schedule = tuple[tuple[int, Mapping[str, int]], ...]
+Schedule = tuple[
+    tuple[int, Mapping[str, float]], ...
+]  # changes of settings, each with the first step that it holds for
+Tensors = Sequence[np.ndarray]
 
 
-@dataclass(frozen=True)
-class Run:
-    """What decides every bit of a run.
+class Learner(Protocol):
+    """What a run needs of a method of the reference."""
 
-    Attributes:
-        data: name of the data set.
-        column: `int8` or `int8star`.
-        variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
-        seed: decides initial weights, order of samples and perturbations.
-        epochs: how long it trains.
-        paper_epochs: how long the paper trains; the marks of the schedule move in proportion.
-        batch: samples a step.
-        r_max: largest perturbation.
-        start: name of the run with whose last weights it begins; None for initial weights.
-    """
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output."""
+        ...
 
-    data: str
-    column: str
-    variant: str
-    seed: int
-    epochs: int
-    paper_epochs: int = 100
-    batch: int = 256
-    r_max: int = 7
-    start: str | None = None
+    def configure(self, settings: Any, first_step: int) -> None:
+        """Go on with other settings and another index of the next step."""
+        ...
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step."""
+        ...
+
+    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
+        """Return the share of images that the weights classify rightly."""
+        ...
+
+
+class Run(Protocol):
+    """What decides every bit of a run; its fields are written to run.json."""
+
+    @property
+    def data(self) -> str:
+        """Name of the data set."""
+        ...
+
+    @property
+    def column(self) -> str:
+        """Column of the table."""
+        ...
+
+    @property
+    def variant(self) -> str:
+        """Row of the table."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the order of samples and of perturbations."""
+        ...
+
+    @property
+    def epochs(self) -> int:
+        """Rows of the curve behind the first."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Samples a step."""
+        ...
+
+    @property
+    def start(self) -> str | None:
+        """Name of the run before, or None."""
+        ...
 
     @property
     def name(self) -> str:
-        """Name of the run's folder."""
-        return f"{self.data}-{self.column}-{self.variant}-seed{self.seed}"
+        """Name of the folder."""
+        ...
 
-    def changed_settings(self) -> dict[str, int | str]:
-        """Return the settings before the first mark that are not a trial's defaults by their own fields."""
-        return {**START, "r_max": self.r_max, "loss": LOSS[self.column]}
+    @property
+    def compares(self) -> bool:
+        """Whether gradients are compared with the slope."""
+        ...
 
-    def settings(self, step: int, schedule: Schedule) -> Settings:
-        """Return the settings that hold for a step."""
-        settings = Settings.of_variant(
-            self.variant, TENSORS, batch=self.batch, seed=self.seed, **self.changed_settings()
-        )
-        for first, changes in schedule:
-            if first <= step:
-                settings = settings.changed(**changes)
-        return settings
+    def settled(self, best: Callable[[Sequence[str]], Any]) -> Any:
+        """Return the run with nothing left open; `best` returns, settled, the best of some runs by their names."""
+        ...
+
+    def chosen(self) -> str:
+        """Return in words what was chosen for a settled run; empty where nothing was."""
+        ...
+
+    def per_epoch(self, images: int) -> int:
+        """Return the steps between two rows of the curve, of a training set of so many images."""
+        ...
 
     def schedule(self, steps: int) -> Schedule:
-        """Return the changes of a run of `steps` steps; a mark beyond its end is left out, of two on one step the later counts."""
-        at: dict[int, Mapping[str, int]] = {}
-        for epoch, changes in MARKS:
-            step = steps * epoch // self.paper_epochs
-            if step < steps:
-                at[step] = changes
-        return tuple(sorted(at.items()))
+        """Return the changes of settings of a run of so many steps."""
+        ...
+
+    def settings(self, step: int, schedule: Schedule) -> Any:
+        """Return the settings that hold for a step."""
+        ...
+
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
+        """Return the method on the run's network, with these trained tensors or, of None, those of the network."""
+        ...
+
+    def losses(self, outcome: StepOutcome, samples: int) -> float:
+        """Return the mean loss of the samples of a step, in nats."""
+        ...
+
+    def right_sign(self, outcome: StepOutcome) -> bool | None:
+        """Return whether the step went the way that the float losses point; None where no sign is taken."""
+        ...
+
+    def trial(self, board: str) -> TrialSpec:
+        """Return the trial that trains as this run does; steps, schedule and checkpoint are the caller's."""
+        ...
+
+    def longest_segment(self) -> int:
+        """Return the most steps that a board is asked to repeat at a time."""
+        ...

@@ -5,15 +5,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from hil.experiment.certify import Certificate
-from hil.experiment.curve import EpochRow, read_curve
-from hil.experiment.paper import ROWS, UNTUNED
+from hil.experiment.curve import EpochRow, fields_of, read_curve
+from hil.experiment.paper import UNTUNED
 from hil.experiment.run import Run
-from hil.experiment.tables import Table
+from hil.experiment.settle import settled
+from hil.experiment.table import COSINE, LOSS, Cell, Table
 
 Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
 
@@ -24,12 +24,12 @@ class CellResult:
 
     Attributes:
         data, column, row: which.
-        values: test accuracy of the last epoch in percent, one a seed; of the first row of the curve for `none`.
+        values: one a seed, the mean of its runs, of what the table measures; of the first row of the curve for `none`.
         mean: of the values, None without any.
         spread: their sample standard deviation (n - 1), None with fewer than two.
-        paper: published value, percent; None where there is none.
+        paper: published value; None where there is none.
         right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None where no sign is taken.
-        r_max: scale of the perturbation; None where nothing is perturbed.
+        chosen: settings that were searched for; empty where none were.
         train_s: wall time of the training steps, one seed.
         steps_per_s: training steps in a second of wall time, mean over seeds.
     """
@@ -42,14 +42,14 @@ class CellResult:
     spread: float | None
     paper: float | None
     right_signs: float | None
-    r_max: int | None
+    chosen: str
     train_s: float | None
     steps_per_s: float | None
 
 
 @dataclass(frozen=True)
 class Order:
-    """Whether the means of a column stand in the paper's order, Full BP > Cls1 > Cls2 > Full ZO.
+    """Whether the means of a column stand in the order that the paper claims.
 
     `holds` is None while a mean is missing; `broken` names the pairs that stand the other way round.
     """
@@ -80,26 +80,27 @@ class Summary:
     curves: Curves
     certificates: tuple[Certificate, ...]
 
-    def cell(self, data: str, column: str, row: str) -> CellResult:
-        """Return a cell."""
-        return next(one for one in self.cells if (one.data, one.column, one.row) == (data, column, row))
+    def cell(self, data: str, column: str, row: str) -> CellResult | None:
+        """Return a cell; None where the table has none."""
+        return next((one for one in self.cells if (one.data, one.column, one.row) == (data, column, row)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON takes it; accuracies are counted on the host's reference, times measured on the host."""
+        """Return everything as JSON takes it; what is told of training is counted on the host's reference, times measured on the host."""
         return {
             "experiment": self.table.name,
             "title": self.table.title,
             "facts": dict(self.facts),
             "provenance": {
-                "accuracy": "counted",
+                self.table.measure.name: "counted",
                 "right_signs": "counted",
                 "wall_time": "measured",
                 "paper": "published",
             },
             "differences": list(self.table.differences),
+            "not_run": dict(self.table.not_run),
             "cells": [asdict(cell) for cell in self.cells],
             "orders": [asdict(order) for order in self.orders],
-            "runs": [asdict(run) | {"name": run.name} for run in self.table.runs],
+            "runs": [fields_of(run) | {"name": run.name} for run in self.table.runs],
             "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
             "certificates": [certificate.to_json() for certificate in self.certificates],
         }
@@ -108,20 +109,25 @@ class Summary:
 def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()) -> Summary:
     """Read the curves below `runs` and sum them up; runs that are not complete are left out of the cells."""
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
-    cells = tuple(_cell(table, cell, curves) for cell in table.cells)
-    orders = tuple(_order(cells, *column) for column in table.columns)
+    cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
+    orders = tuple(_order(table, cells, *column) for column in table.columns)
     return Summary(table, facts, cells, orders, curves, tuple(certificates))
 
 
-def _cell(table: Table, cell: tuple[str, str, str], curves: Curves) -> CellResult:
+def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     data, column, row = cell
-    runs = [run for run in table.cells[cell] if _done(run, curves)]
-    chosen = [curves[run.name][0 if row == UNTUNED else -1] for run in runs]
-    values = tuple(100 * one.test_accuracy for one in chosen)
-    trained = [one for run in runs for one in curves[run.name][1:]] if row != UNTUNED else []
+    done = [run for run in table.cells[cell] if _done(run, curves)]
+    by_seed: dict[int, list[float]] = {}
+    for run in done:
+        by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
+    values = tuple(statistics.fmean(each) for each in by_seed.values())
+    steps_count = (
+        row != UNTUNED and table.measure is not COSINE
+    )  # of cosines a run has a step, and stands in every column
+    trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     seconds = sum(one.train_s for one in trained)
-    steps = sum(curves[run.name][-1].step for run in runs) if trained else 0
+    steps = sum(curves[run.name][-1].step for run in done) if trained else 0
     return CellResult(
         data,
         column,
@@ -131,10 +137,23 @@ def _cell(table: Table, cell: tuple[str, str, str], curves: Curves) -> CellResul
         spread=statistics.stdev(values) if len(values) > 1 else None,
         paper=table.paper.get(cell),
         right_signs=statistics.fmean(signs) if signs else None,
-        r_max=runs[0].r_max if runs and row not in (UNTUNED, "full-bp") else None,
-        train_s=seconds / len(runs) if trained else None,
+        chosen="; ".join(dict.fromkeys(settled(run, runs).chosen() for run in done)) if trained else "",
+        train_s=seconds / len(by_seed) if trained else None,
         steps_per_s=steps / seconds if seconds else None,
     )
+
+
+def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> float:
+    """Return what a run's curve says of a cell."""
+    one = curve[0 if row == UNTUNED else -1]
+    if table.measure is LOSS:
+        assert one.loss is not None
+        return one.loss
+    if table.measure is COSINE:
+        assert one.cosines is not None
+        layers = list(dict.fromkeys(name for _, name in table.columns))
+        return one.cosines[layers.index(column)]
+    return 100 * one.test_accuracy
 
 
 def _done(run: Run, curves: Curves) -> bool:
@@ -142,13 +161,16 @@ def _done(run: Run, curves: Curves) -> bool:
     return bool(rows) and rows[-1].epoch == run.epochs
 
 
-def _order(cells: Sequence[CellResult], data: str, column: str) -> Order:
+def _order(table: Table, cells: Sequence[CellResult], data: str, column: str) -> Order:
     means = {cell.row: cell.mean for cell in cells if (cell.data, cell.column) == (data, column)}
     broken, missing = [], False
-    for lower, higher in pairwise(ROWS):
-        low, high = means[lower], means[higher]
-        if low is None or high is None:
+    for better, worse in table.claims:
+        if not {better, worse} <= set(means):
+            continue
+        good, bad = means[better], means[worse]
+        if good is None or bad is None:
             missing = True
-        elif not high > low:
-            broken.append(f"{higher} {high:.2f} is not above {lower} {low:.2f}")
+        elif not table.measure.sign * good > table.measure.sign * bad:
+            side = "above" if table.measure.sign > 0 else "below"
+            broken.append(f"{better} {good:.2f} is not {side} {worse} {bad:.2f}")
     return Order(data, column, False if broken else None if missing else True, tuple(broken))

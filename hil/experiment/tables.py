@@ -1,16 +1,18 @@
-"""The two tables as runs: what has to be trained for every cell, and what differs from the paper."""
+"""The two tables of ElasticZO as runs: what has to be trained for every cell, and what differs from the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from hil.experiment.choices import r_max
-from hil.experiment.paper import ROWS, TABLE1, TABLE2, UNTUNED, Cell
-from hil.experiment.run import Run
+from hil.experiment.exponents import ExponentRun
+from hil.experiment.paper import ROWS, TABLE1, TABLE2, TITLES, UNTUNED
+from hil.experiment.table import Cell, Table, descending
 
-PAPER_EPOCHS, PAPER_TUNING = 100, 50  # ElasticZO, sections 5.1.1 and 5.2
+PAPER_EPOCHS, PAPER_TUNING, PAPER_BATCH = 100, 50, 256  # ElasticZO, sections 5.1.1 and 5.2
 ANGLES = (30, 45)
 
 
@@ -33,42 +35,10 @@ class Asked:
     batch: int
 
 
-@dataclass(frozen=True)
-class Table:
-    """One table of a paper.
-
-    Attributes:
-        name, title: of the experiment.
-        stages: runs that may train side by side; each stage needs the one before it.
-        cells: the runs, one a seed, whose test accuracy stands in a cell, by (data, column, row).
-        rows: in the paper's order.
-        paper: published values, percent.
-        differences: in what the setting here differs from the paper's, a sentence each.
-    """
-
-    name: str
-    title: str
-    stages: tuple[tuple[Run, ...], ...]
-    cells: Mapping[Cell, tuple[Run, ...]]
-    rows: tuple[str, ...]
-    paper: Mapping[Cell, float]
-    differences: tuple[str, ...]
-
-    @property
-    def runs(self) -> tuple[Run, ...]:
-        """All runs, in order of their stages."""
-        return tuple(run for stage in self.stages for run in stage)
-
-    @property
-    def columns(self) -> tuple[tuple[str, str], ...]:
-        """Data set and column, in the order of the table."""
-        return tuple(dict.fromkeys((data, column) for data, column, _ in self.cells))
-
-
 def table1(asked: Asked) -> Table:
     """Table 1: LeNet-5 trained from initial weights."""
-    runs: dict[Run, None] = {}
-    cells: dict[Cell, tuple[Run, ...]] = {}
+    runs: dict[ExponentRun, None] = {}
+    cells: dict[Cell, tuple[ExponentRun, ...]] = {}
     for data in asked.data:
         for column in asked.columns:
             for row in ROWS:
@@ -78,14 +48,14 @@ def table1(asked: Asked) -> Table:
                 runs |= dict.fromkeys(cells[data, column, row])
     title = "LeNet-5 from initial weights (ElasticZO, table 1)"
     differences = (*_epochs(asked.epochs, PAPER_EPOCHS, "training"), *_batch(asked), *COMMON)
-    return Table("elasticzo-table1", title, (_slowest_first(runs),), cells, ROWS, TABLE1, differences)
+    return Table("elasticzo-table1", title, (_slowest_first(runs),), cells, ROWS, TABLE1, differences, **CLAIMED)
 
 
 def table2(asked: Asked) -> Table:
     """Table 2: LeNet-5 trained by back-propagation, then fine-tuned on rotated images."""
-    before: dict[Run, None] = {}
-    after: dict[Run, None] = {}
-    cells: dict[Cell, tuple[Run, ...]] = {}
+    before: dict[ExponentRun, None] = {}
+    after: dict[ExponentRun, None] = {}
+    cells: dict[Cell, tuple[ExponentRun, ...]] = {}
     seeds = range(1, asked.seeds + 1)
     for column, data, angle in product(asked.columns, asked.data, ANGLES):
         turned = f"rotated-{data}-{angle}"
@@ -107,10 +77,15 @@ def table2(asked: Asked) -> Table:
     )
     title = "LeNet-5 fine-tuned on rotated images (ElasticZO, table 2)"
     stages = (_slowest_first(before), _slowest_first(after))
-    return Table("elasticzo-table2", title, stages, cells, (UNTUNED, *ROWS), TABLE2, differences)
+    return Table("elasticzo-table2", title, stages, cells, (UNTUNED, *ROWS), TABLE2, differences, **CLAIMED)
 
 
 TABLES = {"elasticzo-table1": table1, "elasticzo-table2": table2}
+CLAIMED: Mapping[str, Any] = {
+    "claims": descending(ROWS[::-1]),
+    "order": "Full BP > Cls1 > Cls2 > Full ZO",
+    "titles": TITLES,
+}
 
 COMMON = (
     "The 50,000 training images are the first of the data set's 60,000; the paper does not say which.",
@@ -126,14 +101,16 @@ ROTATION = (
 )
 
 
-def _run(asked: Asked, data: str, column: str, row: str, seed: int, epochs: int, start: str | None = None) -> Run:
+def _run(
+    asked: Asked, data: str, column: str, row: str, seed: int, epochs: int, start: str | None = None
+) -> ExponentRun:
     """Return the run of a cell; Full BP compares no losses, so that INT8* is the run of INT8."""
     paper = PAPER_TUNING if start else PAPER_EPOCHS
     column = "int8" if row == "full-bp" else column
-    return Run(data, column, row, seed, epochs, paper, asked.batch, r_max(data, column, row), start)
+    return ExponentRun(data, column, row, seed, epochs, paper, asked.batch, r_max(data, column, row), start)
 
 
-def _slowest_first(runs: Mapping[Run, None]) -> tuple[Run, ...]:
+def _slowest_first(runs: Mapping[ExponentRun, None]) -> tuple[ExponentRun, ...]:
     """Return the runs with the longest in front, so that no core waits for one at the end."""
     return tuple(sorted(runs, key=lambda run: run.variant != "full-bp"))
 
@@ -145,4 +122,4 @@ def _epochs(here: int, paper: int, what: str) -> Sequence[str]:
 
 
 def _batch(asked: Asked) -> Sequence[str]:
-    return () if asked.batch == 256 else (f"A batch of {asked.batch} in the place of 256.",)
+    return () if asked.batch == PAPER_BATCH else (f"A batch of {asked.batch} in the place of {PAPER_BATCH}.",)

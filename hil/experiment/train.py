@@ -19,9 +19,9 @@ from hil.experiment.curve import (
     write_checkpoint,
     write_curve,
 )
-from hil.experiment.run import METHOD, NETWORK, Schedule
-from hil.network import build
-from hil.reference.methods import Method, method
+from hil.experiment.run import Learner, Run, Schedule
+from hil.experiment.settle import settled
+from hil.experiment.slope import cosines
 
 SEEN = 10_000  # training images that an epoch is evaluated on; all test images are
 
@@ -33,21 +33,19 @@ class Training:
         folder: holds run.json; takes the curve and the checkpoints. Runs that others start from lie beside it.
 
     Raises:
-        RigError: damaged files, missing data, or data that changed since the run began.
+        RigError: damaged files, missing data, or a run to choose by that is not there.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run, _ = read_run(folder)
+        self.run: Run = settled(read_run(folder)[0], folder.parent)
         self.data: DataSet = load(self.run.data)
-        self.per_epoch = len(self.data.train_images) // self.run.batch
+        self.per_epoch = self.run.per_epoch(len(self.data.train_images))
         self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
         self.rows = read_curve(folder)
-        network = build(NETWORK, self.run.seed)
         source = self._source()
-        if source is not None:
-            network = network.with_weights(read_checkpoint(source).weights)
-        self.learner: Method = method(METHOD)(network, self.run.settings(0, self.schedule))
+        weights = None if source is None else read_checkpoint(source).weights
+        self.learner: Learner = self.run.learner(weights, self.schedule)
         self.step = self.rows[-1].step if self.rows else 0
 
     def epochs(self) -> Iterator[EpochRow]:
@@ -77,13 +75,19 @@ class Training:
     def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
         marks = {first for first, _ in self.schedule}
         epoch, started = self.rows[-1].epoch + 1, time.monotonic()
-        losses, right, digests = [], [], []
+        losses: list[float] = []
+        right: list[bool | None] = []
+        digests: list[tuple[int, ...]] = []
+        alike: list[float] | None = None
         for chosen in islice(order, self.per_epoch):
             if self.step in marks:
                 self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
-            outcome = self.learner.step(self.data.train_images[chosen], self.data.train_labels[chosen])
-            losses.append((outcome.float_loss_plus + outcome.float_loss_minus) / (2 * len(chosen)))
-            right.append(outcome.right_sign)
+            images, labels = self.data.train_images[chosen], self.data.train_labels[chosen]
+            if self.run.compares and len(digests) == self.per_epoch - 1:
+                alike = cosines(self.learner, self.step, images, labels)
+            outcome = self.learner.step(images, labels)
+            losses.append(self.run.losses(outcome, len(chosen)))
+            right.append(self.run.right_sign(outcome))
             digests.append(outcome.digests)
             self.step += 1
         trained = time.monotonic()
@@ -91,9 +95,9 @@ class Training:
             checkpoint_path(self.folder, epoch), self.learner.weights, self.step, np.array(digests, np.uint32)
         )
         accuracies = self._evaluate()
-        signs = None if self.run.variant == "full-bp" else float(np.mean(right))
+        signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds))
+        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike))
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""

@@ -1,4 +1,4 @@
-"""The beginning of a paper's table, trained as `hil experiment` trains it, and repeated by the board bit for bit."""
+"""Parts of papers' tables, trained as `hil experiment` trains them, and repeated by the board bit for bit."""
 
 from pathlib import Path
 
@@ -8,10 +8,14 @@ from hil.data import load
 from hil.errors import RigError
 from hil.experiment.certify import Segment, certify, trial_of
 from hil.experiment.curve import write_run
+from hil.experiment.graphs import GraphRun
 from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
 from hil.trial import does_not_fit
 
+ADAPTATION = GraphRun(
+    "fashion-mnist-1k+gaussian-noise-5@40", "noise", "adaptive", 1, 2, 10, "lenet5-tflite", "poor-mans-training", (("queries", 4),), eta=0.01
+)  # fmt: skip
 STEPS = 5  # at the paper's batch of 256; `hil experiment` certifies 20
 TABLE = table1(Asked(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
 
@@ -29,6 +33,24 @@ def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_t
     write_run(folder, run, data.sha256)
     list(Training(folder).epochs())
     segment = Segment(run, epoch=0, steps=STEPS)
+    reason = does_not_fit(trial_of(segment, hil_board, tmp_path))
+    if reason:
+        pytest.skip(reason)
+    found = certify(segment, hil_board, tmp_path, tmp_path / "certificate", lambda spec, _: hil_trial(spec))
+    assert found.verdict == "pass", found.reason
+
+
+@pytest.mark.tier("nightly")
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
+    hil_board: str, epoch: int, hil_trial, tmp_path: Path
+) -> None:
+    """Two epochs of Poor Man's Training on the reference; the board repeats each from its checkpoint, with its learning rate."""
+    folder = tmp_path / ADAPTATION.name
+    folder.mkdir()
+    write_run(folder, ADAPTATION, load(ADAPTATION.data).sha256)
+    list(Training(folder).epochs())
+    segment = Segment(ADAPTATION, epoch, steps=4)
     reason = does_not_fit(trial_of(segment, hil_board, tmp_path))
     if reason:
         pytest.skip(reason)

@@ -70,7 +70,7 @@ class TrialSpec:
         schedule: changes of settings, each with the index of the first step that it holds for (ElasticZO, section 5.1.1).
         slots: samples that the board holds at a time; None for as many of the batch as fit, the rest is streamed.
         first_step: index of the first step; not 0 where a checkpoint is continued.
-        checkpoint: .npz with the weights to start from, int8 arrays w0, w1, ... in the order of the trained tensors.
+        checkpoint: .npz with the weights to start from, arrays w0, w1, ... in the order of the trained tensors: int8, biases int32.
         selection: how the block is found out that variant `selected` trains; for no other variant.
         network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits (second family).
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
@@ -88,8 +88,8 @@ class TrialSpec:
     evaluate: int = 500
     evaluate_every: int = 0
     probe_every: int = 50
-    settings: Mapping[str, int | str] = field(default_factory=dict)
-    schedule: tuple[tuple[int, Mapping[str, int]], ...] = ()
+    settings: Mapping[str, float | str] = field(default_factory=dict)
+    schedule: tuple[tuple[int, Mapping[str, float]], ...] = ()
     slots: int | None = None
     first_step: int = 0
     checkpoint: Path | None = None

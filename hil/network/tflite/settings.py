@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -110,6 +111,17 @@ class GraphSettings:
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output."""
         return tuple(index for index in range(len(graph.layers)) if self.trains(graph, index))
+
+    def with_trained(self, graph: Graph, tensors: Sequence[np.ndarray]) -> Graph:
+        """Return the graph with other trained tensors: of each trained layer its weights (int8, any shape) and biases (int32) where they are trained."""
+        left = iter(tensors)
+        own = {}
+        for index in self.trained(graph):
+            old = graph.layers[index].own
+            assert old is not None
+            mine = next(left) if self.trains_weights else old.weights
+            own[index] = (mine.reshape(old.weights.shape), next(left) if self.train_bias else old.bias)
+        return graph.with_parameters(own)
 
     @property
     def trains_weights(self) -> bool:

@@ -13,9 +13,10 @@ from hil.network import build
 from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.network.tflite.file import file_size
-from hil.network.tflite.layers import GraphOp
+from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import build_graph
+from hil.network.tflite.settings import GraphSettings
 from hil.trial.spec import TrialSpec
 from hil.trial.subject.exponents import ExponentSubject
 from hil.trial.subject.graphs import GraphSubject, resident
@@ -48,8 +49,6 @@ def _exponents(spec: TrialSpec) -> ExponentSubject:
 
 
 def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
-    if spec.checkpoint is not None:
-        raise RigError(f"a trial of {spec.method} begins at the weights of {spec.network}: leave the checkpoint out.")
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
     if spec.network_in not in PLACES:
         raise RigError(f"the network cannot lie in {spec.network_in!r}: {close_matches(spec.network_in, PLACES)}")
@@ -58,6 +57,8 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
     if not settings.trained(graph):
         raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
+    if spec.checkpoint is not None:
+        graph = settings.with_trained(graph, _tensors(spec.checkpoint, settings, graph))
     fits_flash = room is not None and file_size(graph) <= room.size
     places = PLACES[spec.network_in] if in_flash is None else (in_flash,)
     if not fits_flash and places == (True,):
@@ -65,15 +66,36 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
     return resident(graph, settings, arena, places if fits_flash else (False,))
 
 
-def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:
-    """Read a checkpoint; every tensor must have the shape that the network has."""
+def _tensors(path: Path, settings: GraphSettings, graph: Graph) -> list[np.ndarray]:
+    """Read a checkpoint of a graph; every tensor must have type and shape of what it replaces."""
+    parts = [
+        (layer.name, part)
+        for layer in (graph.layers[index] for index in settings.trained(graph))
+        if layer.own is not None
+        for part in [layer.own.weights] * settings.trains_weights + [layer.own.bias] * settings.train_bias
+    ]
+    tensors = _arrays(path, len(parts))
+    for (name, part), tensor in zip(parts, tensors, strict=True):
+        if (tensor.dtype, tensor.shape) != (part.dtype, part.shape):
+            raise RigError(
+                f"the checkpoint {path} holds {tensor.dtype}{list(tensor.shape)} for {name}: it is of another network or variant."
+            )
+    return tensors
+
+
+def _arrays(path: Path, count: int) -> list[np.ndarray]:
     try:
         with np.load(path) as arrays:
-            weights = [arrays[f"w{index}"] for index in range(len(network.trained))]
+            return [arrays[f"w{index}"] for index in range(count)]
     except (OSError, KeyError, ValueError) as error:
         raise RigError(
-            f"the checkpoint {path} cannot be read ({error}): give an .npz with the int8 arrays w0, w1, ... of the trained tensors."
+            f"the checkpoint {path} cannot be read ({error}): give an .npz with the arrays w0, w1, ... of the trained tensors."
         ) from error
+
+
+def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:
+    """Read a checkpoint; every tensor must have the shape that the network has."""
+    weights = _arrays(path, len(network.trained))
     for layer, array in zip(network.trained, weights, strict=True):
         if layer.weights is None or array.dtype != np.int8 or array.shape != layer.weights.shape:
             raise RigError(

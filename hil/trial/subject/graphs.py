@@ -53,18 +53,7 @@ class GraphSubject:
 
     def file(self, weights: Sequence[np.ndarray] | None = None) -> bytes:
         """Return the network file (docs/network-tflite.md)."""
-        return encode(self.network if weights is None else self._with(weights))
-
-    def _with(self, weights: Sequence[np.ndarray]) -> Graph:
-        """Return the graph with other trained tensors."""
-        left = iter(weights)
-        own = {}
-        for index in self.trained:
-            old = self.network.layers[index].own
-            assert old is not None
-            mine = next(left) if self.settings.trains_weights else old.weights
-            own[index] = (mine.reshape(old.weights.shape), next(left) if self.settings.train_bias else old.bias)
-        return self.network.with_parameters(own)
+        return encode(self.network if weights is None else self.settings.with_trained(self.network, weights))
 
     def reference(self) -> Method:
         """Return the method in NumPy."""

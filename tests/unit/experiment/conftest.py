@@ -8,7 +8,7 @@ import pytest
 
 from hil.data import load
 from hil.experiment.curve import write_run
-from hil.experiment.run import Run
+from hil.experiment.exponents import ExponentRun
 
 DATA, BATCH = "fashion-mnist-1k", 50
 
@@ -18,7 +18,7 @@ def begun(tmp_path: Path):
     """A function that makes the folder of a run."""
 
     def begin(where: str = "runs", **fields: object) -> Path:
-        run = Run(
+        run = ExponentRun(
             **{
                 "data": DATA,
                 "column": "int8",

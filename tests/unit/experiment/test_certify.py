@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.experiment.certify import STEPS, Segment, certify, segments
+from hil.experiment.certify import Segment, certify, segments
 from hil.experiment.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
-from hil.experiment.run import Run
+from hil.experiment.exponents import SEGMENT, ExponentRun
 from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
 from hil.network.blob import decode
@@ -94,7 +94,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from hil.data import load
     from hil.experiment.curve import write_run
 
-    run = Run("fashion-mnist-1k", "int8star", "cls1", 1, 3, batch=50, r_max=15)
+    run = ExponentRun("fashion-mnist-1k", "int8star", "cls1", 1, 3, batch=50, r_max=15)
     folder = tmp_path_factory.mktemp("runs") / run.name
     folder.mkdir()
     write_run(folder, run, load(run.data).sha256)
@@ -148,15 +148,15 @@ def test_what_the_rig_cannot_tell_is_blocked(trained: Path, tmp_path: Path) -> N
     assert (one.verdict, one.reason, one.steps, one.reality) == ("blocked", "the board is gone.", 0, None)
 
 
-def test_which_segments() -> None:
+def test_which_segments(tmp_path: Path) -> None:
     asked = Asked(("fashion-mnist",), ("int8", "int8star"), 3, 10, 50)
     runs = [replace(run, data="fashion-mnist-1k") for run in table1(asked).runs]
-    chosen = list(segments(runs))
+    chosen = list(segments(runs, tmp_path))
     rows = {(run.data, run.column, run.variant) for run in runs}
     assert len(rows) == 7 and len(chosen) == 14
     assert [(one.epoch, one.run.seed) for one in chosen[::2]] == [(0, 1)] * 7, "the beginning of every row"
-    assert all(1 <= one.epoch < 10 and one.steps == STEPS for one in chosen[1::2]), "and a place in its middle"
+    assert all(1 <= one.epoch < 10 and one.steps == SEGMENT for one in chosen[1::2]), "and a place in its middle"
     assert len({(one.epoch, one.run.seed) for one in chosen[1::2]}) > 3, "drawn, not fixed"
-    assert chosen == list(segments(runs)), "and drawn the same every time"
+    assert chosen == list(segments(runs, tmp_path)), "and drawn the same every time"
     short = [replace(run, epochs=1, batch=200) for run in runs]
-    assert {(one.epoch, one.steps) for one in segments(short)} == {(0, 5)}, "a segment ends with its epoch"
+    assert {(one.epoch, one.steps) for one in segments(short, tmp_path)} == {(0, 5)}, "a segment ends with its epoch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from hil import cli
 from hil.experiment import command
-from hil.experiment.run import Run
-from hil.experiment.tables import Asked, Table
+from hil.experiment.asked import add_asked, asked_table
+from hil.experiment.exponents import ExponentRun
+from hil.experiment.table import Table
+from hil.experiment.tables import Asked
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -22,7 +25,7 @@ def small(asked: Asked) -> Table:
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
         runs = tuple(
-            Run("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
+            ExponentRun("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
             for seed in range(1, asked.seeds + 1)
         )
         cells["fashion-mnist", "int8", row] = runs
@@ -92,6 +95,7 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
     [
         (["--columns=fp32"], "--columns names 'fp32': choose from int8, int8star"),
         (["--board=nucleo"], "nucleo"),
+        (["--queries=3"], "--queries is an option of pmt-*, not of elasticzo-table1"),
         (["--certify-only"], "are not trained to their end"),
     ],
 )
@@ -106,3 +110,33 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     assert "run `hil data fetch mnist or hil data fetch fashion-mnist` first" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["experiment", "elasticzo-table1", "--seeds=0"])
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        ("--columns=int8", "--columns is an option of elasticzo-*, not of pmt-table4"),
+        ("--corruptions=fog,mist", "--corruptions names 'mist'"),
+        ("--rates=0.1,fast", "--rates is '0.1,fast': give numbers above 0"),
+        ("--rates=0", "--rates is '0': give numbers above 0"),
+        ("--images=100", "a batch of 100 is larger than the 80 training images"),
+    ],
+)
+def test_what_is_refused_of_poor_man_s_training(more: str, said: str, capsys: pytest.CaptureFixture) -> None:
+    assert cli.main(["experiment", "pmt-table4", more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_options_make_the_table() -> None:
+    parser = argparse.ArgumentParser()
+    add_asked(parser)
+    options = parser.parse_args(
+        ["--network=lenet5-tflite", "--corruptions=fog,snow", "--rates=0.1,0.01", "--queries=7"]
+    )
+    for name, value in {"experiment": "pmt-table4", "seeds": 2, "epochs": None, "batch": None}.items():
+        setattr(options, name, value)
+    table = asked_table(options)
+    assert table.columns == (("lenet5-tflite", "weather"),) and len(table.certified) == 5 * 2 * 2
+    run = table.cells["lenet5-tflite", "weather", "block2"][-1]
+    assert (run.data, run.seed, run.epochs, run.batch) == ("fashion-mnist-1k+snow-5@1000", 2, 50, 100)
+    assert dict(run.given)["queries"] == 7 and {one.eta for one in table.stages[0]} == {0.1, 0.01}

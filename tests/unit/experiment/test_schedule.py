@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.experiment.run import Run
+from hil.experiment.exponents import ExponentRun
 
 
-def run(**fields: object) -> Run:
-    return Run(**{"data": "mnist-50k", "column": "int8", "variant": "cls1", "seed": 1, "epochs": 100, **fields})
+def run(**fields: object) -> ExponentRun:
+    return ExponentRun(**{"data": "mnist-50k", "column": "int8", "variant": "cls1", "seed": 1, "epochs": 100, **fields})
 
 
 def test_the_paper_s_own_marks() -> None:

@@ -18,7 +18,8 @@ from hil.experiment.curve import EpochRow, write_curve
 from hil.experiment.paper import ROWS, TABLE1, TABLE2, UNTUNED
 from hil.experiment.render import write
 from hil.experiment.summary import Summary, summarise
-from hil.experiment.tables import Asked, Table, table1, table2
+from hil.experiment.table import Table
+from hil.experiment.tables import Asked, table1, table2
 
 FULL = Asked(("mnist", "fashion-mnist"), ("int8", "int8star"), 3, 100, 256)
 SMALL = Asked(("fashion-mnist",), ("int8", "int8star"), 3, 10, 128)
@@ -88,14 +89,14 @@ def test_mean_and_spread_by_hand(tmp_path: Path) -> None:
     cell = filled(tmp_path, table1(SMALL)).cell("fashion-mnist", "int8", "cls1")
     assert cell.values == pytest.approx((84, 85, 86)) and cell.mean == pytest.approx(85)
     assert cell.spread == pytest.approx(math.sqrt(((-1) ** 2 + 0 + 1) / 2)), "n - 1 below"
-    assert (cell.paper, cell.right_signs) == (84.66, pytest.approx(0.95))
+    assert (cell.paper, cell.right_signs, cell.chosen) == (84.66, pytest.approx(0.95), "r_max 3")
     assert (cell.train_s, cell.steps_per_s) == (pytest.approx(5.0), pytest.approx(10.0))
 
 
 def test_without_fine_tuning_is_the_first_row_of_the_curve(tmp_path: Path) -> None:
     summary = filled(tmp_path, table2(SMALL))
     cell = summary.cell("rotated-fashion-mnist-45", "int8", UNTUNED)
-    assert cell.values == pytest.approx((11, 12, 13)) and (cell.paper, cell.train_s, cell.r_max) == (13.77, None, None)
+    assert cell.values == pytest.approx((11, 12, 13)) and (cell.paper, cell.train_s, cell.chosen) == (13.77, None, "")
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,17 @@ def of_graph(graph: Graph) -> Weights:
 
 def losses(graph: Graph, weights: Weights, images: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the cross-entropy of each of the uint8 images [B, H, W, C]."""
-    values = [images.astype(float) - 128 - graph.zero]
-    for index, layer in enumerate(graph.layers):
-        out = _run(graph, layer, [values[value] for value in layer.reads], weights.get(index))
-        values.append(np.clip(out, layer.act_min - layer.zero, layer.act_max - layer.zero))
-    x = values[-1].reshape(len(images), -1) * graph.layers[-1].scale
+    x = values(graph, weights, images)[-1].reshape(len(images), -1) * graph.layers[-1].scale
     return np.log(np.exp(x).sum(axis=1)) - x[np.arange(len(x)), labels]
+
+
+def values(graph: Graph, weights: Weights, images: np.ndarray) -> list[np.ndarray]:
+    """Return every value of a forward pass, the input first."""
+    found = [images.astype(float) - 128 - graph.zero]
+    for index, layer in enumerate(graph.layers):
+        out = _run(graph, layer, [found[value] for value in layer.reads], weights.get(index))
+        found.append(np.clip(out, layer.act_min - layer.zero, layer.act_max - layer.zero))
+    return found
 
 
 def _run(

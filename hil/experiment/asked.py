@@ -1,0 +1,116 @@
+"""What the user asked for: the options of either family of experiments, and the table that they make."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hil.data.corrupt import CORRUPTIONS
+from hil.data.store import PARTS, data_folder, file_name, known_sets
+from hil.errors import RigError, close_matches
+from hil.experiment.exponents import LOSS
+from hil.experiment.pmt import RATES, AskedPmt
+from hil.experiment.pmt_tables import PMT_TABLES
+from hil.experiment.table import Table
+from hil.experiment.tables import PAPER_BATCH, PAPER_EPOCHS, TABLES, Asked
+from hil.network.tflite.networks import NETWORKS
+
+ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
+
+
+def add_asked(parser: argparse.ArgumentParser) -> None:
+    """Add the options that only one family has."""
+    elastic = parser.add_argument_group("elasticzo-*")
+    elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
+    elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
+    pmt = parser.add_argument_group("pmt-*")
+    committed = [name for name, known in NETWORKS.items() if known.committed]
+    pmt.add_argument("--network", choices=committed, help="pre-trained network (default: resnet-tiny)")
+    pmt.add_argument("--corruptions", metavar="LIST", help="corruptions of severity 5 (default: the table's)")
+    pmt.add_argument("--images", type=positive, metavar="N", help="training images (default: 1000)")
+    pmt.add_argument("--queries", type=positive, metavar="Q", help="for each layer (default: 100)")
+    rates = ",".join(f"{rate:g}" for rate in RATES)
+    pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: {rates})")
+
+
+def asked_table(options: argparse.Namespace) -> Table:
+    """Return the table that was asked for.
+
+    Raises:
+        RigError: an option of the other family, an unknown name, or no data.
+    """
+    name = options.experiment
+    others, family = (OF_PMT, "pmt-*") if name in TABLES else (ELASTIC, "elasticzo-*")
+    for option in others:
+        if getattr(options, option) is not None:
+            raise RigError(f"--{option} is an option of {family}, not of {name}: leave it out.")
+    if name in TABLES:
+        return TABLES[name](_elastic(options))
+    return PMT_TABLES[name](_pmt(options))
+
+
+def positive(text: str) -> int:
+    """Read a number above 0."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value
+
+
+def _elastic(options: argparse.Namespace) -> Asked:
+    columns = _columns(options.columns or ",".join(LOSS))
+    return Asked(
+        _data(options.data), columns, options.seeds, options.epochs or PAPER_EPOCHS, options.batch or PAPER_BATCH
+    )
+
+
+def _pmt(options: argparse.Namespace) -> AskedPmt:
+    given: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in ("network", "seeds", "epochs", "batch", "images", "queries")
+        if getattr(options, name) is not None
+    }
+    if options.corruptions is not None:
+        given["corruptions"] = _corruptions(options.corruptions)
+    if options.rates is not None:
+        given["rates"] = _rates(options.rates)
+    return AskedPmt(**given)
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in LOSS:
+            raise RigError(f"--columns names {name!r}: choose from {', '.join(LOSS)}, with a comma between two.")
+    return names
+
+
+def _corruptions(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in CORRUPTIONS:
+            raise RigError(f"--corruptions names {name!r}: {close_matches(name, CORRUPTIONS)}")
+    return names
+
+
+def _rates(text: str) -> tuple[float, ...]:
+    try:
+        rates = tuple(sorted({float(word) for word in text.split(",")}))
+    except ValueError:
+        rates = ()
+    if not rates or not all(0 < rate <= 1 for rate in rates):
+        raise RigError(f"--rates is {text!r}: give numbers above 0, 1 at most, with a comma between two.")
+    return rates
+
+
+def _data(name: str | None) -> tuple[str, ...]:
+    if name is not None:
+        return (name,)
+    there = tuple(
+        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
+    )
+    if not there:
+        raise RigError(
+            f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
+        )
+    return there

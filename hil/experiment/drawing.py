@@ -1,0 +1,70 @@
+"""The charts of an experiment: a line a row, the mean of the seeds that are complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from hil.experiment.chart import STEPS, Axes, chart
+from hil.experiment.curve import EpochRow
+from hil.experiment.paper import UNTUNED
+from hil.experiment.summary import Summary
+from hil.experiment.table import COSINE, LOSS, Axis
+
+
+def charts(summary: Summary) -> list[tuple[str, Markup]]:
+    """Return caption and chart: of learning curves one a column; of cosines one in all, layer by layer."""
+    table = summary.table
+    if table.measure is COSINE:
+        return [(data, _by_column(summary, data)) for data in dict.fromkeys(data for data, _ in table.columns)]
+    return [(f"{data} {table.called(column)}", _by_epoch(summary, data, column)) for data, column in table.columns]
+
+
+def _by_column(summary: Summary, data: str) -> Markup:
+    table = summary.table
+    columns = [column for its, column in table.columns if its == data]
+    lines = {}
+    for row in table.rows:
+        means = [cell.mean for cell in (summary.cell(data, column, row) for column in columns) if cell is not None]
+        if means and None not in means:
+            lines[table.called(row)] = [mean for mean in means if mean is not None]
+    marks = {place / max(len(columns) - 1, 1): table.called(name) for place, name in enumerate(columns)}
+    return chart(lines, f"{table.measure.title} by layer, {data}", Axes(1, "layer", marks))
+
+
+def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
+    table, loss = summary.table, summary.table.measure is LOSS
+    lines = {}
+    for row in table.rows:
+        curves = [summary.curves[run.name] for run in table.cells.get((data, column, row), ())]
+        curves = [curve for curve in curves if curve and len(curve) == max(map(len, curves))]
+        if curves and row != UNTUNED:
+            lines[table.called(row)] = [
+                _mean(point, loss) for point in zip(*(curve[loss:] for curve in curves), strict=True)
+            ]
+    top = max((max(values) for values in lines.values()), default=1.0) if loss else 100.0
+    marks = _marks(table.axis, max(map(len, lines.values()), default=1), loss)
+    axes = Axes(_rounded_up(top), table.axis.title, marks, stretched=table.axis.last is not None)
+    return chart(lines, f"{table.measure.title} by {table.axis.title}, {data} {table.called(column)}", axes)
+
+
+def _mean(point: Sequence[EpochRow], loss: bool) -> float:
+    """Return the mean over the seeds: the loss of an epoch, which the row before training has none of, or the accuracy behind it in percent."""
+    values = [one.loss if loss else 100 * one.test_accuracy for one in point]
+    return sum(value for value in values if value is not None) / len(values)
+
+
+def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
+    """Return what stands below the beginning, the middle and the end of so many rows; those of a loss begin with epoch 1."""
+    first, last = int(loss), rows - 1 + int(loss)
+    places = sorted({first, (first + last) // 2, last})
+    scale = 1.0 if axis.last is None else axis.last / max(last, 1)
+    return {(place - first) / max(rows - 1, 1): f"{place * scale:.3g}" for place in places}
+
+
+def _rounded_up(top: float) -> float:
+    """Return the next line of the grid."""
+    step = next((one for one in STEPS if top / one <= 6), top)
+    return step * math.ceil(top / step - 1e-9)

@@ -1,0 +1,167 @@
+"""A run of the second family: a pre-trained graph adapted by Poor Man's Training or one of its baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hil.experiment.run import Learner, Schedule, Tensors
+from hil.network.tflite.analytic import step_work
+from hil.network.tflite.layers import Graph
+from hil.network.tflite.methods import METHODS, graph_settings
+from hil.network.tflite.networks import build_graph
+from hil.network.tflite.settings import GraphSettings
+from hil.reference.methods import StepOutcome, graph_method
+from hil.trial import TrialSpec
+
+Given = tuple[tuple[str, int | str], ...]
+SEGMENT = 20  # most steps that a board repeats,
+SEGMENT_MACS = 500_000_000  # and about as many multiply-accumulates: half a minute on a stand-in
+ALL_COORDINATES = 256  # of DeepZero's sparsity: `sparsity` of so many are left out
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """What decides every bit of a run.
+
+    Attributes:
+        data: name of the data set.
+        column, variant: where it stands in the table.
+        seed: of the order of samples and of the perturbations.
+        epochs: rows of the curve behind the first.
+        batch: samples a step (N).
+        network: a pre-trained network.
+        method: name of the method.
+        given: its settings besides learning rate, batch and seed, where they are not those of the method's first variant.
+        eta: learning rate of the first epoch; it falls along half a cosine, epoch by epoch. None: that of the best of `rate_from`, or of the run
+            whose block is taken.
+        steps: between two rows of the curve; None: as many as the images fill.
+        budget: forward passes that are perturbed, in all; decides `steps`. None: no budget.
+        rate_from, blocks_from: names of runs beside this; the learning rate (the trained layers) are those of the one that is best on its test images.
+        tag: tells runs apart that stand in the same place.
+        compares: whether the gradient of the last step of each epoch is compared with the slope of the network.
+    """
+
+    data: str
+    column: str
+    variant: str
+    seed: int
+    epochs: int
+    batch: int
+    network: str
+    method: str
+    given: Given = ()
+    eta: float | None = None
+    steps: int | None = None
+    budget: int | None = None
+    rate_from: tuple[str, ...] = ()
+    blocks_from: tuple[str, ...] = ()
+    tag: str = ""
+    compares: bool = False
+
+    start = None
+
+    @classmethod
+    def of_json(cls, fields: Mapping[str, Any]) -> GraphRun:
+        """Return a run from the fields of run.json."""
+        lists = {"given": tuple((name, value) for name, value in fields["given"])}
+        return cls(**{**fields, **lists, **{name: tuple(fields[name]) for name in ("rate_from", "blocks_from")}})
+
+    @property
+    def name(self) -> str:
+        """Name of the run's folder."""
+        tag = f"-{self.tag}" if self.tag else ""
+        return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
+
+    def settled(self, best: Callable[[Sequence[str]], Any]) -> GraphRun:
+        """Return the run with the learning rate, the trained layers and the steps that were left open."""
+        eta, given = self.eta, dict(self.given)
+        if self.blocks_from:
+            other: GraphRun = best(self.blocks_from)
+            given |= {name: value for name, value in other.given if name in ("train", "blocks")}
+            eta = other.eta if eta is None else eta
+        if self.rate_from:
+            eta = best(self.rate_from).eta
+        run = replace(self, eta=eta, given=tuple(given.items()), rate_from=(), blocks_from=())
+        if run.budget is None:
+            return run
+        steps = run.budget / (run.batch * run.forwards())
+        return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
+
+    def chosen(self) -> str:
+        """Return the learning rate and the blocks."""
+        blocks = self.settings(0, ()).blocks
+        trained = "" if blocks == 15 else ", blocks " + " ".join(str(b + 1) for b in range(4) if blocks >> b & 1)
+        return f"eta {self.eta:g}{trained}"
+
+    def forwards(self) -> int:
+        """Return the perturbed forward passes of one sample; on average where coordinates are drawn."""
+        settings, graph = self.settings(0, ()), self._graph()
+        layers = [graph.layers[index] for index in settings.trained(graph)]
+        if settings.method == "deepzero":
+            coordinates = sum(
+                layer.weights * settings.trains_weights + layer.channels * settings.train_bias for layer in layers
+            )
+            return round(coordinates * (ALL_COORDINATES - settings.sparsity) / ALL_COORDINATES)
+        sides = 2 if settings.difference == "central" else 1
+        return sides * settings.queries * (len(layers) if settings.wise == "layer" else 1)
+
+    def per_epoch(self, images: int) -> int:
+        """Return the given steps, or the full batches that the images give."""
+        return images // self.batch if self.steps is None else self.steps
+
+    def schedule(self, steps: int) -> Schedule:
+        """Return eta times (1 + cos(pi * epoch / epochs)) / 2 for every epoch but the first."""
+        assert self.eta is not None
+        falling = [0.5 * (1 + math.cos(math.pi * epoch / self.epochs)) for epoch in range(self.epochs)]
+        return tuple(
+            (epoch * (steps // self.epochs), {"eta": self.eta * falling[epoch]}) for epoch in range(1, self.epochs)
+        )
+
+    def settings(self, step: int, schedule: Schedule) -> GraphSettings:
+        """Return the settings that hold for a step."""
+        settings = graph_settings(self.method, self._variant, **self._all_settings())
+        for first, changes in schedule:
+            if first <= step:
+                settings = settings.changed(**changes)
+        return settings
+
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
+        """Return the method on the pre-trained network."""
+        settings, graph = self.settings(0, schedule), self._graph()
+        if weights is not None:
+            graph = settings.with_trained(graph, weights)
+        return graph_method(settings.method)(graph, settings)
+
+    def losses(self, outcome: StepOutcome, samples: int) -> float:
+        """Return the mean of the clean passes."""
+        return outcome.float_loss_plus / samples
+
+    def right_sign(self, outcome: StepOutcome) -> bool | None:
+        """No sign is taken."""
+        return None
+
+    def trial(self, board: str) -> TrialSpec:
+        """Return the trial of the same settings."""
+        return TrialSpec(
+            board, self._variant, network=self.network, method=self.method, data=self.data, batch=self.batch, seed=self.seed, evaluate=0,
+            settings=dict(self.given) | {"eta": float(self.eta or 0)},
+        )  # fmt: skip
+
+    def longest_segment(self) -> int:
+        """Return as many steps as a stand-in has done in a while."""
+        macs = step_work(self._graph(), self.settings(0, ())).macs
+        return min(max(SEGMENT_MACS // macs, 1), SEGMENT)
+
+    @property
+    def _variant(self) -> str:
+        return next(iter(METHODS[self.method]))
+
+    def _all_settings(self) -> dict[str, Any]:
+        rate = {} if self.eta is None else {"eta": self.eta}
+        return dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
+
+    def _graph(self) -> Graph:
+        return build_graph(self.network, self.seed)
