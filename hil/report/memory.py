@@ -14,16 +14,17 @@ KINDS = {
     "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
     "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD,
     "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
+    "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise", "act": "activations",
     "acc": "int32 sums", "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
     "grad": "gradients", "theta": "trained weights and biases", "queries": "deltas and seeds", "value": "values", "node": "perturbed nodes, errors",
-    "sums": "gradients of a chunk",
+    "sums": "gradients of a chunk", "back": "int32 sums of errors", "velocity": "momentum",
 }  # fmt: skip
 GROUPS = {  # shown under the word of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",
-    "work": "scratch", "coordinates": "sums",
+    "work": "scratch", "coordinates": "sums", "error": "err",
 }  # fmt: skip
 
 

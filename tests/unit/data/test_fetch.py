@@ -112,7 +112,7 @@ def test_wrong_files_on_the_server_never_reach_the_folder(tmp_path: Path, site: 
     )
 
 
-@pytest.mark.parametrize("sent", [b"<html>busy</html>", gzip.compress(b"x")[:-1], b""])
+@pytest.mark.parametrize("sent", [b"<html>busy</html>", gzip.compress(b"x")[:-1], b""], ids=["a page", "cut short", "nothing"])
 def test_something_that_is_no_gzip_file(tmp_path: Path, site: tuple[Path, dict], sent: bytes) -> None:
     (site[0] / file_name(PARTS[1])).write_bytes(sent)
     with pytest.raises(

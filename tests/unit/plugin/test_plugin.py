@@ -22,7 +22,7 @@ def rig(tmp_path):
     return run
 
 
-QUICK = 13  # tests of the quick tier
+QUICK = 15  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 
