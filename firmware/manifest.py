@@ -166,7 +166,7 @@ def check(boards: list[str], compiler: str) -> list[str]:
             target = Path(folder) / path
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(HERE / path, target)
-        make(Path(folder), f"-j{os.cpu_count() or 1}", "all")
+        make(Path(folder), f"-j{os.cpu_count() or 1}", *(f"build/{board}.elf" for board in boards))
         for board in boards:
             built, installed = Path(folder) / "build" / f"{board}.elf", PREBUILT / f"{board}.elf"
             if not installed.exists():

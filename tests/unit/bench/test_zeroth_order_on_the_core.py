@@ -124,12 +124,12 @@ def test_gradients_and_errors(machine, count, largest):
         assert (machine.get(errors, n, np.int8) == e8).all()
 
 
-def factor(rate, scale, multiplier, shift, nodes, qas):
-    """f of section 6, in binary32."""
+def factor(rate, scale, multiplier, shift, c, qas):
+    """f of section 6, in binary32; `c` is C of the output (docs/arithmetic-backward.md, section 4), 0 with weights perturbed."""
     f = np.float32(rate)
     with np.errstate(all="ignore"):
-        if nodes:
-            f = f * (np.float32(multiplier) * np.float32(2.0 ** (shift - 31)))
+        if c:
+            f = f * (np.float32(c) * (np.float32(multiplier) * np.float32(2.0 ** (shift - 31))))
         if qas:
             f = (f / scale) / scale
     return f
@@ -151,22 +151,22 @@ def step(f, gradient, exponent):
 
 
 @pytest.mark.parametrize("depthwise", [False, True])
-@pytest.mark.parametrize("nodes", [False, True])
+@pytest.mark.parametrize("c", [0.0, 1.0, 1.3671875])
 @pytest.mark.parametrize("qas", [False, True])
-def test_updates(machine, depthwise, nodes, qas):
-    rng = np.random.default_rng(4)
+def test_updates(machine, depthwise, c, qas):
+    nodes, rng = c > 0, np.random.default_rng(4)
     for rate in (1e-30, 3e-9, 2e-4, 0.05, 1.0, 77.0, 1e30, 0.0, 1e-40):
         channels, taps, exponent = 5, int(rng.integers(1, 12)), int(rng.integers(-18, 6))
         scale = rng.uniform(0.003, 2.0, channels).astype(np.float32)
         multiplier, shift = rng.integers(1 << 30, 1 << 31, channels), rng.integers(-12, 3, channels)
         fields = machine.put(scale), machine.put(multiplier.astype(np.int32)), machine.put(shift.astype(np.int8))
-        packed = struct.pack("<f???xIIfIIIi", rate, nodes, qas, depthwise, taps, channels, 0.02, *fields, exponent)
+        packed = struct.pack("<f?xxxf??xxIIfIIIi", rate, nodes, c, qas, depthwise, taps, channels, 0.02, *fields, exponent)
         update, size = machine.put(packed), channels * taps
         first = int(rng.integers(0, size))
         weights = rng.integers(-126, 127, size - first).astype(np.int8)
         gradient = (rng.integers(-(2**31), 2**31, size - first) >> rng.integers(0, 31, size - first)).astype(np.int32)
         owner = [i % channels if depthwise else i // taps for i in range(first, size)]
-        factors = [factor(rate, scale[o], multiplier[o], shift[o], nodes, qas) for o in range(channels)]
+        factors = [factor(rate, scale[o], multiplier[o], shift[o], c, qas) for o in range(channels)]
         moved = [int(w) - step(factors[o], g, exponent) for w, g, o in zip(weights, gradient, owner, strict=True)]
         expected = np.clip(moved, -126, 126)
         at, sums = machine.put(weights), machine.put(np.zeros(channels, np.int32))
@@ -180,7 +180,7 @@ def test_updates(machine, depthwise, nodes, qas):
         bias, gradient = rng.integers(-5000, 5000, channels).astype(np.int32), gradient[-1:].repeat(channels)
         unit = np.float32(0.02) * scale
         lowered = [0 if nodes else min(max(-int(s), 0), 20) for s in shift]
-        factors = [factor(rate, unit[o], multiplier[o], shift[o], nodes, qas) for o in range(channels)]
+        factors = [factor(rate, unit[o], multiplier[o], shift[o], c, qas) for o in range(channels)]
         moved = [int(bias[o]) - step(factors[o], gradient[o], exponent - lowered[o]) for o in range(channels)]
         at = machine.put(bias)
         machine.call("apply_gradient_s32", at, machine.put(gradient), 0, channels, update)
