@@ -124,11 +124,12 @@ def _signs(outcome: Outcome) -> dict[str, int] | None:
 
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
-    """Return the plan with the names of its time slots (docs/memory.md)."""
+    """Return the plan with the names of its time slots (docs/memory.md); what is there before the first slot is there from it on."""
+    buffers = [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers]
     return {
         "total": prepared.plan.total,
         "slots": prepared.subject.slots(),
-        "buffers": [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers],
+        "buffers": [buffer | {"first": max(buffer["first"], 0)} for buffer in buffers],
     }
 
 

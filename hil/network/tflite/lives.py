@@ -37,6 +37,7 @@ class Lives:
         layerwise: whether each group with a trained layer has a start.
         consumes: whether samples may be consumed.
         way_back: of back-propagation, else None.
+        end: the last slot of a step.
 
     Raises:
         RigError: back-propagation through a pool that it does not take.
@@ -48,6 +49,7 @@ class Lives:
         self.by_nodes = {index for index in self.trained if settings.by_nodes(graph.layers[index])}
         bp = settings.method == "bp"
         self.way_back = WayBack(graph, self.trained, settings.trains_weights) if bp else None
+        self.end = self.way_back.slot(self.way_back.first) if self.way_back else self.n + 1
         self.layerwise = settings.wise == "layer" and not bp
         self.consumes = self.layerwise or bp
         self.joined = chained(graph, self.by_nodes) if settings.fused else set()

@@ -80,7 +80,7 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
     consumed = bool(settings.consumed and slots == 1 and lives.consumes)
     standing: list[LiveBuffer] = []
     for name, size in _standing(graph, settings, lives, slots, 0 if in_flash else file_size, consumed):
-        standing.append(LiveBuffer(name, up(size, 8), 0, lives.n + 1, end_of(standing)))
+        standing.append(LiveBuffer(name, up(size, 8), 0, lives.end, end_of(standing)))
     base = end_of(standing)
     places = {0: base} if consumed else {}
     starts = []

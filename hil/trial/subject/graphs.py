@@ -64,7 +64,9 @@ class GraphSubject:
         return plan_graph(self.network, self.settings, slots, file_size(self.network), self.in_flash)
 
     def slots(self) -> tuple[str, ...]:
-        """Return every layer, the loss, and what follows the queries of a layer."""
+        """Return every layer, the loss, and what follows: the queries' gradient, or the layers of the way back."""
+        if self.settings.method == "bp":
+            return (*self.layers, "loss", *(f"{name} backward" for name in reversed(self.layers[self.trained[0] :])))
         return (*self.layers, "loss", "gradient, update")
 
     def configuration(self, settings: GraphSettings, slots: int, first_step: int) -> Configuration:

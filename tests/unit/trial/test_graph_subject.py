@@ -8,6 +8,8 @@ import xxhash
 
 from hil.errors import RigError
 from hil.network.tflite.file import decode
+from hil.network.tflite.methods import METHODS
+from hil.report.memory import lifetimes
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
@@ -85,6 +87,17 @@ def test_the_full_model_and_its_sparse_form_plan_within_the_paper_s_memory() -> 
 def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> None:
     with pytest.raises(RigError, match=said):
         prepare(spec(**wrong))
+
+
+@pytest.mark.parametrize(("method", "variant"), [(method, variant) for method, variants in METHODS.items() for variant in variants])
+def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, variant: str) -> None:
+    asked = spec(variant, method=method, settings={} if method in ("mezo", "int8-bp") else {"fused": 1})
+    outcome = Outcome(asked)
+    outcome.begin(prepare(asked))
+    plan = trial_record(outcome).memory_plan
+    assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
+    assert min(buffer["first"] for buffer in plan["buffers"]) == 0
+    assert len(lifetimes(plan).data) == len(plan["buffers"])
 
 
 def test_the_budgets_of_the_first_family_are_not_those_of_the_second() -> None:
