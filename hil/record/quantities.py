@@ -111,6 +111,10 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
         found["analytic.bytes"] = Quantity(trial.analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
         for name in ("macs_forward", "weights", "weights_by_zo"):
             found[f"analytic.{name}"] = Quantity(trial.analytic[name], "1", Provenance.COUNTED)
+        if "macs_step" in trial.analytic:
+            found["analytic.macs_step"] = Quantity(trial.analytic["macs_step"], "1", Provenance.ANALYTIC, note="by the plan of a step")
+    for name, value in (trial.work or {}).items():
+        found[f"work.{name}"] = Quantity(value, "1", Provenance.COUNTED, note="by the board, in the first compared step")
     if trial.signs is not None and trial.signs["of"]:
         p, n = trial.signs["right"] / trial.signs["of"], trial.signs["of"]
         found["signs.right"] = Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")

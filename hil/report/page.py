@@ -17,7 +17,8 @@ from hil.report import formats
 from hil.report.energy_papers import energy_comparison
 from hil.report.figures import PHASES, asks_queries, drawn_losses
 from hil.report.losses import loss_rows
-from hil.report.paper import comparison
+from hil.report.paper_elasticzo import elasticzo_rows
+from hil.report.paper_pmt import pmt_rows
 from hil.report.power import end_of, phase_rows, zooms
 from hil.report.sparkline import sparkline
 from hil.report.trial_figures import has_curve, trial_figures
@@ -52,7 +53,7 @@ def _view(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
         "queries": asks_queries(trial),
-        "rows": comparison(trial),
+        "papers": {name: rows for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial))) if rows},
         "energy_rows": energy_comparison(trial),
         "zooms": zooms(trial.energy["laps_s"], end_of(trial.energy)) if figures["power"] and trial.energy and trial.energy["laps_s"] else [],
         "phase_rows": phase_rows(power) if figures["power"] and power is not None else [],

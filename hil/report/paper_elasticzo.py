@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, percent
+from hil.report.row import Row
 
 # Table 1, accuracy in percent on MNIST and Fashion-MNIST after 100 epochs of 50,000 images, batch 256: INT8 and INT8*.
 TABLE_1 = {
@@ -19,17 +19,7 @@ BATCH = 256
 WEIGHTS_BY_ZO = {"cls1": 96_630, "cls2": 106_710, "full-zo": 107_550, "full-bp": 0}  # section 5.2, without biases
 
 
-@dataclass(frozen=True)
-class Row:
-    """One figure of the paper, what was found here, and what differs in the setting."""
-
-    what: str
-    paper: str
-    here: str
-    differs: str
-
-
-def comparison(trial: TrialRecord) -> list[Row]:
+def elasticzo_rows(trial: TrialRecord) -> list[Row]:
     """Return the rows that a trial of ElasticZO-INT8 on LeNet-5 can be held against; empty for any other."""
     if trial.network != "lenet5" or trial.method != "elasticzo-int8" or trial.analytic is None:
         return []
