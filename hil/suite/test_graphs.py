@@ -3,12 +3,14 @@
 `hil matrix` shows what these trials have seen, cell by cell.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from hil import boards
 from hil.matrix.cells import Cell
 from hil.network.tflite.methods import METHODS
-from hil.trial import TrialSpec, does_not_fit
+from hil.trial import EnergyWindows, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")
 QUICK = [
@@ -62,6 +64,22 @@ def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):
 def test_every_cell_of_the_matrix(hil_board, method, variant, network, hil_trial):
     """Every method in every variant on every small network."""
     train(hil_trial, Cell(method, variant, network, hil_board).spec())
+
+
+@NIGHTLY
+def test_energy_of_a_step(hil_board, hil_trial):
+    """Windows of autonomous steps at a meter, where the board has one."""
+    train(hil_trial, replace(Cell("poor-mans-training", "block2", "resnet-tiny", hil_board).spec(), energy=EnergyWindows()))
+
+
+@NIGHTLY
+def test_one_iteration_of_back_propagation_in_a_block_of_mcunet(hil_board, hil_trial):
+    """Momentum and scaling in the third block (PMT, table 9, the line of BP)."""
+    spec = TrialSpec(
+        hil_board, "block3", "mcunet-128", "mcutrain", "fashion-mnist-1k@128x128x3", batch=1, steps=1, evaluate=0,
+        settings={"consumed": 1, "fused": 1}, network_in="flash",
+    )  # fmt: skip
+    train(hil_trial, spec)
 
 
 @NIGHTLY
