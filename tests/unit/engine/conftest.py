@@ -31,7 +31,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
         for tool in ("make", compiler):
             if shutil.which(tool) is None:
                 missing(f"{tool} is not installed")
-        command = ["make", "-C", str(HOST), f"BUILD={build}", f"CC={compiler}", target]
+        command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(HOST), f"BUILD={build}", f"CC={compiler}", target]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert done.returncode == 0, done.stdout
         return build, done.stdout
