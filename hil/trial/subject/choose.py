@@ -41,6 +41,8 @@ def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None 
 
 
 def _exponents(spec: TrialSpec) -> ExponentSubject:
+    if spec.network_in != "auto":
+        raise RigError(f"network_in is {spec.network_in!r} with {spec.method}, whose networks lie in RAM: leave it out.")
     network = build(spec.network, spec.seed)
     if spec.checkpoint is not None:
         network = network.with_weights(_checkpoint(spec.checkpoint, network))
