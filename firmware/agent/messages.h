@@ -252,8 +252,9 @@ _Static_assert(sizeof(msg_write_tensor_request_t) == 5, "msg_write_tensor_reques
 typedef struct __attribute__((packed)) {
     uint64_t macs;
     uint64_t layer_runs;
+    uint32_t bookings;
 } msg_work_reply_t;
-_Static_assert(sizeof(msg_work_reply_t) == 16, "msg_work_reply_t is packed");
+_Static_assert(sizeof(msg_work_reply_t) == 20, "msg_work_reply_t is packed");
 
 #define MSG_STRETCHES 0x1Au
 typedef struct __attribute__((packed)) {

@@ -17,6 +17,7 @@ static failure_t check_step(const graph_engine_t *engine, uint32_t step) {
 static void begin_account(graph_model_t *model) {
     model->account = (graph_account_t){.perturb = 0};
     model->macs = model->layer_runs = 0;
+    model->watch.bookings = 0;
 }
 
 /* Take the samples in slots 0..count-1 through the step under way. */

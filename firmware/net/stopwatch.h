@@ -10,6 +10,7 @@ typedef struct {
     uint32_t lap;             /* what it showed when something was last booked */
     bool running;             /* in a step; an evaluation books nothing, so that the account stays that of the last step */
     uint64_t booked; /* all that ever was */
+    uint32_t bookings; /* how often, since whoever tells it set it to 0 */
 } stopwatch_t;
 
 /* Book from now on. */
@@ -30,6 +31,7 @@ static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
     const uint32_t now = watch->cycles(), cycles = now - watch->lap;
     *to += cycles;
     watch->booked += cycles;
+    watch->bookings++;
     watch->lap = now;
 }
 

@@ -163,7 +163,8 @@ static failure_t profile(const graph_engine_t *engine, link_reply_t *reply) {
 }
 
 static failure_t work(const graph_engine_t *engine, link_reply_t *reply) {
-    const msg_work_reply_t answer = {.macs = engine->model.macs, .layer_runs = engine->model.layer_runs};
+    const graph_model_t *model = &engine->model;
+    const msg_work_reply_t answer = {.macs = model->macs, .layer_runs = model->layer_runs, .bookings = model->watch.bookings};
     link_put_reply(reply, &answer, sizeof answer);
     return no_failure();
 }

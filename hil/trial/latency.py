@@ -11,7 +11,7 @@ from hil.errors import Blocked
 from hil.link.messages import description
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
-from hil.trial.latency_figures import Booking, Bookings, figures
+from hil.trial.latency_figures import Booking, Bookings, Cost, Figures, figures
 from hil.trial.spec import LatencySteps
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
@@ -34,6 +34,7 @@ class Latency:
         laps: cycles of every step, by phase; `total` is their sum.
         digests: cycles of the digests at the end of every run, which belong to no step.
         layers: cycles of every step by direction and layer, where they were asked for.
+        bookings: readings of the counter of every step, where the board counted them.
         booking: what one reading of the counter costs.
         counter: `dwt`, `systick` or `none`, as the agent says.
         provenance: `measured` on silicon, else `modelled`.
@@ -45,6 +46,7 @@ class Latency:
     laps: dict[str, list[int]] = field(default_factory=lambda: {phase: [] for phase in (*LAP_PHASES, "total")})
     digests: list[int] = field(default_factory=list)
     layers: Layers | None = None
+    bookings: list[int] = field(default_factory=list)
 
     @property
     def steps(self) -> int:
@@ -72,12 +74,6 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     outcome, prepared = trial.outcome, trial.p
     if prepared.slots < prepared.settings.batch:
         raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
-    if prepared.subject.bookings() is None:
-        raise Blocked(
-            "latency",
-            f"it is not known how often a step of {prepared.spec.method} reads the counter, so that its cost cannot be taken off: "
-            "take the mean cycles of the compared steps.",
-        )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     counters = {value: name for name, value in description().enums["counter"].items()}
     latency = Latency(Booking.of(trial.device.bookings()), counters[trial.device.identity["counter"]], word)
@@ -86,7 +82,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
     left = wanted.steps
     while left > 0 and outcome.difference is None:
-        steps = 1 if wanted.layers else min(left, RUN_STEPS)
+        steps = 1 if wanted.layers or prepared.subject.bookings() is None else min(left, RUN_STEPS)
         _run(trial, latency, steps)
         left -= steps
     outcome.latency = latency
@@ -115,6 +111,8 @@ def _take(trial: LockStep, latency: Latency, reply: dict[str, Any]) -> None:
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
     latency.digests.append(reply["cycles_digest"])
+    if trial.p.subject.bookings() is None:
+        latency.bookings.append(trial.device.work()["bookings"] - 1)  # one is the digests'
     if latency.layers is not None:
         for of_layers, counted in zip(latency.layers.values(), trial.device.profile(), strict=True):
             for cycles, found in zip(of_layers.values(), counted, strict=True):
@@ -142,31 +140,43 @@ def check_rounds(cycles: int, clock_hz: int, wall_s: float) -> None:
         )
 
 
-def latency_json(latency: Latency, bookings: Bookings, clock_hz: int) -> dict[str, Any]:
-    """Return the entry `latency` of a trial's record, but for budget and judgement."""
-    counts, of_layers = bookings
-    phases = {phase: figures(latency.laps[phase], counts[phase], latency.booking).to_json() for phase in (*LAP_PHASES, "total")}
-    phases["digest"] = figures(latency.digests, 1, latency.booking).to_json()
+def total_figures(latency: Latency, bookings: Bookings | None) -> Figures:
+    """Return the figures of whole steps; `bookings`: of the subject, None where the board counted them."""
+    booking = latency.booking
+    cost = Cost.counted(latency.bookings, booking) if bookings is None else Cost.of(bookings[0]["total"], booking)
+    return figures(latency.laps["total"], cost)
+
+
+def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> dict[str, Any]:
+    """Return the entry `latency` of a trial's record, but for budget and judgement; `bookings`: of the subject, None where the board counted them."""
+    booking = latency.booking
+    phases = {phase: figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])).to_json() for phase in LAP_PHASES}
+    phases["total"] = total_figures(latency, bookings).to_json()
+    phases["digest"] = figures(latency.digests, Cost.of(1, booking)).to_json()
     return {
         "steps": latency.steps,
-        "run_steps": 1 if latency.layers else min(latency.steps, RUN_STEPS),
+        "run_steps": 1 if latency.layers or bookings is None else min(latency.steps, RUN_STEPS),
         "counter": latency.counter,
         "clock_hz": clock_hz,
         "provenance": latency.provenance.value,
-        "booking": vars(latency.booking),
+        "booking": vars(booking),
         "phases": phases,
-        "layers": _layers_json(latency, of_layers),
+        "layers": _layers_json(latency, bookings and bookings[1]),
     }
 
 
-def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]]) -> dict[str, Any] | None:
+def _cost(latency: Latency, bookings: int | None) -> Cost:
+    return Cost.among(latency.bookings, latency.booking) if bookings is None else Cost.of(bookings, latency.booking)
+
+
+def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]] | None) -> dict[str, Any] | None:
     if latency.layers is None:
         return None
-    counts = dict(zip(("forward", "backward"), bookings, strict=True))
+    counts = bookings or [[None] * len(of_layers) for of_layers in latency.layers.values()]
     return {
         direction: {
-            name: figures(cycles, count, latency.booking).to_json()
-            for (name, cycles), count in zip(of_layers.items(), counts[direction], strict=True)
+            name: figures(cycles, _cost(latency, count)).to_json()
+            for (name, cycles), count in zip(of_layers.items(), of_direction, strict=True)
         }
-        for direction, of_layers in latency.layers.items()
+        for (direction, of_layers), of_direction in zip(latency.layers.items(), counts, strict=True)
     }

@@ -32,15 +32,44 @@ class Booking:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What reading the counter costs a phase or layer of a step.
+
+    Attributes:
+        bookings: readings of the counter that ended a stretch of this phase, a step; where only those of the whole step are known, these.
+        subtracted: cycles a step.
+        bound: cycles a step by which a figure may still be too large.
+    """
+
+    bookings: int
+    subtracted: int
+    bound: int
+
+    @classmethod
+    def of(cls, bookings: int, booking: Booking) -> Cost:
+        """Return the cost of so many bookings: the least of each is subtracted, what the slowest took beyond it is the bound."""
+        return cls(bookings, bookings * booking.least, bookings * (booking.most - booking.least))
+
+    @classmethod
+    def counted(cls, bookings: Sequence[int], booking: Booking) -> Cost:
+        """Return the cost in steps whose bookings were counted by the board: as many are subtracted as every one of them had."""
+        subtracted = min(bookings) * booking.least
+        return cls(max(bookings), subtracted, max(bookings) * booking.most - subtracted)
+
+    @classmethod
+    def among(cls, bookings: Sequence[int], booking: Booking) -> Cost:
+        """Return the cost in a part of such steps: which bookings were of the part is not known; nothing is subtracted, and all of them are the bound."""
+        return cls(max(bookings), 0, max(bookings) * booking.most)
+
+
+@dataclass(frozen=True)
 class Figures:
     """One phase or layer over many steps, in cycles, less what its bookings cost at least.
 
     Attributes:
         n: steps.
         sd: standard deviation of the steps (n - 1).
-        bookings: readings of the counter that ended a stretch of this phase, a step.
-        subtracted: cycles a step, `bookings` times the least that one costs.
-        bound: cycles a step by which a figure may still be too large: `bookings` times what the slowest booking cost beyond the least.
+        bookings, subtracted, bound: see Cost.
         histogram: `edges` (n + 1, cycles) and `counts` (n); the last bin holds its right edge.
     """
 
@@ -63,16 +92,14 @@ class Figures:
         return asdict(self)
 
 
-def figures(cycles: Sequence[int], bookings: int, booking: Booking) -> Figures:
+def figures(cycles: Sequence[int], cost: Cost) -> Figures:
     """Return the figures of one phase or layer.
 
     Args:
         cycles: of every step, as the counter gave them.
-        bookings: of that phase in a step.
-        booking: what one costs.
+        cost: of reading the counter.
     """
-    subtracted = bookings * booking.least
-    net = np.array(cycles, np.int64) - subtracted
+    net = np.array(cycles, np.int64) - cost.subtracted
     quantiles = {name: float(value) for name, value in zip(QUANTILES, np.quantile(net, list(QUANTILES.values())), strict=True)}
     return Figures(
         n=len(net),
@@ -80,9 +107,7 @@ def figures(cycles: Sequence[int], bookings: int, booking: Booking) -> Figures:
         sd=float(net.std(ddof=1)) if len(net) > 1 else 0.0,
         least=int(net.min()),
         most=int(net.max()),
-        bookings=bookings,
-        subtracted=subtracted,
-        bound=bookings * (booking.most - booking.least),
+        **asdict(cost),
         histogram=_histogram(net),
         **quantiles,
     )

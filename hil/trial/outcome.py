@@ -15,7 +15,7 @@ from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
-from hil.trial.latency_figures import figures
+from hil.trial.latency import total_figures
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
@@ -197,8 +197,7 @@ class Outcome:
             return None
         settings = self.prepared.settings
         budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
-        bookings = self.prepared.subject.bookings()[0]["total"]
-        p99_ms = 1e3 * figures(self.latency.laps["total"], bookings, self.latency.booking).p99 / self.clock_hz
+        p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")
         if self.latency.provenance is not Provenance.MEASURED:

@@ -132,7 +132,7 @@ class GraphSubject:
         }
 
     def bookings(self) -> None:
-        """Depends on the queries and starts of the step."""
+        """The board counts them: they depend on queries and starts."""
         return
 
     def integers_only(self) -> bool:

@@ -123,7 +123,7 @@ class Subject(Protocol):
         ...
 
     def bookings(self) -> tuple[dict[str, int], tuple[list[int], list[int]]] | None:
-        """Return how often a step books cycles by phase and by layer (docs/latency.md); None where that depends on the step."""
+        """Return how often a step books cycles by phase and by layer (docs/latency.md); None where the board counts them."""
         ...
 
     def integers_only(self) -> bool:

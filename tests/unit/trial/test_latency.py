@@ -16,7 +16,7 @@ from hil.record import quantities
 from hil.record.trial_record import schema
 from hil.trial import LatencySteps, TrialSpec
 from hil.trial.latency import LAP_PHASES, Latency, check_rounds
-from hil.trial.latency_figures import MOST_BINS, Booking, figures
+from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
 from hil.trial.recording import latency_table, trial_record
@@ -35,7 +35,7 @@ def quantile(values, q):
 
 @given(cycles=CYCLES)
 def test_figures_are_those_of_the_statistics_module(cycles):
-    found = figures(cycles, 0, FREE)
+    found = figures(cycles, Cost.of(0, FREE))
     assert found.mean == pytest.approx(statistics.fmean(cycles))
     assert found.median == pytest.approx(statistics.median(cycles))
     assert found.sd == pytest.approx(statistics.stdev(cycles) if len(cycles) > 1 else 0, rel=1e-9, abs=1e-6)
@@ -45,7 +45,7 @@ def test_figures_are_those_of_the_statistics_module(cycles):
 
 @given(cycles=CYCLES)
 def test_the_histogram_counts_every_step_once_in_its_bin(cycles):
-    histogram = figures(cycles, 0, FREE).histogram
+    histogram = figures(cycles, Cost.of(0, FREE)).histogram
     edges, counts = histogram["edges"], histogram["counts"]
     assert len(edges) == len(counts) + 1 <= MOST_BINS + 1
     assert len({right - left for left, right in itertools.pairwise(edges)}) == 1, "one width"
@@ -57,7 +57,7 @@ def test_the_histogram_counts_every_step_once_in_its_bin(cycles):
 def test_what_the_bookings_cost_is_subtracted_and_the_rest_bounded(cycles, bookings, costs):
     booking = Booking.of(costs)
     assert booking == Booking(3, *sorted(costs))
-    found, raw = figures(cycles, bookings, booking), figures(cycles, 0, FREE)
+    found, raw = figures(cycles, Cost.of(bookings, booking)), figures(cycles, Cost.of(0, FREE))
     assert found.subtracted == bookings * min(costs) and found.bound == bookings * (max(costs) - min(costs))
     assert found.mean == pytest.approx(raw.mean - found.subtracted) and found.least == raw.least - found.subtracted
     assert found.sd == pytest.approx(raw.sd, rel=1e-9, abs=1e-3)
