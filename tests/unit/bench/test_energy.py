@@ -11,7 +11,19 @@ from hil.errors import RigError
 
 pytest.importorskip("numba", reason="virtual instruments are of the extra `virtual`")
 from hil.bench.energy.case import algorithm, draw
-from hil.bench.energy.rows import ALGORITHM, COMMENSURATE, JITTERED, OUTSIDE, POLLED, WITHIN, Row, judged, row, rows, summary
+from hil.bench.energy.rows import (
+    ALGORITHM,
+    COMMENSURATE,
+    JITTERED,
+    OUTSIDE,
+    POLLED,
+    WITHIN,
+    Row,
+    judged,
+    row,
+    rows,
+    summary,
+)
 from hil.bench.energy.scene import Load, Stage
 from hil.bench.energy.served import KEYS
 from hil.measure.data_sheet import load_data_sheet
