@@ -42,7 +42,10 @@ def combined(contributions: Sequence[Contribution]) -> float:
 
 
 def effective_dof(contributions: Sequence[Contribution]) -> float:
-    """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b))."""
+    """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b)).
+
+    An approximation: a 95 % interval from them covers 94.4 % where it is worst, six windows with limits of error of half their scatter (docs/energy.md).
+    """
     counted = [one for one in contributions if one.counted and one.standard]
     below = sum(one.standard**4 / one.dof for one in counted if math.isfinite(one.dof))
     return combined(contributions) ** 4 / below if below else math.inf

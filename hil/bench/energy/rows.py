@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from zlib import crc32
@@ -50,12 +50,21 @@ class Row:
 
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
-    """Run the trials of one row, each with a seed of its own, and none with that of another meter: what one met says nothing about the next."""
+    """Run the trials of one row."""
+    return summary(key, case, judged(key, case, range(trials), seed))
+
+
+def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged]:
+    """Run the trials of some numbers, each with a seed of its own, and none with that of another meter: what one met says nothing about the next."""
     sheet = load_data_sheet(key)
-    judged = [try_once(sheet, case, number, seed) for number in range(trials)]
+    return [try_once(sheet, case, number, seed) for number in numbers]
+
+
+def summary(key: str, case: str, trials: Sequence[Judged]) -> Row:
+    """Return the row of trials that were run."""
     return Row(
-        key, case, trials, _share(judged, "in_mc"), _share(judged, "in_gum"), max(trial.width_ratio for trial in judged),
-        max(trial.error for trial in judged), _share(judged, "aliased"),
+        key, case, len(trials), _share(trials, "in_mc"), _share(trials, "in_gum"), max(trial.width_ratio for trial in trials),
+        max(trial.error for trial in trials), _share(trials, "aliased"),
     )  # fmt: skip
 
 
@@ -77,8 +86,8 @@ def try_once(sheet: DataSheet, case: str, number: int, seed: int = 1) -> Judged:
     return run(sheet, _CASES[case](sheet, rng), rng, **driver)
 
 
-def _share(judged: Sequence[Judged], name: str) -> float:
-    return sum(getattr(one, name) for one in judged) / len(judged)
+def _share(trials: Sequence[Judged], name: str) -> float:
+    return sum(getattr(one, name) for one in trials) / len(trials)
 
 
 def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:

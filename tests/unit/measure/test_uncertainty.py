@@ -80,3 +80,27 @@ def test_the_median_of_five_scatters_as_its_density_says():
     density = 30 * (below * (1 - below)) ** 2 * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
     variance = np.sum(x * x * density) * (x[1] - x[0])
     assert monte_carlo.efficiency(5, "median") ** 2 == pytest.approx(variance, rel=0.01)
+
+
+@pytest.mark.parametrize(("windows", "known"), [(6, 0.1), (6, 0.5), (6, 1.0), (6, 3.0), (12, 0.5)])
+def test_what_both_intervals_cover_where_scatter_meets_limits_of_error(windows, known):
+    """By brute force: the mean of n normal windows, its standard deviation one, and two limits of error, `known` both together.
+
+    Welch and Satterthwaite's formula is an approximation: of six windows and limits of half the scatter its interval covers 94.4 %. That of drawing
+    covers 95 % or more. 200,000 samples, whose standard error is 0.05 %.
+    """
+    rng = np.random.default_rng(windows)
+    limit, dof = known * math.sqrt(3 / 2), windows - 1
+    scatter = np.sqrt(rng.chisquare(dof, 200_000) / dof)  # as the windows show it
+    errors = np.abs(rng.standard_normal(scatter.size) + rng.uniform(-limit, limit, (2, scatter.size)).sum(axis=0))
+    some = np.geomspace(scatter.min(), scatter.max(), 40)
+    widths = np.array([_half_widths(one, dof, known) for one in some])
+    gum, by_drawing = (np.mean(errors <= np.interp(scatter, some, column)) for column in widths.T)
+    assert 0.942 < gum < 0.963 and 0.947 < by_drawing < 0.963, (gum, by_drawing)
+
+
+def _half_widths(scatter, dof, known):
+    limits = [Contribution(name, "B", known / math.sqrt(2)) for name in ("gain", "burden")]
+    parts = [Contribution("scatter", "A", scatter, dof, "scatter"), *limits]
+    low, high = monte_carlo.interval(0.0, parts, dof + 1, draws=20_000)
+    return coverage_factor(effective_dof(parts)) * combined(parts), (high - low) / 2
