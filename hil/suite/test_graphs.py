@@ -10,7 +10,7 @@ import pytest
 from hil import boards
 from hil.matrix.cells import Cell
 from hil.network.tflite.methods import METHODS
-from hil.trial import EnergyWindows, TrialSpec, does_not_fit
+from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")
 QUICK = [
@@ -67,9 +67,10 @@ def test_every_cell_of_the_matrix(hil_board, method, variant, network, hil_trial
 
 
 @NIGHTLY
-def test_energy_of_a_step(hil_board, hil_trial):
-    """Windows of autonomous steps at a meter, where the board has one."""
-    train(hil_trial, replace(Cell("poor-mans-training", "block2", "resnet-tiny", hil_board).spec(), energy=EnergyWindows()))
+def test_latency_and_energy_of_a_step(hil_board, hil_trial):
+    """A hundred autonomous steps by the counter, and windows of them at a meter, where the board has one."""
+    cell = Cell("poor-mans-training", "block2", "resnet-tiny", hil_board)
+    train(hil_trial, replace(cell.spec(), latency=LatencySteps(100), energy=EnergyWindows()))
 
 
 @NIGHTLY

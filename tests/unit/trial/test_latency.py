@@ -124,3 +124,14 @@ def test_a_round_of_the_counter_that_was_lost_is_found():
     check_rounds(cycles=100_000_000, clock_hz=clock_hz, wall_s=3.0)  # a slow link loses no round
     with pytest.raises(Blocked, match="longer than the counter's"):
         check_rounds(cycles=100_000_000, clock_hz=clock_hz, wall_s=100_000_000 / clock_hz + 2**32 / clock_hz)
+
+
+def test_what_the_board_counted_is_subtracted_from_the_whole_and_bounds_its_parts():
+    """Every true figure lies between what is told and that less its bound, whichever phase the readings were of."""
+    booking = Booking.of([20, 21, 26])
+    whole, part = Cost.counted([90, 100], booking), Cost.among([90, 100], booking)
+    for n in (90, 100):
+        for each in (20, 21, 26):
+            assert 0 <= n * each - whole.subtracted <= whole.bound
+            assert all(0 <= of_part * each <= part.bound for of_part in (0, 1, n))
+    assert part.subtracted == 0 and whole.subtracted == 90 * 20

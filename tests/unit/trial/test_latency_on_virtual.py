@@ -13,9 +13,11 @@ from hil.targets.pyocd_session import PyocdSession
 from hil.targets.serial_port import open_serial
 from hil.trial import LatencySteps, TrialSpec, run_trial
 from hil.trial.device import Device
+from hil.trial.latency import LAP_PHASES
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
+from hil.trial.recording import trial_record
 
 DWT_CYCCNT = 0xE0001004  # ARM DDI 0403E.e, C1.8.8
 SYSTICK_ROUND = 1 << 24
@@ -99,3 +101,24 @@ def test_a_trial_with_latency(tmp_path, layers, steps):
     if layers:
         for way in ("forward", "backward"):
             assert [sum(step) for step in zip(*latency.layers[way].values(), strict=True)] == latency.laps[way]
+
+
+@pytest.mark.parametrize(("method", "variant", "settings"), [
+    ("poor-mans-training", "adaptive", {"queries": 2}), ("poor-mans-training", "model-node", {"queries": 2, "fused": 1}),
+    ("deepzero", "last-sparse", {}), ("mcutrain", "block3", {"consumed": 1}),
+])  # fmt: skip
+def test_a_graph_s_steps_are_counted_with_their_readings(method, variant, settings, tmp_path):
+    """One reading at least for each run of a layer; what is told of the whole is what the phases come to, less the readings."""
+    spec = TrialSpec(
+        "stm32h7b3", variant, "resnet-tiny", method, batch=1, steps=1, evaluate=0, settings=settings, latency=LatencySteps(3, layers=True),
+    )  # fmt: skip
+    outcome = run_trial(spec, Rig(Bench()), tmp_path)
+    assert outcome.verdict == "pass", outcome.reason
+    latency = trial_record(outcome).latency
+    readings = outcome.latency.bookings
+    assert latency["steps"] == len(readings) == 3 and min(readings) >= outcome.work["layer_runs"]
+    total = latency["phases"]["total"]
+    assert total["subtracted"] == min(readings) * latency["booking"]["least"]
+    assert sum(latency["phases"][phase]["mean"] for phase in LAP_PHASES) - total["subtracted"] == pytest.approx(total["mean"])
+    layers = sum(layer["mean"] for of_direction in latency["layers"].values() for layer in of_direction.values())
+    assert layers == pytest.approx(latency["phases"]["forward"]["mean"] + latency["phases"]["backward"]["mean"])
