@@ -8,7 +8,7 @@ from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
-from hil.reference.methods.trained_graph import GraphMethod
+from hil.reference.methods.trained_graph import GraphMethod, Samples
 from hil.reference.tflite.backward import BackwardPass
 from hil.reference.tflite.factors import slopes
 from hil.reference.tflite.fast import Own
@@ -37,27 +37,19 @@ class BackPropagation(GraphMethod):
         super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
-    def estimate_samples(
-        self,
-        step: int,
-        samples: np.ndarray,
-        images: np.ndarray,
-        labels: np.ndarray,
-        own: list[Own | None],
-        gradients: list[Gradient],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`, with no losses beside the clean ones."""
-        values = self.forward.clean(images, own)
-        clean = self._losses(values[-1][:, :, 0, 0], labels)
+        values = self.forward.clean(some.images, own)
+        clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}
-        for index, errors in self.backward.run(values, own, labels):
+        for index, errors in self.backward.run(values, own, some.labels):
             if index in places:
                 layer, gradient = self.trained[places[index]], gradients[places[index]]
                 x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
-                for first in range(0, len(images), at_once):
+                for first in range(0, len(some.images), at_once):
                     part = slice(first, first + at_once)
                     gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
-        self.work.add_backward(self.settings, len(images), self.backward.chain.of_value)
+        self.work.add_backward(self.settings, len(some.images), self.backward.chain.of_value)
         return clean[:, 0], np.zeros(0, F)
 
     def _group_size(self) -> int:

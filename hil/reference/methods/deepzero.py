@@ -7,6 +7,7 @@ import numpy as np
 from hil.network.tflite.layers import GraphOp
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
+from hil.reference.methods.trained_graph import Samples
 from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.prng import words
 from hil.reference.tflite.fast import Own
@@ -17,22 +18,14 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class DeepZero(ZerothOrder):
     """Coordinate-wise differences. A raised weight changes one output channel, so that only this one is computed again."""
 
-    def estimate_samples(
-        self,
-        step: int,
-        samples: np.ndarray,
-        images: np.ndarray,
-        labels: np.ndarray,
-        own: list[Own | None],
-        gradients: list[Gradient],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
-        values = self.forward.clean(images, own)
-        clean = self._losses(values[-1][:, :, 0, 0], labels)
+        values = self.forward.clean(some.images, own)
+        clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         losses, passes = [], {}
         for layer, gradient in zip(self.trained, gradients, strict=True):
-            active = self._active(step, layer, samples)
-            its = self._raised(layer, active, values, labels, own)
+            active = self._active(some, layer)
+            its = self._raised(layer, active, values, some.labels, own)
             found = np.zeros(layer.coordinates, np.int64)
             found[active] = deltas(its - clean[0, 0])
             gradient.add(found, DELTA_EXPONENT)
@@ -41,9 +34,9 @@ class DeepZero(ZerothOrder):
         self.work.add_layerwise(self.settings, 1, passes)
         return clean[:, 0], np.concatenate(losses)
 
-    def _active(self, step: int, layer: TrainedLayer, samples: np.ndarray) -> np.ndarray:
+    def _active(self, some: Samples, layer: TrainedLayer) -> np.ndarray:
         """Return the coordinates that are tried, rising."""
-        state = int(self._streams(step, layer, samples, np.zeros(1, np.uint32))[0, 0])
+        state = int(self._streams(some, layer, np.zeros(1, np.uint32))[0, 0])
         return np.flatnonzero(words(state, layer.coordinates) >> np.uint32(24) >= self.settings.sparsity)
 
     def _raised(

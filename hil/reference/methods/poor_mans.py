@@ -6,6 +6,7 @@ import numpy as np
 
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
+from hil.reference.methods.trained_graph import Samples
 from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.prng import signs
 from hil.reference.tflite.fast import Own
@@ -16,36 +17,26 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class PoorMans(ZerothOrder):
     """Randomized gradient estimation by perturbed weights or nodes, layer by layer or all at once."""
 
-    def estimate_samples(
-        self,
-        step: int,
-        samples: np.ndarray,
-        images: np.ndarray,
-        labels: np.ndarray,
-        own: list[Own | None],
-        gradients: list[Gradient],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
-        values = self.forward.clean(images, own)
-        clean = self._losses(values[-1][:, :, 0, 0], labels)
+        values = self.forward.clean(some.images, own)
+        clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         groups = [[layer] for layer in self.trained] if self.settings.wise == "layer" else [self.trained]
         losses = []
         for group in groups:
-            sums, magnitude, its = self._queries(step, group, samples, labels, values, clean, own)
-            losses.append(its.reshape(len(samples), -1))
+            sums, magnitude, its = self._queries(some, group, values, clean, own)
+            losses.append(its.reshape(len(some.numbers), -1))
             for layer, total in zip(group, sums, strict=True):
                 gradient = gradients[self.trained.index(layer)]
                 for one, exponent in self._of_samples(layer, total, magnitude, values):
                     gradient.add(one, exponent)
-        self._count_work(len(samples))
+        self._count_work(len(some.numbers))
         return clean[:, 0], np.concatenate(losses, axis=1)
 
     def _queries(
         self,
-        step: int,
+        some: Samples,
         group: list[TrainedLayer],
-        samples: np.ndarray,
-        labels: np.ndarray,
         values: list[np.ndarray],
         clean: np.ndarray,
         own: list[Own | None],
@@ -56,18 +47,19 @@ class PoorMans(ZerothOrder):
             For each layer the sums over the queries of delta * xi, float64 [N, dimension]; the sums of |delta|, int64 [N]; the
             losses, float32 [N, Q] or [N, Q, 2].
         """
-        at_once = max(1, self._rows(group) // len(samples))
-        sums = [np.zeros((len(samples), layer.dimension)) for layer in group]
-        magnitude, losses = np.zeros(len(samples), np.int64), []
+        n = len(some.numbers)
+        at_once = max(1, self._rows(group) // n)
+        sums = [np.zeros((n, layer.dimension)) for layer in group]
+        magnitude, losses = np.zeros(n, np.int64), []
         held = dict(enumerate(values))
         for first in range(0, self.settings.queries, at_once):
             numbers = np.arange(first, min(first + at_once, self.settings.queries), dtype=np.uint32)
-            noise = [signs(self._streams(step, layer, samples, numbers), layer.dimension) for layer in group]
+            noise = [signs(self._streams(some, layer, numbers), layer.dimension) for layer in group]
             logits = [
                 self.forward.logits(group[0].index, held, *self._perturbed(group, noise, sign, own))
                 for sign in ((1, -1) if self.settings.difference == "central" else (1,))
             ]
-            its = [self._losses(one, labels, len(numbers)) for one in logits]
+            its = [self._losses(one, some.labels, len(numbers)) for one in logits]
             difference = (its[0] - its[1]) * F(0.5) if len(its) == 2 else its[0] - clean
             delta = deltas(difference)
             magnitude += np.abs(delta).sum(axis=1)

@@ -25,6 +25,23 @@ CHUNK = 64  # images of an evaluation at a time
 NO_EXPONENT = bytes(2)
 
 
+@dataclass(frozen=True)
+class Samples:
+    """Some samples of a step.
+
+    Attributes:
+        step: its index.
+        numbers: uint32 [N], their places in the step.
+        images: uint8 [N, H, W] or [N, H, W, C].
+        labels: [N].
+    """
+
+    step: int
+    numbers: np.ndarray
+    images: np.ndarray
+    labels: np.ndarray
+
+
 @dataclass
 class Estimate:
     """What a step estimated: the gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
@@ -88,27 +105,18 @@ class GraphMethod(ABC):
         size = self._group_size()
         for first in range(0, len(images), size):
             part = slice(first, first + size)
-            samples = np.arange(first, min(first + size, len(images)), dtype=np.uint32)
-            clean, queries = self.estimate_samples(step, samples, images[part], labels[part], own, found.gradients)
+            numbers = np.arange(first, min(first + size, len(images)), dtype=np.uint32)
+            some = Samples(step, numbers, images[part], labels[part])
+            clean, queries = self.estimate_samples(some, own, found.gradients)
             found.plus, found.minus = summed(clean, found.plus), summed(queries, found.minus)
         return found
 
     @abstractmethod
-    def estimate_samples(
-        self,
-        step: int,
-        samples: np.ndarray,
-        images: np.ndarray,
-        labels: np.ndarray,
-        own: list[Own | None],
-        gradients: list[Gradient],
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples of a step.
 
         Args:
-            step: its index.
-            samples: uint32 [N], their places in the step.
-            images, labels: of these samples.
+            some: the samples.
             own: the weights of the step.
             gradients: of the trained layers, to be added to sample by sample.
 

@@ -19,6 +19,7 @@ from hil.network.tflite.layers import Graph, GraphLayer, GraphOp, Parameters
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.gradient import Gradient
 from hil.reference.methods.poor_mans import PoorMans
+from hil.reference.methods.trained_graph import Samples
 from hil.reference.tflite import graph as spec
 
 ALPHA = 1e-4
@@ -97,7 +98,8 @@ def estimates(graph: Graph, settings: GraphSettings, images: np.ndarray, labels:
     """
     method = PoorMans(graph, settings)
     found = [Recorder() for _ in method.trained]
-    method.estimate_samples(7, np.arange(len(images), dtype=np.uint32), images, labels, method.own_now(), found)
+    some = Samples(7, np.arange(len(images), dtype=np.uint32), images, labels)
+    method.estimate_samples(some, method.own_now(), found)
     each = [np.array(one.each) / settings.queries for one in found]
     for layer, its in zip(method.trained, each, strict=True):
         if layer.by_nodes:
