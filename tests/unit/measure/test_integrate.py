@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.measure.capture import Capture
@@ -18,6 +18,7 @@ def capture(t_s, values, aperture_s, interval_s):
     return Capture(np.asarray(t_s, float), values, values / 3.3, np.full(len(values), 3.3), aperture_s, interval_s, (), 0.1, 0)
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_means_without_a_gap_are_exact_for_levels_that_they_are_aligned_with(seed):
     """The truth changes its level only where a reading begins; brute force: 1000 slices of every reading, cut at the ends."""
@@ -31,6 +32,7 @@ def test_means_without_a_gap_are_exact_for_levels_that_they_are_aligned_with(see
     assert integral(capture(t, levels, d, d), levels, begin, end) == pytest.approx(brute, abs=2.1 * d / 1000)
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_instants_are_exact_for_straight_lines(seed):
     """Brute force: the midpoint rule on a fine grid over np.interp; stamps are irregular."""
@@ -43,6 +45,7 @@ def test_instants_are_exact_for_straight_lines(seed):
     assert integral(capture(t, values, 0.0, 0.01), values, begin, end) == pytest.approx(brute, abs=1e-6)
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_parts_add_up(seed):
     rng = np.random.default_rng(seed)
