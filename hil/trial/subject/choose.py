@@ -22,6 +22,7 @@ from hil.trial.subject.exponents import ExponentSubject
 from hil.trial.subject.graphs import GraphSubject, resident
 from hil.trial.subject.subject import Subject
 
+MOST_COORDINATES = 1 << 17  # of DeepZero, which makes a forward pass for each: LeNet-5 has 107,786
 PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}  # of the network file: whether in flash, in the order in which they are tried
 
 
@@ -59,6 +60,7 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
     if not settings.trained(graph):
         raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
+    _check_coordinates(spec, settings, graph)
     if spec.checkpoint is not None:
         graph = settings.with_trained(graph, _tensors(spec.checkpoint, settings, graph))
     fits_flash = room is not None and file_size(graph) <= room.size
@@ -66,6 +68,16 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
     if not fits_flash and places == (True,):
         raise Blocked("plan", f"{spec.board} has no flash for the {file_size(graph):,} bytes of {spec.network}: let it lie in RAM.")
     return resident(graph, settings, arena, places if fits_flash else (False,))
+
+
+def _check_coordinates(spec: TrialSpec, settings: GraphSettings, graph: Graph) -> None:
+    coordinates = sum(settings.coordinates(graph.layers[index]) for index in settings.trained(graph))
+    if settings.method == "deepzero" and coordinates > MOST_COORDINATES:
+        raise Blocked(
+            "plan",
+            f"{spec.method} {spec.variant} makes a forward pass for each coordinate, of which {spec.network} has {coordinates:,}, more than "
+            f"{MOST_COORDINATES:,}: choose last-sparse, or a smaller network.",
+        )
 
 
 def _tensors(path: Path, settings: GraphSettings, graph: Graph) -> list[np.ndarray]:

@@ -9,6 +9,7 @@ import xxhash
 from hil.errors import RigError
 from hil.network.tflite.file import decode
 from hil.network.tflite.methods import METHODS
+from hil.network.tflite.networks import NETWORKS
 from hil.report.memory import lifetimes
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
@@ -73,6 +74,14 @@ def test_the_full_model_and_its_sparse_form_plan_within_the_paper_s_memory() -> 
     sparse = spec("block3", "mcunet-128", "stm32f746", data="fashion-mnist-1k@128x128x3", settings=LEAN)
     assert prepare(sparse).plan.total <= 209 * 1024  # PMT, table 9
     assert prepare(sparse).subject.analytic()["macs_step"] <= 1_162_500_000
+
+
+def test_deepzero_is_for_small_networks() -> None:
+    for variant in ("dense", "sparse"):
+        reason = does_not_fit(spec(variant, "mcunet-48", method="deepzero", data=NETWORKS["mcunet-48"].data))
+        assert reason is not None and "coordinate" in reason and "last-sparse" in reason
+    for variant, network in (("last-sparse", "mcunet-48"), ("dense", "lenet5-tflite")):
+        assert does_not_fit(spec(variant, network, method="deepzero", data=NETWORKS[network].data)) is None
 
 
 @pytest.mark.parametrize(("wrong", "said"), [
