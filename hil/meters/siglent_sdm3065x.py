@@ -105,6 +105,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         values = self._drain()
         if not values:  # through with those of a trigger
             self._session.tell("ABOR", "INIT", "*TRG")
+            self._session.check("SYST:ERR?")  # its answer says that it has begun: else the next look may come first, and begin again
         return np.array(values, np.float64) * self._window.setting.volt
 
     def _drain(self) -> list[float]:

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import time as wall
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
+from hil.standins.virtual.meter.scpi_instrument import ScpiInstrument
 from hil.standins.virtual.meter.serial_meter import Wire
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
@@ -154,6 +156,21 @@ def test_every_meter_can_be_watched_whatever_the_marker_does(key: str) -> None:
     assert past.lowest_w == pytest.approx(0.033, rel=0.01) and past.highest_w == pytest.approx(0.132, rel=0.01) == past.now_w
     assert past.energy_j == pytest.approx(0.033 * 3 + 0.132 * 3, rel=0.2) and past.missed_s == 0
     assert past.readings >= 10 and load_data_sheet(key).name in screen
+
+
+@pytest.mark.parametrize("key", sorted(set(KEYS) - {"lpm01a", "tc66c"}))
+def test_an_instrument_that_obeys_late_is_watched_alike(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command without an answer is sent and not awaited: what follows may not take for granted that it was obeyed."""
+    obey = ScpiInstrument.execute
+
+    def late(instrument: ScpiInstrument, line: str) -> bytes | None:
+        if "?" not in line:
+            wall.sleep(0.01)
+        return obey(instrument, line)
+
+    monkeypatch.setattr(ScpiInstrument, "execute", late)
+    past, _ = watched(key, [(0, 0.01), (3.0, 0.04)], 6.0)
+    assert past.lowest_w == pytest.approx(0.033, rel=0.01) and past.highest_w == pytest.approx(0.132, rel=0.01)
 
 
 @pytest.mark.parametrize("key", sorted(set(KEYS) - {"lpm01a", "tc66c", "rigol-dp832a", "yokogawa-wt310"}))
