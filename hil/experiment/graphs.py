@@ -101,9 +101,7 @@ class GraphRun:
         settings, graph = self.settings(0, ()), self._graph()
         layers = [graph.layers[index] for index in settings.trained(graph)]
         if settings.method == "deepzero":
-            coordinates = sum(
-                layer.weights * settings.trains_weights + layer.channels * settings.train_bias for layer in layers
-            )
+            coordinates = sum(map(settings.coordinates, layers))
             return round(coordinates * (ALL_COORDINATES - settings.sparsity) / ALL_COORDINATES)
         sides = 2 if settings.difference == "central" else 1
         return sides * settings.queries * (len(layers) if settings.wise == "layer" else 1)

@@ -11,10 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
 from hil.reference.methods.zeroth_order import ZerothOrder
-
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 
 
 def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) -> list[float]:

@@ -10,7 +10,6 @@ import numpy as np
 from hil.network.tflite.layers import GraphOp, Shape
 
 LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0)}
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 
 
 @dataclass(frozen=True, eq=False)

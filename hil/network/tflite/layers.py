@@ -24,6 +24,8 @@ class GraphOp(IntEnum):
     ADD = 8
 
 
+POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
+
 KIND = {
     GraphOp.CONV2D: "conv",
     GraphOp.FULLY_CONNECTED: "fc",

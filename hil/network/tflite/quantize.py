@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from hil.errors import RigError
-from hil.network.tflite.floating import POOLS, FloatGraph, FloatLayer
-from hil.network.tflite.layers import AddFactors, Graph, GraphLayer, GraphOp, Parameters, named
+from hil.network.tflite.floating import FloatGraph, FloatLayer
+from hil.network.tflite.layers import POOLS, AddFactors, Graph, GraphLayer, GraphOp, Parameters, named
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
 LARGEST_WEIGHT, LARGEST_BIAS = 126, 2**30 - 2**20

@@ -7,12 +7,11 @@ from math import prod
 
 import numpy as np
 
-from hil.network.tflite.layers import GraphOp
+from hil.network.tflite.layers import POOLS, GraphOp
 from hil.network.tflite.record import Arrays, Header, Record, ended, parameter_bytes
 
 HEADER_LAYER = 255
 WEIGHTED = (GraphOp.CONV2D, GraphOp.FULLY_CONNECTED, GraphOp.DEPTHWISE, GraphOp.POINTWISE)
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 WINDOWED = (GraphOp.CONV2D, GraphOp.DEPTHWISE, GraphOp.POINTWISE, *POOLS)
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
 MOST_PRODUCTS, MOST_ERROR_PRODUCTS, MOST_POSITIONS = 2**15, 2**17, 2**16

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
 
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 Span = tuple[int, int]
 
 
@@ -35,8 +34,7 @@ class WayBack:
         for index in range(self.n - 1, self.first - 1, -1):
             if index in self.reached:
                 self.reached |= {value - 1 for value in graph.layers[index].reads if self.has_error(value)}
-        for layer in graph.layers[self.first :]:
-            _check_pool(layer)
+        check_pools(graph.layers[self.first :])
 
     def has_error(self, value: int) -> bool:
         """Return whether errors are handed on to a value."""
@@ -82,13 +80,19 @@ class WayBack:
         return self.slot(index), self.slot(index)
 
 
-def _check_pool(layer: GraphLayer) -> None:
-    axes = zip(layer.kernel, layer.in_shape[:2], layer.out_shape[:2], strict=True)
-    apart = all(
-        (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel) for kernel, size, out in axes
-    )
-    if layer.op in POOLS and (layer.pad or not apart):
-        raise RigError(
-            f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not take: "
-            "choose a method without it, or a network whose pools have neither."
+def check_pools(layers: Sequence[GraphLayer]) -> None:
+    """Check that errors can be handed through the pools among some layers.
+
+    Raises:
+        RigError: windows of one overlap or leave the image.
+    """
+    for layer in layers:
+        axes = zip(layer.kernel, layer.in_shape[:2], layer.out_shape[:2], strict=True)
+        apart = all(
+            (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel) for kernel, size, out in axes
         )
+        if layer.op in POOLS and (layer.pad or not apart):
+            raise RigError(
+                f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not take: "
+                "choose a method without it, or a network whose pools have neither."
+            )

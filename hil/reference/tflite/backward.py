@@ -10,15 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.errors import RigError
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
+from hil.network.tflite.way_back import check_pools
 from hil.reference.floats import F, exp32
 from hil.reference.tflite.factors import SHARE_BITS, Chain, Ratio, shares
 from hil.reference.tflite.fast import EXACT_FLOAT32, NEVER, FastLayer, Own
 
 LARGEST_ERROR = 127
 JOINED_BITS = 15  # that the error of a value is raised by before another reader's is added
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +53,7 @@ class BackwardPass:
     """
 
     def __init__(self, graph: Graph, layers: Sequence[FastLayer], first: int) -> None:
-        for layer in graph.layers[first:]:
-            _check_pool(layer)
+        check_pools(graph.layers[first:])
         self._graph, self._layers, self._first = graph, layers, first
         self.chain = Chain.of(graph, first)
         self._shares = {i: shares(layer) for i, layer in enumerate(graph.layers) if i > first and layer.own is not None}
@@ -179,15 +177,3 @@ def joined(errors: Errors, other: Errors, ratio: Ratio) -> Errors:
         for values, m, x in ((errors.values, 2**JOINED_BITS, raised), (other.values, ratio.m, given))
     ]
     return normalized(parts[0] + parts[1], exponents)
-
-
-def _check_pool(layer: GraphLayer) -> None:
-    if layer.op not in POOLS:
-        return
-    for size, out, kernel in zip(layer.in_shape[:2], layer.out_shape[:2], layer.kernel, strict=True):
-        overlap = out > 1 and layer.stride < kernel
-        if layer.pad or overlap or (out - 1) * layer.stride + kernel > size:
-            raise RigError(
-                f"layer {layer.name} has windows of {kernel} at a stride of {layer.stride} that overlap or leave the image: "
-                "method bp has no way back through them, train layers behind it only."
-            )
