@@ -32,10 +32,7 @@ class PlainBackPropagation:
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph, self.settings, self.runs, self.macs = graph, settings, 0, 0
-        self.own = [
-            None if layer.own is None else Own(layer.own.weights.ravel().tolist(), layer.own.bias.tolist())
-            for layer in graph.layers
-        ]
+        self.own = Own.of(graph)
         self.trained = settings.trained(graph)
         self.velocity: dict[tuple[int, bool, int], np.float32] = {}  # by layer, whether of a bias, place
 

@@ -22,6 +22,11 @@ class Own:
     weights: list[int]
     bias: list[int]
 
+    @classmethod
+    def of(cls, graph: Graph) -> list[Own | None]:
+        """Return those of every layer, None where it has none."""
+        return [None if layer.own is None else cls(layer.own.weights.ravel().tolist(), layer.own.bias.tolist()) for layer in graph.layers]
+
 
 def clamp(v: int, low: int, high: int) -> int:
     """Return v held in low..high."""

@@ -24,10 +24,7 @@ class PlainGraphMethod:
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph, self.settings, self.runs, self.macs = graph, settings, 0, 0
-        self.own = [
-            None if layer.own is None else Own(layer.own.weights.ravel().tolist(), layer.own.bias.tolist())
-            for layer in graph.layers
-        ]
+        self.own = Own.of(graph)
         self.trained = settings.trained(graph)
 
     def step(self, step: int, images: Sequence[np.ndarray], labels: Sequence[int]) -> tuple[np.float32, np.float32]:

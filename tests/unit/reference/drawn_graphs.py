@@ -182,6 +182,20 @@ def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None
         builder.append(op, (out[0], out[1], outputs), kernel, stride, pad)
 
 
+def many_readers(builder: Builder, side: int, channels: int) -> Graph:
+    """Return a value with four readers: a depthwise layer and three adds, one of which reads another value twice; as many classes as channels."""
+    builder.append(GraphOp.CONV2D, (side, side, channels), (3, 3), 1, 1)
+    builder.append(GraphOp.DEPTHWISE, (side, side, channels), (3, 3), 1, 1)
+    builder.append_add(1)
+    builder.append(GraphOp.POINTWISE, (side, side, channels), (1, 1), 1)
+    builder.append_add(1)
+    builder.append_add(1)
+    builder.append_add(6)
+    builder.append(GraphOp.AVERAGE_POOL, (1, 1, channels), (side, side), 1)
+    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, channels))
+    return builder.graph
+
+
 def images(graph: Graph, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return uint8 images and labels."""
     return rng.integers(0, 256, (count, *graph.in_shape)).astype(np.uint8), rng.integers(0, graph.classes, count)

@@ -14,7 +14,7 @@ from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 from hil.reference.methods.back_propagation import BackPropagation
 from hil.reference.plain import PlainBackPropagation
-from reference.drawn_graphs import Builder, drawn_graph, images
+from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 from reference.test_graph_passes import extreme
 
 
@@ -61,25 +61,15 @@ def test_drawn_graphs(chosen: GraphSettings, seed: int, samples: int, wild: bool
         check(graph, chosen, rng, samples)
 
 
-def many_readers(seed: int) -> Graph:
-    """Return a graph in which one value is read by a convolution and by three adds, and one add reads one value twice."""
-    builder = Builder(np.random.default_rng(seed), (4, 4, 2), "double", 3)
-    builder.append(GraphOp.CONV2D, (4, 4, 3), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (4, 4, 3), (3, 3), 1, 1)
-    builder.append_add(1)
-    builder.append(GraphOp.POINTWISE, (4, 4, 3), (1, 1), 1)
-    builder.append_add(1)
-    builder.append_add(1)
-    builder.append_add(6)
-    builder.append(GraphOp.AVERAGE_POOL, (1, 1, 3), (4, 4), 1)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
-    return builder.graph
+def small_readers(seed: int) -> Graph:
+    """Return a graph with many readers that the loops are through with soon."""
+    return many_readers(Builder(np.random.default_rng(seed), (4, 4, 2), "double", 3), 4, 3)
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_many_readers(seed: int, momentum: float) -> None:
-    graph = many_readers(seed)
+    graph = small_readers(seed)
     assert graph.layers[6].reads == (6, 6)
     for train in ("all", "bias"):
         chosen = GraphSettings(method="bp", train=train, eta=0.1, momentum=momentum)
@@ -105,7 +95,7 @@ def test_a_layer_that_nothing_reads_stays_as_it_is() -> None:
 
 def test_samples_in_many_groups_give_the_step_of_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples are aligned in their order, however many are computed at once."""
-    graph, chosen = many_readers(3), GraphSettings(method="bp", eta=0.1)
+    graph, chosen = small_readers(3), GraphSettings(method="bp", eta=0.1)
     pictures, labels = images(graph, 40, np.random.default_rng(5))
     found = []
     for at_once in (1, 7, 40):

@@ -18,7 +18,7 @@ from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods.back_propagation import BackPropagation
 from hil.reference.tflite.factors import slopes
 from reference import float_graph, straight_through
-from reference.drawn_graphs import Builder
+from reference.drawn_graphs import Builder, many_readers
 from reference.test_graph_gradient_direction import cosine, residual_graph, unlikely_samples
 
 WIDTH = 1e-3  # of a difference, in steps of a weight or bias
@@ -34,21 +34,6 @@ def max_pooled(seed: int) -> Graph:
     builder.append(GraphOp.MAX_POOL, (4, 4, 4), (2, 2), 2)
     builder.append(GraphOp.CONV2D, (2, 2, 5), (2, 2), 2)
     builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 12))
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
-    return builder.graph
-
-
-def many_readers(seed: int) -> Graph:
-    """Return a value with four readers: a depthwise layer and three adds, one of which reads another value twice."""
-    builder = Builder(np.random.default_rng(seed), (5, 5, 2), "double", 4, 6)
-    builder.append(GraphOp.CONV2D, (5, 5, 4), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (5, 5, 4), (3, 3), 1, 1)
-    builder.append_add(1)
-    builder.append(GraphOp.POINTWISE, (5, 5, 4), (1, 1), 1)
-    builder.append_add(1)
-    builder.append_add(1)
-    builder.append_add(6)
-    builder.append(GraphOp.AVERAGE_POOL, (1, 1, 4), (5, 5), 1)
     builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
     return builder.graph
 
@@ -87,7 +72,7 @@ def estimates(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
 GRAPHS: dict[str, Callable[[int], Graph]] = {
     "residual": residual_graph,
     "max_pool": max_pooled,
-    "many readers": many_readers,
+    "many readers": lambda seed: many_readers(Builder(np.random.default_rng(seed), (5, 5, 2), "double", 4, 6), 5, 4),
     "deep": deep,
 }
 
