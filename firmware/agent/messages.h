@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 3u
+#define MSG_PROTOCOL 4u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
@@ -59,12 +59,14 @@ typedef struct __attribute__((packed)) {
     uint8_t loss;
     uint8_t scope;
     uint8_t perturb;
+    uint8_t logit_error;
+    uint8_t loss_fraction;
     uint16_t batch;
     uint32_t seed;
     uint16_t slots;
     uint32_t first_step;
 } msg_configure_request_t;
-_Static_assert(sizeof(msg_configure_request_t) == 20, "msg_configure_request_t is packed");
+_Static_assert(sizeof(msg_configure_request_t) == 22, "msg_configure_request_t is packed");
 typedef struct __attribute__((packed)) {
     uint32_t arena_planned;
     uint32_t arena_size;
@@ -200,6 +202,7 @@ typedef struct __attribute__((packed)) {
     uint8_t perturb;
     uint8_t wise;
     uint8_t difference;
+    uint8_t direction;
     uint8_t gns;
     uint8_t qas;
     uint8_t sparsity;
@@ -212,7 +215,7 @@ typedef struct __attribute__((packed)) {
     uint32_t first_step;
     float momentum;
 } msg_configure_graph_request_t;
-_Static_assert(sizeof(msg_configure_graph_request_t) == 32, "msg_configure_graph_request_t is packed");
+_Static_assert(sizeof(msg_configure_graph_request_t) == 33, "msg_configure_graph_request_t is packed");
 typedef struct __attribute__((packed)) {
     uint32_t arena_planned;
     uint32_t arena_size;
