@@ -343,6 +343,11 @@ enum msg_perturb {
     MSG_PERTURB_EXACT = 1,
 };
 
+enum msg_logit_error {
+    MSG_LOGIT_ERROR_NITI = 0,
+    MSG_LOGIT_ERROR_ZERO_SUM = 1,
+};
+
 enum msg_phase {
     MSG_PHASE_PERTURB = 0,
     MSG_PHASE_FORWARD = 1,

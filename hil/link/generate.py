@@ -74,7 +74,7 @@ def _member(field: str, kind: str) -> str:
 def _enumeration(name: str, prefix: str, members: dict[str, int]) -> list[str]:
     return [
         f"enum {name} {{",
-        *(f"    {prefix}_{member.upper()} = {value}," for member, value in members.items()),
+        *(f"    {prefix}_{member.upper().replace('-', '_')} = {value}," for member, value in members.items()),
         "};",
         "",
     ]

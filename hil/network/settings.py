@@ -10,8 +10,14 @@ from hil.network.checks import check_names, check_numbers, check_words
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
-WORDS = {"loss": ("float", "integer"), "scope": ("sample", "batch"), "perturb": ("clamped", "exact")}
+WORDS = {
+    "loss": ("float", "integer"),
+    "scope": ("sample", "batch"),
+    "perturb": ("clamped", "exact"),
+    "logit_error": ("niti", "zero-sum"),
+}
 SCHEDULED = ("b_zo", "b_bp", "p_zero", "r_max")  # may change between two steps (docs/arithmetic.md, section 9)
+MOST_FRACTION_BITS = 6  # of the integer loss: its table of powers has 2^6 entries
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 
@@ -27,6 +33,8 @@ class Settings:
         loss: `float`, or `integer` for INT8*.
         scope: scope of the activation exponent: `sample` or `batch`.
         perturb: `clamped`, the paper's form, or `exact`.
+        logit_error: `niti`, the form of NITI's program, or `zero-sum` (docs/arithmetic.md, section 6).
+        loss_fraction: fraction bits of the integer loss, 0..6; 0 is the paper's form (section 5).
         batch: samples a step.
         seed: 32 bits.
     """
@@ -39,6 +47,8 @@ class Settings:
     loss: str = "float"
     scope: str = "sample"
     perturb: str = "clamped"
+    logit_error: str = "niti"
+    loss_fraction: int = 0
     batch: int = 8
     seed: int = 1
 
@@ -49,6 +59,7 @@ class Settings:
             "b_bp": (1, 7),
             "p_zero": (0, 255),
             "r_max": (1, 127),
+            "loss_fraction": (0, MOST_FRACTION_BITS),
             "batch": (1, 65535),
             "seed": (0, 2**32 - 1),
         }
@@ -57,6 +68,10 @@ class Settings:
         if self.perturb == "exact" and self.r_max > LARGEST_EXACT:
             raise RigError(
                 f"setting r_max is {self.r_max} with perturb = 'exact': choose at most {LARGEST_EXACT}, or the clamped form."
+            )
+        if self.loss_fraction and self.loss != "integer":
+            raise RigError(
+                f"setting loss_fraction is {self.loss_fraction} with loss = {self.loss!r}: it belongs to loss = 'integer', leave it at 0."
             )
 
     @property

@@ -18,6 +18,7 @@ WORDS = {
     "perturb": ("weight", "node", "adaptive"),
     "wise": ("layer", "model"),
     "difference": ("forward", "central"),
+    "direction": ("sample", "batch"),
 }
 LIMITS = {
     "blocks": (1, 15), "train_bias": (0, 1), "gns": (0, 1), "qas": (0, 1), "sparsity": (0, 255), "queries": (1, 127),
@@ -38,6 +39,7 @@ class GraphSettings:
         perturb: `weight`, `node` or `adaptive`.
         wise: `layer` or `model`.
         difference: `forward` or `central`.
+        direction: `sample` draws directions for each sample of a step, `batch` takes the same for all.
         gns, qas: gradient-norm scaling, quantization-aware scaling.
         sparsity: of deepzero: 0 takes every coordinate, 230 one of ten.
         queries: Q.
@@ -56,6 +58,7 @@ class GraphSettings:
     perturb: str = "adaptive"
     wise: str = "layer"
     difference: str = "forward"
+    direction: str = "sample"
     gns: int = 1
     qas: int = 1
     sparsity: int = 0
@@ -87,6 +90,8 @@ class GraphSettings:
             )
         if self.method == "deepzero" and self.wise == "model":
             raise RigError("setting wise is 'model' with deepzero: it raises one coordinate at a time, choose 'layer'.")
+        if self.direction == "batch" and self.method != "poor-mans":
+            raise RigError(f"setting direction is 'batch' with {self.method}: it draws no directions, choose 'sample'.")
 
     def changed(self, **changes: float) -> GraphSettings:
         """Return the settings after a change of the schedule: the learning rate only.

@@ -24,7 +24,7 @@ class DeepZero(ZerothOrder):
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         losses, passes = [], {}
         for layer, gradient in zip(self.trained, gradients, strict=True):
-            active = self._active(some, layer)
+            active = self._active(some.step, layer)
             its = self._raised(layer, active, values, some.labels, own)
             found = np.zeros(layer.coordinates, np.int64)
             found[active] = deltas(its - clean[0, 0])
@@ -34,9 +34,10 @@ class DeepZero(ZerothOrder):
         self.work.add_layerwise(self.settings, 1, passes)
         return clean[:, 0], np.concatenate(losses)
 
-    def _active(self, some: Samples, layer: TrainedLayer) -> np.ndarray:
-        """Return the coordinates that are tried, rising."""
-        state = int(self._streams(some, layer, np.zeros(1, np.uint32))[0, 0])
+    def _active(self, step: int, layer: TrainedLayer) -> np.ndarray:
+        """Return the coordinates that are tried, rising; the same for all samples of a step."""
+        first = np.zeros(1, np.uint32)
+        state = int(self._streams(step, first, layer, first)[0, 0])
         return np.flatnonzero(words(state, layer.coordinates) >> np.uint32(24) >= self.settings.sparsity)
 
     def _raised(

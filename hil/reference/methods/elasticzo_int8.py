@@ -137,7 +137,9 @@ class ElasticZoInt8:
         """Return L_plus and L_minus (section 5)."""
         if self.settings.loss == "float":
             return floats
-        return integer_losses(logits[0], logits[1], labels) if self.settings.partition else (0, 0)
+        if self.settings.partition == 0:
+            return 0, 0
+        return integer_losses(logits[0], logits[1], labels, self.settings.loss_fraction)
 
     def _of_layer(self, weights: Sequence[np.ndarray]) -> list[np.ndarray | None]:
         left = iter(weights)
@@ -160,7 +162,7 @@ class ElasticZoInt8:
         return np.ascontiguousarray(logits.reshape(-1, logits.shape[-1]).T), exponents
 
     def _logits_error(self, activations: Activations, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        error = logits_error(*self._logits(activations), labels)
+        error = logits_error(*self._logits(activations), labels, self.settings.logit_error)
         return np.ascontiguousarray(error.T).reshape(activations[-1][0].shape), np.full(len(labels), ERROR_EXP)
 
     def _hand_on(

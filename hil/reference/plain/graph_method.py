@@ -103,7 +103,7 @@ class PlainGraphMethod:
     ) -> Tensor:
         """DeepZero (section 8)."""
         count = self._draws(index)
-        words = self._words(step, n, index, 0, count)
+        words = self._words(step, 0, index, 0, count)
         found = [0] * count
         for j in range(count):
             if words[j] >> 24 >= self.settings.sparsity:
@@ -251,6 +251,7 @@ class PlainGraphMethod:
         return [a + z if layer.act_min < a < layer.act_max else a for a, z in zip(out, noise, strict=True)]
 
     def _words(self, step: int, n: int, index: int, q: int, count: int) -> list[int]:
+        n = 0 if self.settings.direction == "batch" else n
         state, words = start(self.settings, step, 1 + ((n * 64 + index) * 128 + q)), []
         for _ in range(count):
             state = xorshift32(state)

@@ -60,7 +60,7 @@ class PlainElasticZoInt8:
 
     def _losses(self, plus: Group, minus: Group, labels: list[int]) -> tuple[float, float]:
         if self._settings.loss == "integer":
-            return integer_losses(plus, minus, labels) if self._settings.partition else (0, 0)
+            return integer_losses(plus, minus, labels, self._settings.loss_fraction) if self._settings.partition else (0, 0)
         sums = []
         for logits in (plus, minus):
             total = F32(0.0)
@@ -112,7 +112,8 @@ class PlainElasticZoInt8:
         return logits, gradients
 
     def _backward(self, values: list[Group], labels: list[int], gradients: Gradients) -> None:
-        errors = [logits_error(logits, label) for logits, label in zip(values[-1], labels, strict=True)]
+        form = self._settings.logit_error
+        errors = [logits_error(logits, label, form) for logits, label in zip(values[-1], labels, strict=True)]
         for index, (layer, tensor) in reversed(list(enumerate(self._layers))):
             inputs, outputs = values[index], values[index + 1]
             if layer.weights is not None:

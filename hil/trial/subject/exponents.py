@@ -12,7 +12,7 @@ from hil.network.analytic import forward_macs, training_bytes
 from hil.network.blob import encode
 from hil.network.graph import Network
 from hil.network.plan import Plan, plan, weight_count
-from hil.network.settings import Settings
+from hil.network.settings import WORDS, Settings
 from hil.reference.methods import method
 from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
 from hil.trial.subject.subject import Configuration, Planned, Tensor
@@ -59,9 +59,10 @@ class ExponentSubject:
     def configuration(self, settings: Settings, slots: int, first_step: int) -> Configuration:
         """Return the request `configure`."""
         enums = description().enums
-        words = {word: enums[word][getattr(settings, word)] for word in ("loss", "scope", "perturb")}
+        words = {word: enums[word][getattr(settings, word)] for word in WORDS}
         numbers = {
-            name: getattr(settings, name) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "batch", "seed")
+            name: getattr(settings, name)
+            for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
         }
         return Configuration("configure", words | numbers | {"slots": slots, "first_step": first_step})
 

@@ -89,15 +89,38 @@ def test_the_integer_losses_are_those_of_the_paper(data, samples, classes):
         sums.append([sum(Fraction(2) ** max(hat - offset, 0) for hat in row) for row in hats])
     expected = sums[0] if samples == 1 else [sum(floor_log2(pair[side]) for pair in sums) for side in (0, 1)]
     arrays = [(np.array(rows, np.int8), np.array(s)) for rows, s in zip((plus, minus), scales, strict=True)]
-    assert list(integer_losses(*arrays, np.array(labels))) == expected
+    assert list(integer_losses(*arrays, np.array(labels), 0)) == expected
 
 
-def test_the_integer_sign_is_mostly_the_float_sign():
-    """Less often than the paper's 95 % (docs/experiments.md), and far more often than a coin: one of those gets 57 of 80 once in 10,900."""
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), classes=st.integers(2, 10), fraction=st.integers(1, 6), samples=st.integers(2, 4))
+def test_fraction_bits_bring_the_integer_losses_near_the_real_logarithms(data, classes, fraction, samples):
+    """log2 of the sum of powers with the offset's floor, in double precision: each floor costs a unit of 2^-F at most."""
+    logit = st.integers(-127, 127)
+    rows = [[data.draw(st.lists(logit, min_size=classes, max_size=classes)) for _ in range(samples)] for _ in range(2)]
+    scales = [[data.draw(st.integers(-16, 15 - fraction)) for _ in range(samples)] for _ in range(2)]
+    labels = [data.draw(st.integers(0, classes - 1)) for _ in range(samples)]
+    real = np.zeros(2)
+    for index, y in enumerate(labels):
+        powers = [
+            [47274 * (v - side[index][y]) * 2.0 ** (s[index] - 15) for v in side[index]]
+            for side, s in zip(rows, scales, strict=True)
+        ]
+        offset = max(map(max, powers)) - 10
+        real += [np.log2(sum(2 ** max(power - offset, 0) for power in its)) + 12 for its in powers]
+    arrays = [(np.array(side, np.int8), np.array(s)) for side, s in zip(rows, scales, strict=True)]
+    found = np.array(integer_losses(*arrays, np.array(labels), fraction)) / 2**fraction
+    assert np.abs(found - real).max() <= samples * 3 / 2**fraction  # offset, powers, logarithm
+
+
+@pytest.mark.parametrize(("fraction", "least"), [(0, 57), (6, 72)])
+def test_the_integer_sign_is_mostly_the_float_sign(fraction, least):
+    """The paper's form less often than its 95 % (docs/experiments.md): a coin gets 57 of 80 once in 10,900. With fraction bits nearly always."""
     data, right = load("fashion-mnist-1k"), 0
     for seed in range(1, 5):
-        method, order = trained(loss="integer", batch=64, r_max=63, seed=seed), batches(data, 64, seed)
+        method = trained(loss="integer", loss_fraction=fraction, batch=64, r_max=63, seed=seed)
+        order = batches(data, 64, seed)
         for _ in range(20):
             chosen = next(order)
             right += method.step(data.train_images[chosen], data.train_labels[chosen]).right_sign
-    assert right >= 57
+    assert right >= least

@@ -30,6 +30,7 @@ def poor_mans_settings(draw: st.DrawFn) -> GraphSettings:
         perturb="weight" if difference == "central" else draw(st.sampled_from(["weight", "node", "adaptive"])),
         wise=draw(st.sampled_from(["layer", "model"])),
         difference=difference,
+        direction=draw(st.sampled_from(["sample", "batch"])),
         gns=draw(st.integers(0, 1)),
         qas=draw(st.integers(0, 1)),
         fused=draw(st.integers(0, 1)),

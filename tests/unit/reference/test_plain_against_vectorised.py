@@ -14,7 +14,7 @@ from network.drawn import networks
 from hil.data import load
 from hil.network import build
 from hil.network.graph import Network
-from hil.network.settings import VARIANTS, Settings
+from hil.network.settings import VARIANTS, WORDS, Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.plain import PlainElasticZoInt8
 from hil.reference.plain import layers as plain
@@ -27,16 +27,18 @@ STEPS = 2
 @st.composite
 def method_settings(draw: st.DrawFn, network: Network) -> Settings:
     tensors = len(network.trained)
-    perturb = draw(st.sampled_from(["clamped", "exact"]))
+    perturb, loss = (draw(st.sampled_from(WORDS[word])) for word in ("perturb", "loss"))
     return Settings(
         partition=draw(st.integers(0, tensors)),
         b_zo=draw(st.integers(1, 7)),
         b_bp=draw(st.integers(1, 7)),
         p_zero=draw(st.sampled_from([0, 84, 230, 255])),
         r_max=draw(st.sampled_from([1, 2, 7, 63] if perturb == "exact" else [1, 2, 7, 63, 127])),
-        loss=draw(st.sampled_from(["float", "integer"])),
-        scope=draw(st.sampled_from(["sample", "batch"])),
+        loss=loss,
+        scope=draw(st.sampled_from(WORDS["scope"])),
         perturb=perturb,
+        logit_error=draw(st.sampled_from(WORDS["logit_error"])),
+        loss_fraction=draw(st.integers(0, 6)) if loss == "integer" else 0,
         batch=draw(st.integers(1, 5)),
         seed=draw(st.integers(0, 2**32 - 1)),
     )
@@ -112,7 +114,8 @@ def test_the_first_weights_are_left_alone() -> None:
 def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Network, seed: int) -> None:
     partition = data.draw(st.integers(0, len(network.trained)))
     scope = data.draw(st.sampled_from(["sample", "batch"]))
-    method = ElasticZoInt8(network, Settings(partition, scope=scope, batch=3))
+    form = data.draw(st.sampled_from(WORDS["logit_error"]))
+    method = ElasticZoInt8(network, Settings(partition, scope=scope, batch=3, logit_error=form))
     images, labels = samples(network, 3, seed)
     slot = data.draw(st.integers(0, 2))
     stages = method.trace(method.weights, images, labels, slot)
@@ -128,7 +131,7 @@ def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network
     expected = [(layer.name, "output", flat(v)) for layer, v in zip(network.layers, values[1:], strict=True)]
     first_bp = network.first_bp(partition)
     if first_bp < len(network.layers):
-        error = [logits_error(one, int(label)) for one, label in zip(values[-1], labels, strict=True)]
+        error = [logits_error(one, int(label), form) for one, label in zip(values[-1], labels, strict=True)]
         expected.append((network.layers[-1].name, "error", flat(error)))
         for index, (x, y) in reversed(list(enumerate(pairwise(values)))[first_bp + 1 :]):
             layer = network.layers[index]
