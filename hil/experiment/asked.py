@@ -8,11 +8,12 @@ from typing import Any
 from hil.data.corrupt import CORRUPTIONS
 from hil.data.store import PARTS, data_folder, file_name, known_sets
 from hil.errors import RigError, close_matches
+from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.exponents import LOSS
 from hil.experiment.pmt import RATES, AskedPmt
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.table import Table
-from hil.experiment.tables import PAPER_BATCH, PAPER_EPOCHS, TABLES, Asked
+from hil.experiment.tables import PAPER_BATCH, Asked
 from hil.network.tflite.networks import NETWORKS
 
 ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
@@ -40,12 +41,13 @@ def asked_table(options: argparse.Namespace) -> Table:
         RigError: an option of the other family, an unknown name, or no data.
     """
     name = options.experiment
-    others, family = (OF_PMT, "pmt-*") if name in TABLES else (ELASTIC, "elasticzo-*")
+    others, family = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
     for option in others:
         if getattr(options, option) is not None:
             raise RigError(f"--{option} is an option of {family}, not of {name}: leave it out.")
-    if name in TABLES:
-        return TABLES[name](_elastic(options))
+    if name in ELASTIC_TABLES:
+        make, epochs = ELASTIC_TABLES[name]
+        return make(_elastic(options, epochs))
     return PMT_TABLES[name](_pmt(options))
 
 
@@ -57,10 +59,10 @@ def positive(text: str) -> int:
     return value
 
 
-def _elastic(options: argparse.Namespace) -> Asked:
+def _elastic(options: argparse.Namespace, epochs: int) -> Asked:
     columns = _columns(options.columns or ",".join(LOSS))
     return Asked(
-        _data(options.data), columns, options.seeds, options.epochs or PAPER_EPOCHS, options.batch or PAPER_BATCH
+        _data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH
     )
 
 

@@ -92,9 +92,9 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
         runs: trained to their end.
         folder: holds theirs.
     """
-    rows: dict[tuple[str, str, str], list[Run]] = {}
+    rows: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in runs:
-        rows.setdefault((run.data, run.column, run.variant), []).append(run)
+        rows.setdefault((run.data, run.column, run.variant, run.tag), []).append(run)
     for number, seeds in enumerate(rows.values()):
         first = settled(seeds[0], folder)
         steps = min(first.longest_segment(), first.per_epoch(len(load(first.data).train_images)))

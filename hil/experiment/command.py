@@ -17,13 +17,13 @@ from hil.errors import RigError
 from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
 from hil.experiment.curve import RUN_FILE, read_run, write_run, write_whole
+from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool, complete
 from hil.experiment.progress import RunLines
 from hil.experiment.render import write
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
-from hil.experiment.tables import TABLES
 from hil.record.origin import origin
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
@@ -103,9 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hil experiment", description="train the table of a paper, and certify it on the board"
     )
-    parser.add_argument("experiment", choices=[*TABLES, *PMT_TABLES], help="which table or figure")
+    parser.add_argument("experiment", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="which table or figure")
     parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
-    parser.add_argument("--epochs", type=positive, metavar="E", help="epochs (default: the paper's)")
+    parser.add_argument("--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
     parser.add_argument("--batch", type=positive, metavar="B", help="samples a step (default: the paper's)")
     parser.add_argument(
         "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"

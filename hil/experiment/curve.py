@@ -122,7 +122,7 @@ def read_run(folder: Path) -> tuple[Run, str]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         fields = facts["run"]
-        run: Run = GraphRun.of_json(fields) if "network" in fields else ExponentRun(**fields)
+        run: Run = GraphRun.of_json(fields) if "network" in fields else ExponentRun.of_json(fields)
         return run, facts["data_sha256"]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RigError(f"the run {path} cannot be read ({error}): delete its folder and resume.") from error

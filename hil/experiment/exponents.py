@@ -21,6 +21,7 @@ MARKS: tuple[tuple[int, Mapping[str, int]], ...] = (
     (50, {"b_bp": 3, "p_zero": 230}),
 )
 SEGMENT = 20  # steps that a board repeats
+Given = tuple[tuple[str, int | str], ...]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class ExponentRun:
         batch: samples a step.
         r_max: largest perturbation.
         start: name of the run with whose last weights it begins; None for initial weights.
+        given: settings that differ from those of the column; the schedule leaves them alone.
+        tag: tells runs of one place apart that differ in `given` or `r_max`.
     """
 
     data: str
@@ -48,13 +51,21 @@ class ExponentRun:
     batch: int = 256
     r_max: int = 7
     start: str | None = None
+    given: Given = ()
+    tag: str = ""
 
     compares = False
+
+    @classmethod
+    def of_json(cls, fields: Mapping[str, Any]) -> ExponentRun:
+        """Return a run from the fields of run.json."""
+        return cls(**{**fields, "given": tuple((name, value) for name, value in fields["given"])})
 
     @property
     def name(self) -> str:
         """Name of the run's folder."""
-        return f"{self.data}-{self.column}-{self.variant}-seed{self.seed}"
+        tag = f"-{self.tag}" if self.tag else ""
+        return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
     def settled(self, best: Callable[[Sequence[str]], Any]) -> ExponentRun:
         """Nothing is left open."""
@@ -70,7 +81,7 @@ class ExponentRun:
 
     def changed_settings(self) -> dict[str, int | str]:
         """Return the settings before the first mark that are not a trial's defaults by their own fields."""
-        return {**START, "r_max": self.r_max, "loss": LOSS[self.column]}
+        return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
 
     def settings(self, step: int, schedule: Schedule) -> Settings:
         """Return the settings that hold for a step."""
@@ -85,10 +96,11 @@ class ExponentRun:
     def schedule(self, steps: int) -> Schedule:
         """Return the changes of a run of `steps` steps; a mark beyond its end is left out, of two on one step the later counts."""
         at: dict[int, Mapping[str, int]] = {}
+        fixed = dict(self.given)
         for epoch, changes in MARKS:
             step = steps * epoch // self.paper_epochs
             if step < steps:
-                at[step] = changes
+                at[step] = {name: value for name, value in changes.items() if name not in fixed}
         return tuple(sorted(at.items()))
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:

@@ -76,6 +76,11 @@ class Run(Protocol):
         ...
 
     @property
+    def tag(self) -> str:
+        """Tells runs apart that stand in one row of a column."""
+        ...
+
+    @property
     def name(self) -> str:
         """Name of the folder."""
         ...

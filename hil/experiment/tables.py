@@ -47,8 +47,8 @@ def table1(asked: Asked) -> Table:
                 )
                 runs |= dict.fromkeys(cells[data, column, row])
     title = "LeNet-5 from initial weights (ElasticZO, table 1)"
-    differences = (*_epochs(asked.epochs, PAPER_EPOCHS, "training"), *_batch(asked), *COMMON)
-    return Table("elasticzo-table1", title, (_slowest_first(runs),), cells, ROWS, TABLE1, differences, **CLAIMED)
+    differences = (*fewer_epochs(asked.epochs, PAPER_EPOCHS, "training"), *other_batch(asked), *COMMON)
+    return Table("elasticzo-table1", title, (slowest_first(runs),), cells, ROWS, TABLE1, differences, **CLAIMED)
 
 
 def table2(asked: Asked) -> Table:
@@ -69,18 +69,17 @@ def table2(asked: Asked) -> Table:
         before |= dict.fromkeys(first)
         after |= dict.fromkeys(run for runs in rows.values() for run in runs)
     differences = (
-        *_epochs(asked.epochs, PAPER_EPOCHS, "training before"),
-        *_epochs(max(asked.epochs // 2, 1), PAPER_TUNING, "fine-tuning"),
-        *_batch(asked),
+        *fewer_epochs(asked.epochs, PAPER_EPOCHS, "training before"),
+        *fewer_epochs(max(asked.epochs // 2, 1), PAPER_TUNING, "fine-tuning"),
+        *other_batch(asked),
         *COMMON,
         *ROTATION,
     )
     title = "LeNet-5 fine-tuned on rotated images (ElasticZO, table 2)"
-    stages = (_slowest_first(before), _slowest_first(after))
+    stages = (slowest_first(before), slowest_first(after))
     return Table("elasticzo-table2", title, stages, cells, (UNTUNED, *ROWS), TABLE2, differences, **CLAIMED)
 
 
-TABLES = {"elasticzo-table1": table1, "elasticzo-table2": table2}
 CLAIMED: Mapping[str, Any] = {
     "claims": descending(ROWS[::-1]),
     "order": "Full BP > Cls1 > Cls2 > Full ZO",
@@ -91,7 +90,7 @@ COMMON = (
     "The 50,000 training images are the first of the data set's 60,000; the paper does not say which.",
     "r_max comes from a short search on the 10,000 training images left over (docs/experiments.md); the paper tunes it and does not print it.",
     "The activation exponent has the scope of one sample, as in equation (11); the paper's PyTorch program may take that of the batch.",
-    "The errors of a sample's logits sum to zero (docs/arithmetic.md, section 6); NITI's program rounds the label's by itself.",
+    "The error of the logits is rounded by its own low bits (docs/arithmetic.md, section 6); NITI's program draws true random numbers.",
     "Pixels enter as p >> 1, weights start by Xavier uniform, and the generator of the perturbations is that of docs/arithmetic.md.",
     "The accuracy is that of the last epoch, not of the best.",
 )
@@ -110,16 +109,18 @@ def _run(
     return ExponentRun(data, column, row, seed, epochs, paper, asked.batch, r_max(data, column, row), start)
 
 
-def _slowest_first(runs: Mapping[ExponentRun, None]) -> tuple[ExponentRun, ...]:
+def slowest_first(runs: Mapping[ExponentRun, None]) -> tuple[ExponentRun, ...]:
     """Return the runs with the longest in front, so that no core waits for one at the end."""
     return tuple(sorted(runs, key=lambda run: run.variant != "full-bp"))
 
 
-def _epochs(here: int, paper: int, what: str) -> Sequence[str]:
+def fewer_epochs(here: int, paper: int, what: str) -> Sequence[str]:
+    """Say that a training is shorter than the paper's; nothing where it is not."""
     if here == paper:
         return ()
     return (f"{here} epochs of {what} in the place of {paper}; the marks of the schedule moved in proportion.",)
 
 
-def _batch(asked: Asked) -> Sequence[str]:
+def other_batch(asked: Asked) -> Sequence[str]:
+    """Say that the batch is not the paper's; nothing where it is."""
     return () if asked.batch == PAPER_BATCH else (f"A batch of {asked.batch} in the place of {PAPER_BATCH}.",)
