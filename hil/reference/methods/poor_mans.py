@@ -52,10 +52,10 @@ class PoorMans(ZerothOrder):
         sums = [np.zeros((n, layer.dimension)) for layer in group]
         magnitude, losses = np.zeros(n, np.int64), []
         held = dict(enumerate(values))
-        drawn = np.zeros_like(some.numbers) if self.settings.direction == "batch" else some.numbers
+        places = np.zeros_like(some.numbers) if self.settings.direction == "batch" else some.numbers
         for first in range(0, self.settings.queries, at_once):
             numbers = np.arange(first, min(first + at_once, self.settings.queries), dtype=np.uint32)
-            noise = [signs(self._streams(some.step, drawn, layer, numbers), layer.dimension) for layer in group]
+            noise = [signs(self._streams(some.step, places, layer, numbers), layer.dimension) for layer in group]
             logits = [
                 self.forward.logits(group[0].index, held, *self._perturbed(group, noise, sign, own))
                 for sign in ((1, -1) if self.settings.difference == "central" else (1,))

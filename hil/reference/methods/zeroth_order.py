@@ -25,14 +25,14 @@ class ZerothOrder(GraphMethod):
     def _factor(self, layer: TrainedLayer, samples: int) -> np.float32:
         """Return f of section 6 up to and with the division by N Q."""
 
-    def _streams(self, step: int, drawn: np.ndarray, layer: TrainedLayer, queries: np.ndarray) -> np.ndarray:
+    def _streams(self, step: int, places: np.ndarray, layer: TrainedLayer, queries: np.ndarray) -> np.ndarray:
         """Return the states before the draws of a layer, uint32 [N, Q] (section 3).
 
         Args:
             step: index of the step.
-            drawn: uint32 [N], n' of each sample.
+            places: uint32 [N], n' of each sample.
             layer: the layer.
             queries: uint32 [Q].
         """
-        numbers = (drawn[:, None] * np.uint32(LAYERS) + np.uint32(layer.index)) * np.uint32(QUERIES) + queries
+        numbers = (places[:, None] * np.uint32(LAYERS) + np.uint32(layer.index)) * np.uint32(QUERIES) + queries
         return start_states(self.settings.seed, step, (numbers + np.uint32(1)).astype(np.uint32))

@@ -11,6 +11,7 @@ import pytest
 from hil import cli
 from hil.experiment import command
 from hil.experiment.asked import add_asked, asked_table
+from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.exponents import ExponentRun
 from hil.experiment.table import Table
 from hil.experiment.tables import Asked
@@ -43,7 +44,7 @@ def small(asked: Asked) -> Table:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The command on the small table and the fake board; returns its line."""
-    monkeypatch.setitem(command.TABLES, "elasticzo-table1", small)
+    monkeypatch.setitem(ELASTIC_TABLES, "elasticzo-table1", (small, 100))
     monkeypatch.setattr(command, "on_bench", on_fake)
     return [
         "experiment",
