@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ class StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
         cycles = {name[len("cycles_") :]: value for name, value in reply.items() if name.startswith("cycles_")}
         same = not differing_tensors(reply["digests"], outcome.digests) and not differing_terms(reply, outcome)
-        digest = xxhash.xxh32_intdigest(struct.pack(f"<{len(reply['digests'])}I", *reply["digests"]))
+        digest = step_digest(reply["digests"])
         return cls(
             step,
             reply["loss_plus"],
@@ -69,6 +70,11 @@ class StepRow:
             digest,
             cycles,
         )
+
+
+def step_digest(digests: Sequence[int]) -> int:
+    """Return one digest of all tensors after a step (docs/arithmetic.md, section 11)."""
+    return xxhash.xxh32_intdigest(struct.pack(f"<{len(digests)}I", *digests))
 
 
 @dataclass(frozen=True)
