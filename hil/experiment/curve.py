@@ -32,6 +32,7 @@ class EpochRow:
         test_accuracy: the same of all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
         cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
+        digest: the step digest behind the last step (docs/arithmetic.md, section 11); None for row 0.
     """
 
     epoch: int
@@ -43,6 +44,7 @@ class EpochRow:
     train_s: float
     eval_s: float
     cosines: Sequence[float] | None = None
+    digest: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

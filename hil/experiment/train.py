@@ -22,6 +22,7 @@ from hil.experiment.curve import (
 from hil.experiment.run import Learner, Run, Schedule
 from hil.experiment.settle import settled
 from hil.experiment.slope import cosines
+from hil.trial.outcome import step_digest
 
 SEEN = 10_000  # training images that an epoch is evaluated on; all test images are
 
@@ -97,7 +98,8 @@ class Training:
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike))
+        last = step_digest(digests[-1])
+        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike, last))
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""

@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+import xxhash
 
 from hil.data import batches, load
 from hil.errors import RigError
@@ -53,6 +54,7 @@ def test_a_run_is_what_the_reference_does_by_hand(begun) -> None:
     assert rows[-1].test_accuracy == learner.accuracy(data.test_images, data.test_labels)
     kept = read_checkpoint(checkpoint_path(folder, 5))
     assert tuple(kept.digests[-1]) == learner.digests() and kept.digests.shape == (20, 5)
+    assert rows[-1].digest == xxhash.xxh32_intdigest(np.array(learner.digests(), "<u4").tobytes())
     assert rows[-1].right_signs == 1.0
 
 

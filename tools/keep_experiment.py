@@ -1,0 +1,53 @@
+"""Copy the record of an experiment for the repository: `python tools/keep_experiment.py reports/experiments/NAME fixtures/experiments/NAME`.
+
+Results, and of every run that has begun its description and its learning curve with the digests; no weights, but the last checkpoint of
+a run that is not trained to its end. A copy of such a folder can be given to `hil experiment NAME --resume --out COPY`, which goes on
+from there; runs that are trained to their end are not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from hil.experiment.curve import CURVE_FILE, RUN_FILE, checkpoint_path, read_curve
+from hil.experiment.pool import complete
+
+RESULTS = ("results.json", "results.csv", "table.md", "certificates.json")
+
+
+def keep(source: Path, target: Path) -> None:
+    """Replace `target` by the record in `source`."""
+    if target.exists():
+        shutil.rmtree(target)
+    for folder in sorted((source / "runs").iterdir()):
+        rows = read_curve(folder)
+        if not rows:
+            continue
+        kept = target / "runs" / folder.name
+        kept.mkdir(parents=True)
+        files = [folder / RUN_FILE, folder / CURVE_FILE]
+        files += [] if complete(folder) else [checkpoint_path(folder, rows[-1].epoch)]
+        for file in files:
+            shutil.copyfile(file, kept / file.name)
+    for name in RESULTS:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
+
+
+def main() -> int:
+    """Read the two folders from the command line."""
+    parser = argparse.ArgumentParser(description="copy the record of an experiment without its weights")
+    parser.add_argument("source", type=Path, help="folder of `hil experiment`")
+    parser.add_argument("target", type=Path, help="folder of the record, which is replaced")
+    options = parser.parse_args()
+    if not (options.source / "runs").is_dir():
+        parser.error(f"{options.source} holds no experiment: name the folder that `hil experiment --out` wrote.")
+    keep(options.source, options.target)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
