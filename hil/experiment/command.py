@@ -22,6 +22,7 @@ from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool, complete
 from hil.experiment.progress import RunLines
 from hil.experiment.render import write
+from hil.experiment.run import Run
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
 from hil.record.origin import origin
@@ -61,7 +62,15 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     with RunLines(console) as lines, Pool(jobs, lines) as pool:
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
+            _grow_grids(table, runs, pool)
             write(_summary(table, out, _kept(out)), out)
+
+
+def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
+    """Train more rates until the best one of every search lies inside its grid."""
+    while more := [run for search in table.searches for run in search.more_runs(runs)]:
+        _make_folders(more, runs)
+        pool.train(runs / run.name for run in more)
 
 
 def certified(
@@ -125,8 +134,12 @@ def _begin(table: Table, out: Path, resume: bool) -> None:
     runs = out / "runs"
     if runs.is_dir() and any(runs.iterdir()) and not resume:
         raise RigError(f"{out} holds an experiment already: add --resume to go on with it, or choose another --out.")
+    _make_folders(table.runs, runs)
+
+
+def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
     digests: dict[str, str] = {}
-    for run in table.runs:
+    for run in wanted:
         digests.setdefault(run.data, load(run.data).sha256)
         folder = runs / run.name
         folder.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ class EpochRow:
         test_accuracy: the same of all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
         cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
+        moved: share of the trained numbers that differ from those before training.
         digest: the step digest behind the last step (docs/arithmetic.md, section 11); None for row 0.
     """
 
@@ -44,6 +45,7 @@ class EpochRow:
     train_s: float
     eval_s: float
     cosines: Sequence[float] | None = None
+    moved: float = 0.0
     digest: int | None = None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hil.experiment.run import Learner, Schedule, Tensors
+from hil.experiment.run import Choice, Learner, Schedule, Tensors
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference.methods import StepOutcome, method
@@ -67,7 +67,7 @@ class ExponentRun:
         tag = f"-{self.tag}" if self.tag else ""
         return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
-    def settled(self, best: Callable[[Sequence[str]], Any]) -> ExponentRun:
+    def settled(self, choice: Choice) -> ExponentRun:
         """Nothing is left open."""
         return self
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hil.experiment.run import Learner, Schedule, Tensors
+from hil.experiment.run import Choice, Learner, Schedule, Tensors
 from hil.network.tflite.analytic import step_work
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.methods import METHODS, graph_settings
@@ -35,11 +35,12 @@ class GraphRun:
         network: a pre-trained network.
         method: name of the method.
         given: its settings besides learning rate, batch and seed, where they are not those of the method's first variant.
-        eta: learning rate of the first epoch; it falls along half a cosine, epoch by epoch. None: that of the best of `rate_from`, or of the run
-            whose block is taken.
+        eta: learning rate of the first epoch; it falls along half a cosine, epoch by epoch. None: the best of a search.
         steps: between two rows of the curve; None: as many as the images fill.
         budget: forward passes that are perturbed, in all; decides `steps`. None: no budget.
-        rate_from, blocks_from: names of runs beside this; the learning rate (the trained layers) are those of the one that is best on its test images.
+        fewest_steps: the batch is made so small that the budget gives as many steps; 0 leaves it.
+        rate_from: stems of searches beside this run (rate_search.py): one, or one for each of `blocks_from`.
+        blocks_from: names of runs beside this; the trained layers are those of the one that is best on its test images.
         tag: tells runs apart that stand in the same place.
         compares: whether the gradient of the last step of each epoch is compared with the slope of the network.
     """
@@ -56,6 +57,7 @@ class GraphRun:
     eta: float | None = None
     steps: int | None = None
     budget: int | None = None
+    fewest_steps: int = 0
     rate_from: tuple[str, ...] = ()
     blocks_from: tuple[str, ...] = ()
     tag: str = ""
@@ -75,18 +77,23 @@ class GraphRun:
         tag = f"-{self.tag}" if self.tag else ""
         return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
-    def settled(self, best: Callable[[Sequence[str]], Any]) -> GraphRun:
-        """Return the run with the learning rate, the trained layers and the steps that were left open."""
-        eta, given = self.eta, dict(self.given)
-        if self.blocks_from:
-            other: GraphRun = best(self.blocks_from)
-            given |= {name: value for name, value in other.given if name in ("train", "blocks")}
-            eta = other.eta if eta is None else eta
-        if self.rate_from:
-            eta = best(self.rate_from).eta
-        run = replace(self, eta=eta, given=tuple(given.items()), rate_from=(), blocks_from=())
+    def settled(self, choice: Choice) -> GraphRun:
+        """Return the run with the learning rate, the trained layers, the batch and the steps that were left open."""
+        run = self
+        stem = run.rate_from[0] if run.rate_from else ""
+        if run.blocks_from:
+            place, block = choice.best_run(run.blocks_from)
+            its = {name: value for name, value in block.given if name in ("train", "blocks")}
+            run = replace(run, given=tuple((dict(run.given) | its).items()))
+            stem = run.rate_from[place if len(run.rate_from) > 1 else 0] if run.rate_from else ""
+        if stem:
+            run = replace(run, eta=choice.best_rate(stem))
+        run = replace(run, rate_from=(), blocks_from=())
         if run.budget is None:
             return run
+        if run.fewest_steps:
+            batch = run.budget // run.forwards() // run.fewest_steps
+            run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
         steps = run.budget / (run.batch * run.forwards())
         return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
 

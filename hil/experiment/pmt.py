@@ -8,6 +8,7 @@ from typing import Any
 
 from hil.errors import RigError
 from hil.experiment.graphs import Given, GraphRun
+from hil.experiment.rate_search import RateSearch, stem_of
 from hil.experiment.table import Cell
 from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
@@ -16,8 +17,8 @@ from hil.network.tflite.settings import LIMITS, GraphSettings
 
 SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
-ALL = 15  # all blocks: the way's own settings say what is trained
-HELD_OUT = 5  # one image of so many is held out where something is chosen
+TRAINING_IMAGES = 1000  # of the data sets that the networks come with
+HELD_OUT = 200  # of them, where something is chosen: a standard error of 3.5 points at most
 WITHOUT_QAS = (
     30_000  # rates without quantization-aware scaling are so much larger: about 1 / s_w^2, which it divides by
 )
@@ -34,9 +35,9 @@ class AskedPmt:
         seeds: how many, from 1.
         epochs: of an adaptation.
         batch: samples whose gradients are accumulated for a step (the paper's N).
-        images: training images; a fifth of them is held out where a rate or a block is chosen.
+        images: training images; where a rate or a block is chosen, 200 others are held out.
         queries: for each layer (the paper's Q).
-        rates: learning rates to choose from; one is taken as it is.
+        rates: first learning rates of the grids that are searched; one is taken as it is.
     """
 
     network: str = "resnet-tiny"
@@ -51,7 +52,7 @@ class AskedPmt:
     def __post_init__(self) -> None:
         if self.batch > self.kept:
             raise RigError(
-                f"a batch of {self.batch} is larger than the {self.kept} training images that are left of {self.images} for a choice: "
+                f"a batch of {self.batch} is larger than the {self.kept} images that are trained on where something is chosen: "
                 "choose a smaller --batch, or more --images."
             )
         if self.queries > LIMITS["queries"][1]:
@@ -60,7 +61,7 @@ class AskedPmt:
     @property
     def kept(self) -> int:
         """Training images that are trained on where something is chosen."""
-        return self.images - self.images // HELD_OUT
+        return min(self.images, TRAINING_IMAGES - HELD_OUT)
 
     def set_of(self, corruption: str) -> str:
         """Return the data set of an adaptation."""
@@ -68,7 +69,7 @@ class AskedPmt:
 
     def held_out(self, corruption: str) -> str:
         """Return the data set of a choice."""
-        return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{self.images - self.kept}"
+        return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{HELD_OUT}"
 
     def budget(self, layers: int) -> int:
         """Return the perturbed forward passes of an adaptation with all queries for so many layers."""
@@ -95,25 +96,26 @@ class Way:
         given: settings that are not those of the method's first variant.
         method: its name.
         budget: perturbed forward passes in all; None: so many epochs.
-        batch: samples a step; None: as asked for.
+        fewest_steps: of a budget; the batch is made smaller for them. 0: the batch stays.
         epochs: rows of the curve; None: as asked for.
     """
 
     given: Given
     method: str = PMT
     budget: int | None = None
-    batch: int | None = None
+    fewest_steps: int = 0
     epochs: int | None = None
 
-    def rates(self, asked: AskedPmt, masks: Sequence[int]) -> tuple[float, ...]:
-        """Return the rates to choose from: those asked for, times what the scalings that are left out would be (`masks`: blocks that may be trained)."""
-        settings = [
-            graph_settings(self.method, next(iter(METHODS[self.method])), **{**dict(self.given), **dict(blocks)})
-            for blocks in (asked.block(mask) if mask != ALL else () for mask in masks)
-        ]
-        factor = 1.0 if settings[0].qas else WITHOUT_QAS
-        if settings[0].method == "poor-mans" and not settings[0].gns:
-            factor *= min(_gns(asked.network, one, self.batch or asked.batch) for one in settings)
+    def in_block(self, asked: AskedPmt, mask: int) -> Way:
+        """Return the same in one block."""
+        return replace(self, given=tuple((dict(self.given) | dict(asked.block(mask))).items()))
+
+    def rates(self, asked: AskedPmt) -> tuple[float, ...]:
+        """Return the rates that a search begins with: those asked for, times what the scalings that a row leaves out would be."""
+        settings = graph_settings(self.method, next(iter(METHODS[self.method])), **dict(self.given))
+        factor = 1.0 if settings.qas else WITHOUT_QAS
+        if self.method == PMT and not settings.gns:
+            factor *= _gns(asked.network, settings, asked.batch)
         return tuple(float(f"{rate * factor:.2g}") for rate in asked.rates)
 
 
@@ -129,25 +131,33 @@ def _gns(network: str, settings: GraphSettings, samples: int) -> float:
 class Builder:
     """Gathers the runs of a table, stage by stage.
 
+    Args:
+        asked: what the user asked for.
+        budget: perturbed forward passes of every run but the test trainings of the blocks; None: so many epochs.
+
     Attributes:
-        stages: runs by stage: rates, blocks, rates of what takes a chosen block, the table itself.
+        searches: of learning rates, by row.
+        tests: test trainings of the blocks.
+        told: the runs of the table itself.
         cells: of the table.
     """
 
-    def __init__(self, asked: AskedPmt) -> None:
-        self.asked = asked
-        self.stages: tuple[dict[GraphRun, None], ...] = ({}, {}, {}, {})
+    def __init__(self, asked: AskedPmt, budget: int | None = None) -> None:
+        self.asked, self.budget = asked, budget
+        self.searches: dict[str, RateSearch] = {}
+        self.tests: dict[GraphRun, None] = {}
+        self.told: dict[GraphRun, None] = {}
         self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
 
     @property
     def choices(self) -> frozenset[str]:
         """Names of the runs that others choose among."""
-        return frozenset(run.name for stage in self.stages[:3] for run in stage)
+        return frozenset(run.name for run in (*self._first(), *self.tests))
 
     @property
     def all_stages(self) -> tuple[tuple[GraphRun, ...], ...]:
-        """The stages that have runs."""
-        return tuple(tuple(stage) for stage in self.stages if stage)
+        """The stages that have runs: first rates, test trainings of the blocks, the table."""
+        return tuple(stage for stage in (self._first(), tuple(self.tests), tuple(self.told)) if stage)
 
     def row(
         self, column: str, row: str, corruptions: Sequence[str], way: Way, tuned_on: str, chosen: bool = False
@@ -159,16 +169,20 @@ class Builder:
             corruptions: the cell is the mean over them.
             way: how the row trains.
             tuned_on: the corruption on which its rate is chosen.
-            chosen: whether the trained block is that which gains most in an epoch of its own.
+            chosen: whether it trains the block in which Poor Man's Training gains most in an epoch; each block has a rate of its own.
         """
+        if chosen:
+            labels = BLOCKS if way.method == PMT else {f"{row}-{name}": mask for name, mask in BLOCKS.items()}
+            rates = self._tune({label: way.in_block(self.asked, mask) for label, mask in labels.items()}, tuned_on)
+        else:
+            rates = self._tune({row: way}, tuned_on)
         runs = []
-        rates = self.tune(row, way, tuned_on, chosen)
         for corruption in corruptions:
             for seed in range(1, self.asked.seeds + 1):
-                blocks = self.tests(corruption, seed, tuned_on) if chosen else ()
+                blocks = self._test(corruption, seed, tuned_on) if chosen else ()
                 run = self._run(self.asked.set_of(corruption), column, row, seed, way)
                 runs.append(replace(run, blocks_from=blocks, **rates))
-        self.stages[3].update(dict.fromkeys(runs))
+        self.told.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = tuple(runs)
 
     @property
@@ -176,37 +190,39 @@ class Builder:
         """Name above a column."""
         return self.asked.network
 
-    def tune(self, row: str, way: Way, corruption: str, chosen: bool = False) -> Mapping[str, Any]:
-        """Return the fields of a run that say what its learning rate is; a block's own rate where Poor Man's Training takes a chosen one."""
-        if chosen and way.method == PMT:
-            return {}
-        rates = way.rates(self.asked, tuple(BLOCKS.values()) if chosen else (ALL,))
-        if len(rates) == 1:
-            return {"eta": rates[0]}
-        blocks = self.tests(corruption, 1, corruption) if chosen else ()
-        base = replace(self._run(self.asked.held_out(corruption), "rate", row, 1, way), blocks_from=blocks)
-        runs = [replace(base, eta=rate, tag=f"eta{rate:g}") for rate in rates]
-        self.stages[2 if chosen else 0].update(dict.fromkeys(runs))
-        return {"rate_from": tuple(run.name for run in runs)}
-
-    def tests(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:
-        """Add a test training of one epoch for each block (PMT, section 3.3.1), and return their names."""
-        runs = []
-        for row, mask in BLOCKS.items():
-            way = self.block(mask)
-            rate = self.tune(row, way, tuned_on)
-            run = replace(self._run(self.asked.held_out(corruption), "block", row, seed, way), epochs=1)
-            runs.append(replace(run, **rate))
-        self.stages[1].update(dict.fromkeys(runs))
-        return tuple(run.name for run in runs)
-
-    def block(self, mask: int, budget: int | None = None) -> Way:
+    def block(self, mask: int) -> Way:
         """Return the way of Poor Man's Training in some blocks."""
-        return Way((*self.asked.block(mask), ("queries", self.asked.queries)), budget=budget)
+        return Way((*self.asked.block(mask), ("queries", self.asked.queries)), budget=self.budget)
+
+    def _first(self) -> tuple[GraphRun, ...]:
+        return tuple(run for search in self.searches.values() for run in search.first_runs())
+
+    def _tune(self, ways: Mapping[str, Way], corruption: str) -> Mapping[str, Any]:
+        """Return the fields of a run that say what its learning rate is; `ways` by row of the search, one or one for each block."""
+        given = [way.rates(self.asked) for way in ways.values()]
+        if all(len(rates) == 1 for rates in given):
+            return {"eta": given[0][0]}
+        stems = []
+        for (label, way), rates in zip(ways.items(), given, strict=True):
+            base = self._run(self.asked.held_out(corruption), "rate", label, 1, way)
+            self.searches.setdefault(label, RateSearch(base, rates, self.asked.seeds))
+            stems.append(stem_of(base))
+        return {"rate_from": tuple(stems)}
+
+    def _test(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:
+        """Add a test training of one epoch for each block (PMT, section 3.3.1), and return their names."""
+        names = []
+        for label, mask in BLOCKS.items():
+            way = self.block(mask)
+            run = self._run(self.asked.held_out(corruption), "block", label, seed, replace(way, budget=None))
+            run = replace(run, epochs=1, **self._tune({label: way}, tuned_on))
+            self.tests[run] = None
+            names.append(run.name)
+        return tuple(names)
 
     def _run(self, data: str, column: str, row: str, seed: int, way: Way) -> GraphRun:
         asked = self.asked
         return GraphRun(
-            data, column, row, seed, way.epochs or asked.epochs, way.batch or asked.batch, asked.network, way.method, way.given,
-            budget=way.budget,
+            data, column, row, seed, way.epochs or asked.epochs, asked.batch, asked.network, way.method, way.given,
+            budget=way.budget, fewest_steps=way.fewest_steps,
         )  # fmt: skip

@@ -68,7 +68,7 @@ def figure8(asked: AskedPmt) -> Table:
             )
             for seed in range(1, asked.seeds + 1)
         )  # fmt: skip
-        builder.stages[3].update(dict.fromkeys(runs))
+        builder.told.update(dict.fromkeys(runs))
         for layer in layers:
             builder.cells[builder.data, layer, row] = runs
     claims = (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from hil.data.corrupt import FAMILIES
-from hil.experiment.graphs import Given, GraphRun
+from hil.experiment.graphs import Given
 from hil.experiment.paper_pmt import BLOCKS as TABLE4_ROWS
 from hil.experiment.paper_pmt import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
 from hil.experiment.pmt import BLOCKS, AskedPmt, Builder, Way
@@ -15,8 +16,13 @@ from hil.experiment.table import Axis, Table
 from hil.network.tflite.methods import METHODS
 
 FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are made smaller for it
+BASELINES = {
+    "mezo": Way((), "mezo"),
+    "mezo-batch": Way((("direction", "batch"),), "mezo"),
+    "deepzero-0": Way((("sparsity", 0),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+    "deepzero-0.9": Way((("sparsity", 230),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+}
 LAST_BLOCK = 8  # mask of the fixed layers of MCUTrain
-TENTH, NONE = 230, 0  # sparsity of DeepZero-0.9 and DeepZero-0
 
 
 def table4(asked: AskedPmt) -> Table:
@@ -47,14 +53,13 @@ def table4(asked: AskedPmt) -> Table:
 
 def table5(asked: AskedPmt) -> Table:
     """Table 5: MeZO and DeepZero on all layers, beside Poor Man's Training in the block that it chooses."""
-    rows = {"mezo": _mezo, "deepzero-0.9": _deepzero_tenth}
+    rows = {row: BASELINES[row] for row in ("mezo", "mezo-batch", "deepzero-0.9")}
     return _baselines(asked, "pmt-table5", rows, TABLE5, own_block=False)
 
 
 def table6(asked: AskedPmt) -> Table:
     """Table 6: the same with the same block for all."""
-    rows = {"mezo": _mezo, "deepzero-0": _deepzero_dense, "deepzero-0.9": _deepzero_tenth}
-    return _baselines(asked, "pmt-table6", rows, TABLE6, own_block=True)
+    return _baselines(asked, "pmt-table6", BASELINES, TABLE6, own_block=True)
 
 
 def table7(asked: AskedPmt) -> Table:
@@ -101,19 +106,19 @@ PMT_TABLES: Mapping[str, Callable[[AskedPmt], Table]] = {
 def _baselines(
     asked: AskedPmt,
     name: str,
-    rows: Mapping[str, Callable[[AskedPmt, int, bool], Way]],
+    rows: Mapping[str, Way],
     published: Mapping[str, float],
     own_block: bool,
 ) -> Table:
-    builder = Builder(asked)
     layers = max(len(asked.layers(asked.block(mask))) for mask in BLOCKS.values())
     budget = asked.budget(layers)
+    builder = Builder(asked, budget)
     corruptions = asked.corruptions or (DEFAULT,)
     for corruption in corruptions:
-        builder.row(corruption, "pmt", (corruption,), builder.block(15, budget), corruptions[0], chosen=True)
+        builder.row(corruption, "pmt", (corruption,), builder.block(15), corruptions[0], chosen=True)
         builder.cells[builder.data, corruption, "none"] = builder.cells[builder.data, corruption, "pmt"]
         for row, way in rows.items():
-            builder.row(corruption, row, (corruption,), way(asked, budget, own_block), corruptions[0], chosen=own_block)
+            builder.row(corruption, row, (corruption,), replace(way, budget=budget), corruptions[0], chosen=own_block)
     claims = (*(("pmt", row) for row in rows), ("deepzero-0.9", "mezo"), ("pmt", "none"))
     paper = {
         (corruption, row): value
@@ -129,29 +134,3 @@ def _baselines(
     order = "Poor Man's Training above DeepZero above MeZO"
     axis = Axis(PASSES, budget / 1e6)
     return table_of(name, title, builder, ("none", *rows, "pmt"), claims, order, differences, paper, axis=axis)
-
-
-def _mezo(asked: AskedPmt, budget: int, own_block: bool) -> Way:
-    return Way((), "mezo", budget)
-
-
-def _deepzero_tenth(asked: AskedPmt, budget: int, own_block: bool) -> Way:
-    return _deepzero(asked, budget, own_block, TENTH)
-
-
-def _deepzero_dense(asked: AskedPmt, budget: int, own_block: bool) -> Way:
-    return _deepzero(asked, budget, own_block, NONE)
-
-
-def _deepzero(asked: AskedPmt, budget: int, own_block: bool, sparsity: int) -> Way:
-    """Return DeepZero in one row of the curve, its batches so small that the budget is enough for some steps."""
-    masks = BLOCKS.values() if own_block else (15,)
-    given: Given = (("sparsity", sparsity),)
-    largest = max(_passes(asked, given, mask, own_block) for mask in masks)
-    batch = min(max(budget // largest // FEWEST_STEPS, 1), asked.batch)
-    return Way(given, "deepzero", budget, batch, epochs=1)
-
-
-def _passes(asked: AskedPmt, given: Given, mask: int, own_block: bool) -> int:
-    blocks = asked.block(mask) if own_block else ()
-    return GraphRun("", "", "", 1, 1, 1, asked.network, "deepzero", (*given, *blocks)).forwards()

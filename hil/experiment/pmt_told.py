@@ -16,10 +16,10 @@ DEFAULT, PASSES = (
     "forward passes, millions",
 )  # the corruption of figures and of tables 5 and 6; the title of an axis
 NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
-SAME_RATE = "The learning rate of a row is chosen on {} and taken for all columns and seeds; a chosen block has the rate of its own row."
+SAME_RATE = "The learning rate of a row is chosen on {} and taken for all columns and seeds; a chosen block has the rate of this block."
 EQUAL_PASSES = (
     "The paper gives so many to MeZO and itself (2.00e7) and five to 120 times as many to DeepZero, at its own number of epochs; "
-    "DeepZero's batches are smaller here where its steps would be fewer than ten, and its rate does not fall."
+    "DeepZero's batch is made smaller, block by block, where its steps would be fewer than ten, and its rate does not fall."
 )
 
 
@@ -40,7 +40,7 @@ def common(asked: AskedPmt, adapts: bool) -> tuple[str, ...]:
         "The learning rate falls along half a cosine, epoch by epoch; the paper does not say whether it is by epochs or by steps."
         if adapts
         else "",
-        "Weight perturbations are drawn for every sample, as on a board; the paper simulates with one draw for the batch.",
+        "Perturbations are drawn for every sample, as on a board, where a row does not say otherwise; the paper simulates with one draw for the batch.",
         "QAS is by output channel, since scales are; perturbed nodes are those between the limits of the activation (docs/arithmetic-zeroth-order.md).",
     ]
     return tuple(sentence for sentence in said if sentence)
@@ -51,8 +51,9 @@ def _rates(asked: AskedPmt) -> str:
     if len(asked.rates) == 1:
         return f"The learning rate is {rates}, without QAS {WITHOUT_QAS:,} times that, without GNS that times its least factor; it was not searched for."
     return (
-        f"Learning rates are chosen from {rates} (without QAS {WITHOUT_QAS:,} times these; without GNS these times its least factor), row by row: "
-        f"seed 1, as many epochs, trained on the first {asked.kept} images, the one of best accuracy on the {asked.images // HELD_OUT} that follow. "
+        f"Learning rates are searched row by row: the grid begins with {rates} (without QAS {WITHOUT_QAS:,} times these; where Poor Man's Training leaves "
+        "GNS out, times its least factor), and grows until the best rate lies inside it and moves weights. Every rate is trained with all seeds on the first "
+        f"{asked.kept} images; the one of best mean accuracy on the {HELD_OUT} that follow is taken. "
         "The paper says 0.01, and for its figures that the best was chosen."
     )
 
@@ -91,6 +92,7 @@ def table_of(
         claims=claims,
         order=order,
         titles=TITLES,
+        searches=tuple(builder.searches.values()),
         choices=builder.choices,
         **others,
     )

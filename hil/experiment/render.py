@@ -68,6 +68,7 @@ def as_markdown(summary: Summary) -> str:
     if chosen := [cell for cell in summary.cells if cell.chosen]:
         lines += ["", "Chosen:", ""]
         lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
+    lines += rate_lines(summary)
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
@@ -76,6 +77,19 @@ def as_markdown(summary: Summary) -> str:
         for one in summary.certificates
     ] or ["- nothing yet"]
     return "\n".join(lines) + "\n"
+
+
+def rate_lines(summary: Summary) -> list[str]:
+    """Return the searches of learning rates as lines of text: every rate with its accuracy, the chosen one in bold."""
+    lines = ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""] if summary.searches else []
+    for search in summary.searches:
+        rates = []
+        for one in search["rates"]:
+            said = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            rates.append(f"**{said}**" if one["eta"] == search["chosen"] else said)
+        edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
+        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {', '.join(rates)}{edge}")
+    return lines
 
 
 def entry(summary: Summary, data: str, column: str, row: str) -> str:

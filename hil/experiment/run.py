@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +34,18 @@ class Learner(Protocol):
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
         """Return the share of images that the weights classify rightly."""
+        ...
+
+
+class Choice(Protocol):
+    """What a run that leaves something open asks of the runs beside it."""
+
+    def best_run(self, names: Sequence[str]) -> tuple[int, Any]:
+        """Return the place and the settled run of the best of some runs."""
+        ...
+
+    def best_rate(self, stem: str) -> float:
+        """Return the best learning rate of a search."""
         ...
 
 
@@ -90,8 +102,8 @@ class Run(Protocol):
         """Whether gradients are compared with the slope."""
         ...
 
-    def settled(self, best: Callable[[Sequence[str]], Any]) -> Any:
-        """Return the run with nothing left open; `best` returns, settled, the best of some runs by their names."""
+    def settled(self, choice: Choice) -> Any:
+        """Return the run with nothing left open."""
         ...
 
     def chosen(self) -> str:

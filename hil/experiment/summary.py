@@ -11,6 +11,7 @@ from typing import Any
 from hil.experiment.certify import Certificate
 from hil.experiment.curve import EpochRow, fields_of, read_curve
 from hil.experiment.paper import UNTUNED
+from hil.experiment.rate_search import search_facts
 from hil.experiment.run import Run
 from hil.experiment.settle import settled
 from hil.experiment.table import COSINE, LOSS, Cell, Table
@@ -71,6 +72,7 @@ class Summary:
         orders: one a column.
         curves: by run.
         certificates: of the board, none where nothing was certified.
+        searches: of learning rates that are trained to their end, as `search_facts` has them.
     """
 
     table: Table
@@ -79,6 +81,7 @@ class Summary:
     orders: tuple[Order, ...]
     curves: Curves
     certificates: tuple[Certificate, ...]
+    searches: tuple[Mapping[str, Any], ...] = ()
 
     def cell(self, data: str, column: str, row: str) -> CellResult | None:
         """Return a cell; None where the table has none."""
@@ -102,6 +105,7 @@ class Summary:
             "orders": [asdict(order) for order in self.orders],
             "runs": [fields_of(run) | {"name": run.name} for run in self.table.runs],
             "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
+            "searches": list(self.searches),
             "certificates": [certificate.to_json() for certificate in self.certificates],
         }
 
@@ -111,7 +115,12 @@ def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: 
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
     cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
     orders = tuple(_order(table, cells, *column) for column in table.columns)
-    return Summary(table, facts, cells, orders, curves, tuple(certificates))
+    return Summary(table, facts, cells, orders, curves, tuple(certificates), _searches(table, runs))
+
+
+def _searches(table: Table, runs: Path) -> tuple[Mapping[str, Any], ...]:
+    """Return the searches that are over; of an experiment that was cut, others are left out."""
+    return tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
 
 
 def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:

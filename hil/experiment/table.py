@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from hil.experiment.rate_search import RateSearch
 from hil.experiment.run import Run
 
 Cell = tuple[str, str, str]  # data set as the paper's column names it, column, row
@@ -58,6 +59,7 @@ class Table:
         order: the claims in words.
         titles: of rows and columns whose name is not what they are called.
         axis: of the learning curves.
+        searches: learning rates that are searched; their first runs are in the first stage.
         choices: names of runs that others choose among, and that no board repeats.
         not_run: rows that were not run, with the reason.
     """
@@ -74,6 +76,7 @@ class Table:
     order: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
     axis: Axis = Axis()
+    searches: tuple[RateSearch, ...] = ()
     choices: frozenset[str] = frozenset()
     not_run: Mapping[str, str] = field(default_factory=dict)
 

@@ -44,10 +44,14 @@ class Training:
         self.per_epoch = self.run.per_epoch(len(self.data.train_images))
         self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
         self.rows = read_curve(folder)
-        source = self._source()
-        weights = None if source is None else read_checkpoint(source).weights
-        self.learner: Learner = self.run.learner(weights, self.schedule)
+        start = self._start()
+        first = None if start is None else read_checkpoint(start).weights
+        self.learner: Learner = self.run.learner(first, self.schedule)
+        self._first = [tensor.copy() for tensor in self.learner.weights]
         self.step = self.rows[-1].step if self.rows else 0
+        if self.rows:
+            last = read_checkpoint(checkpoint_path(folder, self.rows[-1].epoch))
+            self.learner = self.run.learner(last.weights, self.schedule)
 
     def epochs(self) -> Iterator[EpochRow]:
         """Train what is left, and yield a row behind every epoch, written already."""
@@ -64,10 +68,8 @@ class Training:
         while self.rows[-1].epoch < self.run.epochs:
             yield self._epoch(order)
 
-    def _source(self) -> Path | None:
-        """Return the checkpoint to go on from; None where training begins with initial weights."""
-        if self.rows:
-            return checkpoint_path(self.folder, self.rows[-1].epoch)
+    def _start(self) -> Path | None:
+        """Return the checkpoint of the run before; None where training begins with initial weights."""
         if self.run.start is None:
             return None
         before = self.folder.parent / self.run.start
@@ -98,8 +100,13 @@ class Training:
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        last = step_digest(digests[-1])
-        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike, last))
+        found = alike, self._moved(), step_digest(digests[-1])
+        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, *found))
+
+    def _moved(self) -> float:
+        """Return the share of the trained numbers that differ from the first weights."""
+        pairs = list(zip(self.learner.weights, self._first, strict=True))
+        return sum(int((now != then).sum()) for now, then in pairs) / sum(then.size for _, then in pairs)
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""

@@ -6,8 +6,11 @@ import math
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hil.data import batches, load
 from hil.errors import RigError
@@ -22,7 +25,17 @@ from hil.experiment.curve import (
     write_run,
 )
 from hil.experiment.graphs import GraphRun
-from hil.experiment.settle import best, settled
+from hil.experiment.rate_search import (
+    MOST_RATES,
+    RateSearch,
+    above,
+    below,
+    best_rate,
+    results,
+    search_facts,
+    stem_of,
+)
+from hil.experiment.settle import settled
 from hil.experiment.train import Training
 from hil.network.tflite.networks import build_graph
 from hil.reference.methods import graph_method
@@ -43,11 +56,6 @@ def begin(runs: Path, run: GraphRun) -> Path:
     return folder
 
 
-def ended(runs: Path, run: GraphRun, accuracy: float, loss: float = 1.0) -> str:
-    write_curve(begin(runs, run), [EpochRow(run.epochs, 1, loss, None, 0.5, accuracy, 0, 0)])
-    return run.name
-
-
 def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
     run = replace(SMALL, rate_from=("a", "b"), blocks_from=("c",), tag="eta0.02")
     assert read_run(begin(tmp_path, run))[0] == run
@@ -62,31 +70,96 @@ def test_the_rate_falls_along_half_a_cosine() -> None:
     )
 
 
-def test_the_best_rate_is_taken(tmp_path: Path) -> None:
-    rates = {0.1: (0.6, 1.0), 0.3: (0.7, 2.0), 0.5: (0.7, 1.5), 0.7: (0.7, 1.5)}
-    names = tuple(ended(tmp_path, replace(SMALL, eta=eta, tag=f"eta{eta}"), *said) for eta, said in rates.items())
-    run = replace(SMALL, eta=None, rate_from=names)
-    assert settled(run, tmp_path) == replace(SMALL, eta=0.5), "of equals the least loss, then the first"
-    late = begin(tmp_path, replace(SMALL, tag="late"))
-    with pytest.raises(RigError, match="late-seed1 is not trained to its end"):
-        best(tmp_path, (*names, late.name))
+def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:
+    """Write the runs of a search: accuracy, loss and share of moved weights by rate and seed; return its stem."""
+    for eta, seeds in said.items():
+        for seed, (accuracy, loss, moved) in enumerate(seeds, 1):
+            run = replace(base, seed=seed, eta=eta, tag=f"eta{eta:g}")
+            write_curve(begin(runs, run), [EpochRow(run.epochs, 1, loss, None, 0.5, accuracy, 0, 0, moved=moved)])
+    return stem_of(base)
 
 
-def test_the_best_block_is_taken_with_its_rate(tmp_path: Path) -> None:
-    rate = ended(tmp_path, replace(SMALL, eta=0.07, tag="eta0.07"), 0.5)
-    names = [
-        ended(
-            tmp_path,
-            replace(SMALL, eta=None, rate_from=(rate,), given=(("train", "all"), ("blocks", mask)), tag=f"block{mask}"),
-            accuracy,
-        )
-        for mask, accuracy in ((1, 0.4), (4, 0.6), (8, 0.5))
-    ]
-    ours = settled(replace(SMALL, eta=None, blocks_from=tuple(names)), tmp_path)
-    assert (ours.settings(0, ()).blocks, ours.eta, ours.settings(0, ()).queries) == (4, 0.07, 3)
-    assert ours.chosen() == "eta 0.07, blocks 3"
-    other = replace(SMALL, method="mezo", given=(), eta=None, rate_from=(rate,), blocks_from=tuple(names))
-    assert settled(other, tmp_path).settings(0, ()).blocks == 4
+BASE = replace(SMALL, column="rate", eta=None)
+
+
+def test_the_best_rate_over_the_seeds_is_taken(tmp_path: Path) -> None:
+    """0.3 is best on seed 1 alone; of equal means the least loss counts."""
+    said = {
+        0.1: [(0.6, 1.0, 1.0)] * 2,
+        0.3: [(0.9, 1.0, 1.0), (0.4, 1.0, 1.0)],
+        0.5: [(0.7, 2.0, 1.0), (0.7, 2.0, 1.0)],
+        1: [(0.6, 1.5, 1.0), (0.8, 1.5, 1.0)],
+        3: [(0.9, 0.1, 0.0), (0.9, 0.1, 0.5)],  # one seed moved nothing
+    }
+    run = replace(SMALL, eta=None, rate_from=(tried(tmp_path, BASE, said),))
+    assert settled(run, tmp_path) == replace(SMALL, eta=1)
+    late = begin(tmp_path, replace(BASE, eta=10.0, tag="eta10"))
+    with pytest.raises(RigError, match="eta10-seed1 is not trained to its end"):
+        settled(run, tmp_path)
+    assert late.is_dir()
+
+
+def test_another_search_with_a_longer_name_is_not_mixed_in(tmp_path: Path) -> None:
+    stem = tried(tmp_path, BASE, {0.1: [(0.6, 1.0, 1.0)]})
+    tried(tmp_path, replace(BASE, variant="row-eta0.5-block1"), {9: [(1.0, 0.0, 1.0)]})
+    assert best_rate(tmp_path, stem) == 0.1
+
+
+@settings(max_examples=60, deadline=None)
+@given(best=st.floats(-4, 5), threshold=st.floats(-5, 5), seeds=st.integers(1, 3))
+def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, seeds: int) -> None:
+    """Accuracy has one peak, at 10^best; weights move from 10^threshold on."""
+    search = RateSearch(BASE, (0.01, 0.1), seeds)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        more = search.first_runs()
+        while more:
+            for run in more:
+                distance = abs(math.log10(run.eta) - best)
+                tried_once = EpochRow(2, 1, distance, None, 0.5, 1 - distance / 20, 0, 0, moved=float(math.log10(run.eta) >= threshold))
+                write_curve(begin(runs, run), [tried_once])
+            more = search.more_runs(runs)
+        found = results(runs, search.stem)
+        rates = [one.eta for one in found]
+        assert all(len(one.accuracies) == seeds for one in found) and len(found) <= MOST_RATES
+        facts = search_facts(runs, search)
+        assert search.over(runs) and facts["inside"] == (rates[0] < facts["chosen"] < rates[-1])
+        assert facts["inside"] or len(found) == MOST_RATES or rates[0] < 1e-5
+        moving = [rate for rate in rates if math.log10(rate) >= threshold]
+        if moving:
+            assert facts["chosen"] == min(moving, key=lambda rate: abs(math.log10(rate) - best))
+
+
+@given(st.integers(-6, 6), st.sampled_from([1, 3]))
+def test_two_rates_a_decade(power: int, mantissa: int) -> None:
+    rate = float(f"{mantissa}e{power}")
+    assert below(above(rate)) == rate == above(below(rate))
+    assert above(above(rate)) == pytest.approx(10 * rate)
+
+
+def test_the_best_block_is_taken_with_its_own_rate(tmp_path: Path) -> None:
+    stems, names = [], []
+    for mask, accuracy in ((1, 0.4), (4, 0.6), (8, 0.5)):
+        base = replace(BASE, variant=f"block{mask}", given=(("train", "all"), ("blocks", mask), ("queries", 9)))
+        stems.append(tried(tmp_path, base, {0.01 * mask: [(0.5, 1.0, 1.0)]}))
+        tested = replace(base, column="block", epochs=1, rate_from=(stems[-1],))
+        write_curve(begin(tmp_path, tested), [EpochRow(1, 1, 1.0, None, 0.5, accuracy, 0, 0)])
+        names.append(tested.name)
+    ours = settled(replace(SMALL, eta=None, rate_from=tuple(stems), blocks_from=tuple(names)), tmp_path)
+    assert (ours.settings(0, ()).blocks, ours.eta, ours.settings(0, ()).queries) == (4, 0.04, 3)
+    assert ours.chosen() == "eta 0.04, blocks 3"
+    fixed = settled(replace(SMALL, eta=0.5, blocks_from=tuple(names)), tmp_path)
+    assert (fixed.settings(0, ()).blocks, fixed.eta) == (4, 0.5)
+
+
+def test_the_batch_is_made_smaller_where_the_budget_gives_few_steps(tmp_path: Path) -> None:
+    """A sample of fc2 and fc3 costs DeepZero 11,014 passes: 40 samples in all, so 4 for each of 10 steps."""
+    dense = replace(SMALL, method="deepzero", given=(("blocks", 8),), budget=11_014 * 40, fewest_steps=10, epochs=1)
+    ours = settled(dense, tmp_path)
+    assert (ours.batch, ours.steps, ours.budget) == (4, 10, None)
+    large = settled(replace(dense, budget=11_014 * 20 * 30), tmp_path)
+    assert (large.batch, large.steps) == (20, 30), "never larger than asked for"
+    assert settled(replace(dense, budget=1), tmp_path).batch == 1
 
 
 def test_a_budget_gives_the_steps(tmp_path: Path) -> None:
@@ -123,8 +196,7 @@ def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_p
 
 def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
     """A segment of the second epoch begins at its checkpoint, with the rate that was chosen."""
-    names = (ended(tmp_path, replace(SMALL, tag="eta"), 0.5),)
-    run = replace(SMALL, eta=None, rate_from=names)
+    run = replace(SMALL, eta=None, rate_from=(tried(tmp_path, BASE, {0.02: [(0.5, 1.0, 1.0)]}),))
     folder = begin(tmp_path, run)
     list(Training(folder).epochs())
     spec = trial_of(Segment(run, 1, 2), "stm32h7b3", tmp_path)

@@ -43,9 +43,12 @@ def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str
     for stage in table.stages:
         for run in stage:
             assert isinstance(run, GraphRun)
-            assert {*run.rate_from, *run.blocks_from} <= ready
+            assert {*run.blocks_from} <= ready
+            assert all(any(name.startswith(stem) for name in ready) for stem in run.rate_from)
+            assert len(run.rate_from) in (0, 1, len(run.blocks_from))
             assert run.eta is not None or run.rate_from or run.blocks_from
         ready |= {run.name for run in stage}
+    assert {name for name in table.choices if "-rate-" in name} == {run.name for s in table.searches for run in s.first_runs()}
     told = {run.name for runs in table.cells.values() for run in runs}
     assert told == {run.name for run in table.certified}
     assert all("@800-200" in run.data for run in table.runs if run.name in table.choices), "no test image decides"
@@ -133,7 +136,7 @@ def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(RigError, match="a batch of 100 is larger than the 80 training images that are left of 100"):
-        AskedPmt(images=100)
+    with pytest.raises(RigError, match="a batch of 100 is larger than the 80 images that are trained on where something is chosen"):
+        AskedPmt(images=80)
     with pytest.raises(RigError, match="--queries is 200: a step has 127 at most"):
         AskedPmt(queries=200)

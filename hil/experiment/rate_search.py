@@ -1,0 +1,165 @@
+"""Learning rates that are searched: a grid that grows until its best rate lies inside it and moves weights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from hil.errors import RigError
+from hil.experiment.curve import RUN_FILE, read_curve, read_run
+from hil.experiment.graphs import GraphRun
+from hil.network.tflite.settings import LARGEST_ETA
+
+SMALLEST_ETA = 1e-6
+MOST_RATES = 16  # of a grid: from its first rates it may grow by about six decades
+
+
+@dataclass(frozen=True)
+class RateResult:
+    """What one rate of a grid came to.
+
+    Attributes:
+        eta: the rate.
+        accuracies: on the held-out images after the last epoch, one a seed.
+        loss: mean training loss of the last epoch over the seeds, in nats.
+        moved: least share over the seeds of the trained numbers that differ from the first weights.
+    """
+
+    eta: float
+    accuracies: tuple[float, ...]
+    loss: float
+    moved: float
+
+    @property
+    def order(self) -> tuple[bool, float, float, float]:
+        """Better rates come first: those that move weights, then by accuracy, loss and size."""
+        return self.moved == 0, -fmean(self.accuracies), self.loss, self.eta
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields, with mean and spread of the accuracies."""
+        spread = stdev(self.accuracies) if len(self.accuracies) > 1 else None
+        return asdict(self) | {"mean": fmean(self.accuracies), "spread": spread}
+
+
+@dataclass(frozen=True)
+class RateSearch:
+    """The search of one row's rate.
+
+    Attributes:
+        base: the run of the row on the data of the choice, without a rate.
+        rates: the first rates, rising.
+        seeds: how many seeds every rate is trained with.
+    """
+
+    base: GraphRun
+    rates: tuple[float, ...]
+    seeds: int
+
+    @property
+    def stem(self) -> str:
+        """What the names of its runs begin with."""
+        return stem_of(self.base)
+
+    def runs(self, rate: float) -> tuple[GraphRun, ...]:
+        """Return the runs of a rate, one a seed."""
+        tag = f"eta{rate:g}"
+        return tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
+
+    def first_runs(self) -> tuple[GraphRun, ...]:
+        """Return the runs of the first rates."""
+        return tuple(run for rate in self.rates for run in self.runs(rate))
+
+    def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
+        """Return the runs of the next rate of the grid; none where its best rate lies inside it, or it cannot grow.
+
+        Args:
+            runs: holds the folders of the runs.
+        """
+        found = results(runs, self.stem)
+        best = min(found, key=lambda one: one.order).eta
+        least, most = found[0].eta, found[-1].eta
+        if len(found) >= MOST_RATES:
+            return ()
+        if all(one.moved == 0 for one in found) or best == most:
+            return self.runs(above(most)) if above(most) <= LARGEST_ETA else ()
+        if best == least:
+            return self.runs(below(least)) if below(least) >= SMALLEST_ETA else ()
+        return ()
+
+
+    def over(self, runs: Path) -> bool:
+        """Return whether every run of the search is trained to its end, and the grid grows no more."""
+        try:
+            return len(results(runs, self.stem)) >= len(self.rates) and not self.more_runs(runs)
+        except RigError:
+            return False
+
+
+def stem_of(base: GraphRun) -> str:
+    """Return what the names of the runs of a search begin with."""
+    return f"{base.data}-{base.column}-{base.variant}-eta"
+
+
+def results(runs: Path, stem: str) -> list[RateResult]:
+    """Return what every rate of a search came to, by rising rate.
+
+    Raises:
+        RigError: a run is not trained to its end, or there is none.
+    """
+    by_rate: dict[float, list[tuple[float, float, float]]] = {}
+    for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
+        if not re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) or not (folder / RUN_FILE).is_file():
+            continue
+        run, rows = read_run(folder)[0], read_curve(folder)
+        if not rows or rows[-1].epoch < run.epochs:
+            raise RigError(f"the run {folder.name} is not trained to its end, and others choose by it: add --resume.")
+        assert isinstance(run, GraphRun) and run.eta is not None
+        last = rows[-1]
+        by_rate.setdefault(run.eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved))
+    if not by_rate:
+        raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
+    return [
+        RateResult(eta, tuple(one[0] for one in its), fmean(one[1] for one in its), min(one[2] for one in its))
+        for eta, its in sorted(by_rate.items())
+    ]
+
+
+def best_rate(runs: Path, stem: str) -> float:
+    """Return the rate of best mean accuracy on the held-out images among those that move weights; of equals that of least loss."""
+    return min(results(runs, stem), key=lambda one: one.order).eta
+
+
+def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
+    """Return a search as a record has it: every rate, the chosen one, and whether it lies inside the grid."""
+    found = results(runs, search.stem)
+    best = min(found, key=lambda one: one.order)
+    return {
+        "row": search.base.variant,
+        "data": search.base.data,
+        "seeds": search.seeds,
+        "rates": [one.to_json() for one in found],
+        "chosen": best.eta,
+        "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0,
+    }
+
+
+def above(rate: float) -> float:
+    """Return the next rate of a grid of two a decade."""
+    return float(f"{rate * (3 if _mantissa(rate) < 2 else 10 / 3):.2g}")
+
+
+def below(rate: float) -> float:
+    """Return the rate before in a grid of two a decade."""
+    return float(f"{rate * (0.3 if _mantissa(rate) < 2 else 1 / 3):.2g}")
+
+
+def _mantissa(rate: float) -> float:
+    return float(f"{rate:e}".split("e")[0])
+
+
+def _escaped(stem: str) -> str:
+    return re.sub(r"([\[\]*?])", r"[\1]", stem)
