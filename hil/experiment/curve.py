@@ -32,6 +32,7 @@ class EpochRow:
         test_accuracy: the same of all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
         cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
+        arithmetic: what computed them, the same bits in any case: NumPy, or the host's C; None in rows from before it was said.
     """
 
     epoch: int
@@ -43,6 +44,7 @@ class EpochRow:
     train_s: float
     eval_s: float
     cosines: Sequence[float] | None = None
+    arithmetic: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,8 @@ class Training:
                 0,
                 np.zeros((0, len(self.learner.weights)), np.uint32),
             )
-            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0))
+            said = self.learner.arithmetic
+            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=said))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         while self.rows[-1].epoch < self.run.epochs:
@@ -96,8 +97,8 @@ class Training:
         )
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
-        seconds = trained - started, time.monotonic() - trained
-        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike))
+        seconds, said = (trained - started, time.monotonic() - trained), self.learner.arithmetic
+        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, alike, said))
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""
