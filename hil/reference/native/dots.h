@@ -11,6 +11,10 @@
 
 #include "native.h"
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words are put together from bytes for little-endian processors"
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 
 typedef int32_t Sums __attribute__((vector_size(4 * LANES), aligned(4), may_alias));

@@ -28,4 +28,24 @@ int native_dense(int64_t inputs, int64_t outputs, int relu, const int8_t *weight
 
 void native_pool(int32_t height, int32_t width, int32_t channels, int32_t k, int64_t batch, const int8_t *x, int8_t *out);
 
+int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const int8_t *errors, const int8_t *x,
+                          const int64_t *exponents, int32_t *gradient);
+
+int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, const int8_t *x, const int64_t *exponents,
+                         int32_t *gradient);
+
+/* With `relu`, of windows whose maximum is above 0 only. */
+int native_unpool(int32_t height, int32_t width, int32_t channels, int32_t k, int relu, int64_t batch, const int8_t *errors,
+                  const int8_t *x, int8_t *out);
+
+void native_noise_pool(uint32_t state, int32_t p_zero, int32_t r_max, int16_t *pool);
+
+void native_noise(const int16_t *pool, uint32_t state, int64_t size, int16_t *z);
+
+void native_moved(const int8_t *weights, const int16_t *z, int64_t size, int32_t factor, int32_t limit, int8_t *out);
+
+void native_zo_updated(const int8_t *weights, const int16_t *z, int64_t size, int32_t sign, int32_t shift, int32_t limit, int8_t *out);
+
+void native_bp_updated(const int8_t *weights, const int32_t *gradient, int64_t size, int32_t b_bp, int8_t *out);
+
 #endif
