@@ -1,11 +1,10 @@
-/* Weight gradients, summed over a batch, and the errors that pass a pool (docs/arithmetic.md, section 7). */
+/* Weight gradients, summed over a batch (docs/arithmetic.md, section 7). */
 #include <stdlib.h>
 
 #include "dots.h"
 
-enum { BYTES = 16, WIDE = 32, TERMS = 4 };
+enum { WIDE = 32, TERMS = 4 };
 
-typedef int8_t Bytes __attribute__((vector_size(BYTES), aligned(1), may_alias));
 typedef int8_t Narrow __attribute__((vector_size(WIDE), aligned(1), may_alias));
 typedef int16_t Half __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
 
@@ -105,20 +104,16 @@ int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const 
     return failed ? -1 : 0;
 }
 
-/* Write the errors [out_h, out_w, outputs] of sixteen outputs as lanes: four neighbours of a row in a word. */
-static void error_lanes(const int8_t *errors, int32_t out_h, int32_t out_w, int32_t outputs, int32_t first, int8_t *row, int8_t *lanes)
+/* Write errors of sixteen outputs, `place` bytes from place to place, as lanes: four neighbours in a word. */
+static void error_lanes(const int8_t *errors, int32_t quads, ptrdiff_t place, int8_t *lanes)
 {
-    int32_t quads = (out_w + QUAD - 1) / QUAD, length = out_w * outputs;
-    for (int32_t y = 0; y < out_h; y++, errors += length) {
-        memcpy(row, errors, (size_t)length); /* what follows it in `row` is 0 */
-        for (int32_t quad = 0; quad < quads; quad++, lanes += LANES * QUAD) {
-            const uint8_t *at = (const uint8_t *)row + quad * QUAD * outputs + first;
-            uint32_t words[LANES];
-            for (int lane = 0; lane < LANES; lane++)
-                words[lane] = at[lane] | (uint32_t)at[outputs + lane] << 8 | (uint32_t)at[2 * outputs + lane] << 16 |
-                              (uint32_t)at[3 * outputs + lane] << 24;
-            memcpy(lanes, words, sizeof words);
-        }
+    for (int32_t quad = 0; quad < quads; quad++, errors += QUAD * place, lanes += LANES * QUAD) {
+        const uint8_t *at = (const uint8_t *)errors;
+        uint32_t words[LANES];
+        for (int lane = 0; lane < LANES; lane++)
+            words[lane] = at[lane] | (uint32_t)at[place + lane] << 8 | (uint32_t)at[2 * place + lane] << 16 |
+                          (uint32_t)at[3 * place + lane] << 24;
+        memcpy(lanes, words, sizeof words);
     }
 }
 
@@ -129,19 +124,20 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
     int32_t out_w = conv->width + 2 * conv->left - conv->kw + 1, quads = (out_w + QUAD - 1) / QUAD;
     int32_t groups = (outputs + LANES - 1) / LANES, taps = channels * conv->kh * conv->kw;
     ptrdiff_t pitch = conv->width + 2 * conv->left + QUAD, plane = pitch * height;
-    int8_t *row = calloc((size_t)(quads * QUAD) * (size_t)outputs + 2 * LANES, 1);
+    ptrdiff_t row = (ptrdiff_t)out_w * outputs, wide = (ptrdiff_t)quads * QUAD * outputs; /* of errors, and filled up with 0 */
+    int8_t *filled = calloc((size_t)(out_h * wide) + LANES, 1);
     int8_t *lanes = malloc((size_t)out_h * (size_t)quads * LANES * QUAD);
     uint8_t *planes = malloc((size_t)(plane * channels));
     int32_t *sums = malloc((size_t)conv->kw * LANES * sizeof *sums);
     int32_t *total = calloc((size_t)groups * (size_t)taps * LANES, sizeof *total);
     Shifts *shifts = malloc((size_t)batch * sizeof *shifts);
-    int failed = !row || !lanes || !planes || !sums || !total || !shifts;
+    int failed = !filled || !lanes || !planes || !sums || !total || !shifts;
     if (!failed) {
         static const uint8_t ones[QUAD] = {1, 1, 1, 1};
         int64_t words = (int64_t)groups * taps * LANES;
         align(exponents, batch, shifts);
         memset(planes, RAISE, (size_t)(plane * channels));
-        for (int64_t sample = 0; sample < batch; sample++, errors += (ptrdiff_t)out_h * out_w * outputs) {
+        for (int64_t sample = 0; sample < batch; sample++) {
             int64_t own = shifts[sample].own;
             if (shifts[sample].grow)
                 for (int64_t i = 0; i < words; i += LANES) store_sums(total + i, cut(load_sums(total + i), shifts[sample].grow));
@@ -149,10 +145,11 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
                 for (int32_t place = 0; place < conv->width; place++)
                     for (int32_t c = 0; c < channels; c++)
                         planes[c * plane + (y + conv->above) * pitch + conv->left + place] = (uint8_t)(*x++ + RAISE);
+            for (int32_t y = 0; y < out_h; y++, errors += row) memcpy(filled + y * wide, errors, (size_t)row);
             int32_t *at = total;
             for (int32_t group = 0; group < groups; group++) {
                 Sums all = {0};
-                error_lanes(errors, out_h, out_w, outputs, group * LANES, row, lanes);
+                error_lanes(filled + group * LANES, out_h * quads, outputs, lanes);
                 for (int32_t i = 0; i < out_h * quads; i++) all = add_products(all, ones, lanes + (ptrdiff_t)i * LANES * QUAD);
                 int32_t start[LANES];
                 store_sums(start, -RAISE * all);
@@ -176,54 +173,6 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
     free(sums);
     free(planes);
     free(lanes);
-    free(row);
+    free(filled);
     return failed ? -1 : 0;
-}
-
-/* Give the errors of a row of windows, sixteen channels from `first` on, to the first maximum of each. Each place is written
- * sixteen channels wide: what is too much is overwritten by the next place, and later by the channels before `first`. */
-static void unpool_row(int32_t places, int32_t channels, int32_t k, int32_t first, int relu, ptrdiff_t length, const int8_t *error,
-                       const int8_t *x, int8_t *out)
-{
-    for (int32_t place = 0; place < places; place++) {
-        ptrdiff_t at = (ptrdiff_t)place * k * channels + first;
-        Bytes best = *(const Bytes *)(x + at), given = *(const Bytes *)(error + place * channels + first);
-        for (int32_t i = 1; i < k * k; i++) {
-            Bytes other = *(const Bytes *)(x + at + i / k * length + i % k * channels), more = other > best;
-            best = (other & more) | (best & ~more);
-        }
-        if (relu) given &= best > 0;
-        for (int32_t dy = 0; dy < k; dy++)
-            for (int32_t dx = 0; dx < k; dx++) {
-                ptrdiff_t to = at + dy * length + dx * channels;
-                Bytes here = *(const Bytes *)(x + to) == best;
-                *(Bytes *)(out + to) = given & here;
-                given &= ~here;
-            }
-    }
-}
-
-int native_unpool(int32_t height, int32_t width, int32_t channels, int32_t k, int relu, int64_t batch, const int8_t *errors,
-                  const int8_t *x, int8_t *out)
-{
-    int32_t places = width / k;
-    ptrdiff_t row = (ptrdiff_t)width * channels, used = (ptrdiff_t)places * k * channels, length = row + BYTES;
-    int8_t *scratch = calloc((size_t)(2 * k * length + places * channels + 2 * BYTES), 1);
-    if (!scratch) return -1;
-    int8_t *values = scratch, *given = scratch + k * length, *error = given + k * length;
-    for (int64_t sample = 0; sample < batch; sample++, x += height * row, out += height * row) {
-        for (int32_t y = 0; y < height / k; y++, errors += places * channels) {
-            memcpy(error, errors, (size_t)(places * channels));
-            for (int32_t dy = 0; dy < k; dy++) memcpy(values + dy * length, x + (y * k + dy) * row, (size_t)row);
-            for (int32_t first = (channels - 1) / BYTES * BYTES; first >= 0; first -= BYTES)
-                unpool_row(places, channels, k, first, relu, length, error, values, given);
-            for (int32_t dy = 0; dy < k; dy++) {
-                memcpy(out + (y * k + dy) * row, given + dy * length, (size_t)used);
-                memset(out + (y * k + dy) * row + used, 0, (size_t)(row - used));
-            }
-        }
-        memset(out + height / k * k * row, 0, (size_t)(height % k * row));
-    }
-    free(scratch);
-    return 0;
 }

@@ -54,7 +54,8 @@ def library() -> ctypes.CDLL:
             _build(compiler, path)
             return ctypes.CDLL(str(path))
     except subprocess.CalledProcessError as error:
-        said = error.stderr.strip().splitlines()
+        lines = error.stderr.strip().splitlines()
+        said = [line for line in lines if "error:" in line] or lines
         raise NotBuilt(f"{compiler} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
     except (
         OSError,

@@ -22,6 +22,15 @@ typedef struct {
     int32_t *start;
 } Packed;
 
+/* Put a row of one lane's weights into its words, `behind` bytes on. */
+static void pack_row(const int8_t *from, int64_t bytes, int64_t behind, int8_t *to)
+{
+    int64_t i = 0;
+    if (behind % QUAD == 0)
+        for (; i + QUAD <= bytes; i += QUAD) memcpy(to + (i + behind) * LANES, from + i, QUAD);
+    for (; i < bytes; i++) to[(i + behind) / QUAD * (LANES * QUAD) + (i + behind) % QUAD] = from[i];
+}
+
 static int pack(Packed *packed, const int8_t *weights, int64_t outputs, int32_t rows, int64_t row_bytes, int32_t folded, int64_t place)
 {
     packed->folded = folded;
@@ -37,12 +46,8 @@ static int pack(Packed *packed, const int8_t *weights, int64_t outputs, int32_t 
             int64_t lane = fold * outputs + output, sum = 0;
             int8_t *to = packed->lanes + (size_t)(lane / LANES) * group + (lane % LANES) * QUAD;
             const int8_t *from = weights + output * rows * row_bytes;
-            for (int32_t r = 0; r < rows; r++, to += row, from += row_bytes)
-                for (int64_t i = 0; i < row_bytes; i++) {
-                    int64_t byte = i + fold * place;
-                    to[byte / QUAD * (LANES * QUAD) + byte % QUAD] = from[i];
-                    sum += from[i];
-                }
+            for (int64_t i = 0; i < rows * row_bytes; i++) sum += from[i];
+            for (int32_t r = 0; r < rows; r++, to += row, from += row_bytes) pack_row(from, row_bytes, fold * place, to);
             packed->start[lane] = (int32_t)(-RAISE * sum);
         }
     return 0;
@@ -98,25 +103,21 @@ static void requantize(const int32_t *sums, int64_t count, int shift, int relu, 
         }
 }
 
-/* Max-pool sums [height, width, channels]. `row` and `out` hold LANES more than their sums: each place is written sixteen
- * channels wide, and what is too much is overwritten by the next. */
-static void pool_sums(const Conv *conv, int32_t height, int32_t width, const int32_t *sums, int32_t *row, int32_t *out)
+/* Max-pool sums [height, width, channels]. Each place is written sixteen channels wide: what is too much is overwritten by the
+ * next place, and later by the channels before; so both hold LANES more than their sums. */
+static void pool_sums(int32_t height, int32_t width, int32_t channels, int32_t k, const int32_t *sums, int32_t *out)
 {
-    int32_t k = conv->pool, channels = conv->outputs, length = width * channels;
-    for (int32_t y = 0; y < height / k; y++) {
-        memcpy(row, sums + (size_t)y * k * length, (size_t)length * sizeof *row);
-        for (int32_t dy = 1; dy < k; dy++) {
-            const int32_t *next = sums + (size_t)(y * k + dy) * length;
-            for (int32_t i = 0; i < length; i++) row[i] = next[i] > row[i] ? next[i] : row[i];
-        }
-        for (int32_t x = 0; x < width / k; x++, out += channels)
-            for (int32_t first = 0; first < channels; first += LANES) {
-                const int32_t *window = row + x * k * channels + first;
+    ptrdiff_t row = (ptrdiff_t)width * channels;
+    int32_t places = width / k;
+    for (int32_t first = (channels - 1) / LANES * LANES; first >= 0; first -= LANES)
+        for (int32_t y = 0; y < height / k; y++)
+            for (int32_t place = 0; place < places; place++) {
+                const int32_t *window = sums + y * k * row + (ptrdiff_t)place * k * channels + first;
                 Sums best = load_sums(window);
-                for (int32_t dx = 1; dx < k; dx++) best = larger(best, load_sums(window + dx * channels));
-                store_sums(out + first, best);
+                for (int32_t dy = 0; dy < k; dy++)
+                    for (int32_t dx = 0; dx < k; dx++) best = larger(best, load_sums(window + dy * row + dx * channels));
+                store_sums(out + ((ptrdiff_t)y * places + place) * channels + first, best);
             }
-    }
 }
 
 int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int64_t batch,
@@ -131,11 +132,11 @@ int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int
     size_t bytes = (size_t)pitch * (size_t)(conv->height + 2 * conv->above), slack = 2 * LANES + (size_t)folded * (size_t)outputs;
     int64_t size = conv->height * row;
     uint8_t *padded = malloc(bytes), *raised = malloc((size_t)(batch * size));
-    int32_t *sums = malloc((2 * (size_t)count + (size_t)out_w * (size_t)outputs + 3 * slack) * sizeof *sums);
+    int32_t *sums = malloc(2 * ((size_t)count + slack) * sizeof *sums);
     Packed packed;
     int failed = pack(&packed, weights, outputs, conv->kh, (int64_t)conv->kw * channels, folded, channels) || !padded || !raised || !sums;
     if (!failed) {
-        int32_t *pool_row = sums + count + slack, *pool_out = pool_row + (size_t)out_w * (size_t)outputs + slack;
+        int32_t *pool_out = sums + count + slack;
         memset(padded, RAISE, bytes);
         raise_values(x, batch * size, raised);
         for (int64_t sample = 0; sample < batch; sample++, out += pooled) {
@@ -148,7 +149,7 @@ int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int
                          sums + (size_t)y * out_w * outputs + group * LANES, folded * outputs);
             }
             int shift = shift_of(sums, count);
-            if (k > 1) pool_sums(conv, out_h, out_w, sums, pool_row, pool_out);
+            if (k > 1) pool_sums(out_h, out_w, outputs, k, sums, pool_out);
             requantize(k > 1 ? pool_out : sums, pooled, shift, conv->relu, out);
             out_exponents[sample] = exponents[sample] + weight_exp + shift;
         }
@@ -185,21 +186,4 @@ int native_dense(int64_t inputs, int64_t outputs, int relu, const int8_t *weight
     free(sums);
     free(raised);
     return failed ? -1 : 0;
-}
-
-void native_pool(int32_t height, int32_t width, int32_t channels, int32_t k, int64_t batch, const int8_t *x, int8_t *out)
-{
-    ptrdiff_t row = (ptrdiff_t)width * channels;
-    for (int64_t sample = 0; sample < batch; sample++, x += height * row)
-        for (int32_t y = 0; y < height / k; y++)
-            for (int32_t place = 0; place < width / k; place++, out += channels) {
-                const int8_t *window = x + y * k * row + place * k * channels;
-                memcpy(out, window, (size_t)channels);
-                for (int32_t dy = 0; dy < k; dy++)
-                    for (int32_t dx = 0; dx < k; dx++)
-                        for (int32_t c = 0; c < channels; c++) {
-                            int8_t other = window[dy * row + dx * channels + c];
-                            out[c] = other > out[c] ? other : out[c];
-                        }
-            }
 }

@@ -26,7 +26,7 @@ int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int
 int native_dense(int64_t inputs, int64_t outputs, int relu, const int8_t *weights, int64_t weight_exp, int64_t batch,
                  const int8_t *x, const int64_t *exponents, int8_t *out, int64_t *out_exponents);
 
-void native_pool(int32_t height, int32_t width, int32_t channels, int32_t k, int64_t batch, const int8_t *x, int8_t *out);
+int native_pool(int32_t height, int32_t width, int32_t channels, int32_t k, int64_t batch, const int8_t *x, int8_t *out);
 
 int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const int8_t *errors, const int8_t *x,
                           const int64_t *exponents, int32_t *gradient);
