@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hil.cache import cache_folder
 from hil.data.idx import idx_bytes, read_idx
 from hil.errors import RigError, close_matches
 
@@ -68,20 +69,9 @@ def find_set(name: str) -> Known:
 
 
 def data_folder() -> Path:
-    """Return the folder that holds one folder a data set: TRAINRIG_DATA, else the user's cache by the platform's convention.
-
-    On Linux that is XDG_CACHE_HOME (XDG Base Directory Specification 0.8: ~/.cache where it is unset, empty or not absolute).
-    """
+    """Return the folder that holds one folder a data set: TRAINRIG_DATA, else the rig's in the user's cache."""
     chosen = os.environ.get(FOLDER_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "trainrig"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "trainrig"
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "trainrig"
+    return Path(chosen) if chosen else cache_folder()
 
 
 def file_name(part: str) -> str:

@@ -34,6 +34,7 @@ class EpochRow:
         cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
         moved: share of the trained numbers that differ from those before training.
         digest: the step digest behind the last step (docs/arithmetic.md, section 11); None for row 0.
+        arithmetic: what computed them, the same bits in any case: NumPy, or the host's C; None in rows from before it was said.
     """
 
     epoch: int
@@ -47,6 +48,7 @@ class EpochRow:
     cosines: Sequence[float] | None = None
     moved: float = 0.0
     digest: int | None = None
+    arithmetic: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

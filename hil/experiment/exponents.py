@@ -10,6 +10,7 @@ from hil.experiment.run import Choice, Learner, Schedule, Tensors
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference.methods import StepOutcome, method
+from hil.reference.native import fastest
 from hil.trial import TrialSpec
 
 NETWORK, METHOD, TENSORS = "lenet5", "elasticzo-int8", 5
@@ -108,7 +109,7 @@ class ExponentRun:
         network = build(NETWORK, self.seed)
         if weights is not None:
             network = network.with_weights(weights)
-        return method(METHOD)(network, self.settings(0, schedule))
+        return method(METHOD)(network, self.settings(0, schedule), fastest(network))
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over both passes."""

@@ -24,6 +24,11 @@ class Learner(Protocol):
         """The trained tensors, input to output."""
         ...
 
+    @property
+    def arithmetic(self) -> str:
+        """What computes its steps."""
+        ...
+
     def configure(self, settings: Any, first_step: int) -> None:
         """Go on with other settings and another index of the next step."""
         ...

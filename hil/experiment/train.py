@@ -62,7 +62,8 @@ class Training:
                 0,
                 np.zeros((0, len(self.learner.weights)), np.uint32),
             )
-            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0))
+            said = self.learner.arithmetic
+            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=said))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         while self.rows[-1].epoch < self.run.epochs:
@@ -100,7 +101,7 @@ class Training:
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        found = alike, self._moved(), step_digest(digests[-1])
+        found = alike, self._moved(), step_digest(digests[-1]), self.learner.arithmetic
         return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, *found))
 
     def _moved(self) -> float:

@@ -13,6 +13,7 @@ from hil.network.graph import Network
 from hil.network.settings import Settings
 
 if TYPE_CHECKING:
+    from hil.reference.arithmetic import Arithmetic
     from hil.reference.methods.trained_graph import GraphMethod
 
 
@@ -56,7 +57,12 @@ class Method(Protocol):
         """The trained tensors, input to output."""
         ...
 
-    def __init__(self, network: Network, settings: Settings) -> None: ...
+    def __init__(self, network: Network, settings: Settings, arithmetic: Arithmetic | None = None) -> None: ...
+
+    @property
+    def arithmetic(self) -> str:
+        """What computes the passes."""
+        ...
 
     def configure(self, settings: Settings, first_step: int) -> None:
         """Go on with other settings and another index of the next step; the weights stay."""

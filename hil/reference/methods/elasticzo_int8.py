@@ -10,15 +10,13 @@ import xxhash
 from hil.errors import RigError
 from hil.network.graph import Network
 from hil.network.settings import Settings
-from hil.reference.arith import bits, clip, clip127, psto_shift
-from hil.reference.gradient import batch_gradient
-from hil.reference.layers import forward, input_error
-from hil.reference.loss import ERROR_EXP, cross_entropy, integer_losses, logits_error
+from hil.reference.arith import bits
+from hil.reference.arithmetic import Arithmetic, NumpyArithmetic, Pass
+from hil.reference.loss import cross_entropy, integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
-from hil.reference.prng import perturbation, signed_pool
 
-Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [H, W, C, B] and exponents int [B], input first
 CHUNK = 256  # images of an evaluation at a time
+LARGEST = 127  # magnitude of a perturbed weight
 
 
 class ElasticZoInt8:
@@ -27,18 +25,21 @@ class ElasticZoInt8:
     Args:
         network: the graph and the initial weights, which are copied.
         settings: docs/arithmetic.md, section 9.
+        arithmetic: what computes the passes of the network; NumPy where none is given.
 
     Raises:
         RigError: a partition of more tensors than the network has.
     """
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Network, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, choose no more."
             )
         self.network = network
         self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
+        self._plain = NumpyArithmetic(network)  # shows what lies between the layers
+        self._arithmetic = arithmetic or self._plain
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 
@@ -46,30 +47,33 @@ class ElasticZoInt8:
         """Go on with other settings of the schedule and another index of the next step; the weights stay."""
         self.settings, self._next_step = settings, first_step
 
+    @property
+    def arithmetic(self) -> str:
+        """What computes the passes."""
+        return self._arithmetic.name
+
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
-        noise = self._noise(step)
-        x = self._input(images)
-        logits, gradients, weights = [], {}, self.weights
+        noise = self._arithmetic.noise(self.settings, step)
+        passed: list[Pass] = []
+        weights = self.weights
         for weights in self._passes(self.weights, noise):
-            activations = self._forward(weights, x, self._together)
-            logits.append(self._logits(activations))
-            last = len(logits) == (2 if noise else 1)
-            if last:
-                gradients = self._backward(weights, activations, labels)
-        floats = [float(cross_entropy(*one, labels)) for one in logits]
-        losses = [float(loss) for loss in self._losses(logits, floats, labels)]
+            last = len(passed) == (1 if noise else 0)
+            passed.append(self._forward(weights, images, self._together, self._first_bp if last else self._layers))
+        gradients = self._gradients(weights, passed[-1], labels)
+        floats = [float(cross_entropy(one.logits, one.exponents, labels)) for one in passed]
+        losses = [float(loss) for loss in self._losses(passed, floats, labels)]
         sign = int(np.sign(losses[0] - losses[-1]))
         if noise:
             self._zo_update(weights, noise, sign)
         for index, gradient in gradients.items():
-            self._bp_update(index, gradient)
+            self.weights[index] = self._arithmetic.bp_updated(self.weights[index], gradient, self.settings.b_bp)
         return StepOutcome(step, losses[0], losses[-1], floats[0], floats[-1], sign, self.digests())
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the plus and the minus pass; of the one clean pass where nothing is perturbed."""
-        return self._passes(weights, self._noise(step))
+        return self._passes(weights, self._arithmetic.noise(self.settings, step))
 
     def digests(self) -> tuple[int, ...]:
         """Return XXH32 of every trained tensor."""
@@ -77,9 +81,9 @@ class ElasticZoInt8:
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
         """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
-        logits, exponents = self._logits(self._forward(self.weights, self._input(images), together=False))
-        predictions = logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(_bytes(row, exponent) for row, exponent in zip(logits, exponents, strict=True))
+        clean = self._forward(self.weights, images, False, self._layers)
+        predictions = clean.logits.argmax(axis=1).astype(np.uint8)
+        data = b"".join(_bytes(row, exponent) for row, exponent in zip(clean.logits, clean.exponents, strict=True))
         return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
@@ -87,7 +91,7 @@ class ElasticZoInt8:
         right = 0
         for at in range(0, len(images), CHUNK):
             part = slice(at, at + CHUNK)
-            logits, _ = self._logits(self._forward(self.weights, self._input(images[part]), together=False))
+            logits = self._forward(self.weights, images[part], False, self._layers).logits
             right += int((logits.argmax(axis=1) == labels[part]).sum())
         return right / len(images)
 
@@ -95,17 +99,17 @@ class ElasticZoInt8:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
         if not self._together:
             images, labels, slot = images[slot : slot + 1], labels[slot : slot + 1], 0
-        activations = self._forward(weights, self._input(images), self._together)
+        activations = self._plain.activations(weights, images, self._together)
         layers = self.network.layers
         stages = [
             Stage(layer.name, "output", _bytes(*_of_slot(act, slot)))
             for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
-            error = self._logits_error(activations, labels)
+            error = self._plain.logits_error(logits_error(*self._plain.logits(activations), labels, self.settings.logit_error))
             stages.append(Stage(layers[-1].name, "error", _bytes(*_of_slot(error, slot))))
             for index in range(len(layers) - 1, self._first_bp, -1):
-                error = self._hand_on(index, weights, error, activations)
+                error = self._plain.handed_on(index, weights, error, activations, self._together)
                 stages.append(Stage(layers[index].name, "error handed on", _bytes(*_of_slot(error, slot))))
         return stages
 
@@ -113,95 +117,40 @@ class ElasticZoInt8:
     def _together(self) -> bool:
         return self.settings.scope == "batch"
 
-    def _noise(self, step: int) -> list[np.ndarray]:
-        """Return z of the perturbed tensors, in their shapes."""
-        s = self.settings
-        if s.partition == 0:
-            return []
-        pool = signed_pool(s.seed, step, s.p_zero, s.r_max)
-        return [
-            perturbation(pool, s.seed, step, index, weights.size).reshape(weights.shape)
-            for index, weights in enumerate(self.weights[: s.partition])
-        ]
+    @property
+    def _layers(self) -> int:
+        return len(self.network.layers)
 
     def _passes(self, weights: Sequence[np.ndarray], noise: list[np.ndarray]) -> Iterator[list[np.ndarray]]:
-        rest = list(weights[len(noise) :])
-        current = [clip(tensor, self.settings.limit) for tensor in weights[: len(noise)]]
+        rest, current, limit = list(weights[len(noise) :]), list(weights[: len(noise)]), self.settings.limit
         for factor in (1, -2) if noise else (0,):
-            current = [clip127(w + factor * z).astype(np.int8) for w, z in zip(current, noise, strict=True)]
+            current = [self._arithmetic.moved(w, z, factor, limit) for w, z in zip(current, noise, strict=True)]
+            limit = LARGEST
             yield current + rest
 
-    def _losses(
-        self, logits: list[tuple[np.ndarray, np.ndarray]], floats: list[float], labels: np.ndarray
-    ) -> Sequence[float]:
+    def _losses(self, passed: list[Pass], floats: list[float], labels: np.ndarray) -> Sequence[float]:
         """Return L_plus and L_minus (section 5)."""
         if self.settings.loss == "float":
             return floats
-        if self.settings.partition == 0:
+        if not self.settings.partition:
             return 0, 0
+        logits = [(one.logits, one.exponents) for one in passed]
         return integer_losses(logits[0], logits[1], labels, self.settings.loss_fraction)
 
-    def _of_layer(self, weights: Sequence[np.ndarray]) -> list[np.ndarray | None]:
-        left = iter(weights)
-        return [None if layer.weights is None else next(left) for layer in self.network.layers]
+    def _forward(self, weights: Sequence[np.ndarray], images: np.ndarray, together: bool, kept_from: int) -> Pass:
+        return self._arithmetic.forward(weights, images, together, kept_from)
 
-    def _input(self, images: np.ndarray) -> np.ndarray:
-        """Return uint8 images [B, H, W] as int8 [H, W, C, B] (section 3)."""
-        pixels = np.ascontiguousarray(images.reshape(len(images), -1).T)
-        return (pixels >> 1).view(np.int8).reshape(*self.network.in_shape, -1)
-
-    def _forward(self, weights: Sequence[np.ndarray], x: np.ndarray, together: bool) -> Activations:
-        activations = [(x, np.full(x.shape[-1], self.network.input_exp))]
-        for layer, own in zip(self.network.layers, self._of_layer(weights), strict=True):
-            activations.append(forward(layer, own, *activations[-1], together))
-        return activations
-
-    def _logits(self, activations: Activations) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits int8 [B, classes] and their exponents."""
-        logits, exponents = activations[-1]
-        return np.ascontiguousarray(logits.reshape(-1, logits.shape[-1]).T), exponents
-
-    def _logits_error(self, activations: Activations, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        error = logits_error(*self._logits(activations), labels, self.settings.logit_error)
-        return np.ascontiguousarray(error.T).reshape(activations[-1][0].shape), np.full(len(labels), ERROR_EXP)
-
-    def _hand_on(
-        self, index: int, weights: Sequence[np.ndarray], error: tuple[np.ndarray, np.ndarray], activations: Activations
-    ) -> tuple[np.ndarray, np.ndarray]:
-        layer, own = self.network.layers[index], self._of_layer(weights)[index]
-        return input_error(layer, own, *error, activations[index][0], activations[index + 1][0], self._together)
-
-    def _backward(
-        self, weights: Sequence[np.ndarray], activations: Activations, labels: np.ndarray
-    ) -> dict[int, np.ndarray]:
+    def _gradients(self, weights: Sequence[np.ndarray], passed: Pass, labels: np.ndarray) -> dict[int, np.ndarray]:
         """Return the gradients of the back-propagated tensors, integers [weights], by index of the tensor."""
-        gradients: dict[int, np.ndarray] = {}
-        tensor = len(self.weights)
-        if self._first_bp < len(self.network.layers):
-            error = self._logits_error(activations, labels)
-        for index in range(len(self.network.layers) - 1, self._first_bp - 1, -1):
-            layer, (x, exponents) = self.network.layers[index], activations[index]
-            if layer.weights is not None:
-                tensor -= 1
-                gradients[tensor] = batch_gradient(layer, error[0], x, error[1] + exponents)
-            if index > self._first_bp:
-                error = self._hand_on(index, weights, error, activations)
-        return gradients
+        if self._first_bp == self._layers:
+            return {}
+        error = logits_error(passed.logits, passed.exponents, labels, self.settings.logit_error)
+        return self._arithmetic.gradients(weights, passed, error)
 
     def _zo_update(self, perturbed: Sequence[np.ndarray], noise: list[np.ndarray], sign: int) -> None:
         shift, limit = bits(self.settings.r_max) - self.settings.b_zo, self.settings.limit
         for index, z in enumerate(noise):
-            update = sign * z if shift < 1 else psto_shift(sign * z, shift)
-            self.weights[index] = clip(clip(perturbed[index] + z, limit) - update, limit).astype(np.int8)
-
-    def _bp_update(self, index: int, gradient: np.ndarray) -> None:
-        largest = bits(int(np.abs(gradient).max()))
-        if largest == 0:
-            return
-        shift = largest - self.settings.b_bp
-        update = gradient if shift < 1 else psto_shift(gradient, shift)
-        weights = self.weights[index]
-        self.weights[index] = clip127(weights - update.reshape(weights.shape)).astype(np.int8)
+            self.weights[index] = self._arithmetic.zo_updated(perturbed[index], z, sign, shift, limit)
 
 
 def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:

@@ -12,6 +12,7 @@ import xxhash
 from hil.errors import RigError
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.settings import GraphSettings
+from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
 from hil.reference.methods import Stage, StepOutcome
@@ -64,6 +65,8 @@ class GraphMethod(ABC):
     Raises:
         RigError: no layer is trained.
     """
+
+    arithmetic = NumpyArithmetic.name
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph = graph

@@ -11,9 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.network.graph import Network
-from hil.network.settings import Settings
+from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.floats import exp32
-from hil.reference.methods import method
 
 CHUNK = 31  # bytes of input that their runner puts into one command
 
@@ -61,11 +60,10 @@ def parse(line: str) -> list[float]:
 
 def expected_results(network: Network, pixels: bytes) -> list[float]:
     """Return what the reference's forward pass gives for one input: softmax in float32, to three decimals."""
-    settings = Settings.of_variant("full-zo", len(network.trained), batch=1)
-    reference = method("elasticzo-int8")(network, settings)
+    weights = [layer.weights for layer in network.trained]
     images = np.frombuffer(pixels, np.uint8).reshape(1, *network.in_shape[:2])
-    logits, exponents = reference._logits(reference._forward(reference.weights, reference._input(images), together=False))
-    scale = np.float32(2.0) ** np.float32(exponents[0])
-    x = (logits[0].astype(np.int32) - int(logits[0].max())).astype(np.float32) * scale
+    clean = NumpyArithmetic(network).forward(weights, images, together=False, kept_from=len(network.layers))
+    logits = clean.logits[0].astype(np.int32)
+    x = (logits - logits.max()).astype(np.float32) * np.float32(2.0) ** np.float32(clean.exponents[0])
     terms = exp32(x).astype(np.float64)
     return [round(float(p), 3) for p in terms / terms.sum()]

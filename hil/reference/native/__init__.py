@@ -1,0 +1,39 @@
+"""The first family's arithmetic in C, compiled on the host: the same bits as NumPy's, sooner."""
+
+from __future__ import annotations
+
+from hil.network.graph import Layer, Network
+from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.native.arithmetic import NativeArithmetic
+from hil.reference.native.build import NotBuilt
+from hil.reference.native.library import Native
+
+LARGEST_SUM = 2**31 - 1
+LARGEST_PRODUCT = 127 * 127
+
+
+def fastest(network: Network) -> Arithmetic:
+    """Return the arithmetic in C where this computer can build it and the network's sums fit it, else NumPy's, which says why."""
+    if not all(fits(layer) for layer in network.trained):
+        return Plain(network, "sums beyond 32 bits")
+    try:
+        return NativeArithmetic(network, Native())
+    except NotBuilt as reason:
+        return Plain(network, str(reason))
+
+
+class Plain(NumpyArithmetic):
+    """NumPy's, and why: it is not chosen for its speed."""
+
+    def __init__(self, network: Network, reason: str) -> None:
+        super().__init__(network)
+        self.name = f"{NumpyArithmetic.name} ({reason})"
+
+
+def fits(layer: Layer) -> bool:
+    """Return whether no sum of a layer forward, of its input's error or of its gradient can leave int32."""
+    assert layer.weights is not None
+    outputs, positions = layer.out_shape[2], layer.out_shape[0] * layer.out_shape[1]
+    forward = layer.weights.size // outputs
+    backward = layer.weights.size // layer.in_shape[2] if layer.kernel[0] else outputs
+    return max(forward, backward, positions) * LARGEST_PRODUCT <= LARGEST_SUM

@@ -1,0 +1,91 @@
+"""The C of this room as a library, made by the host's compiler the first time it is asked for and kept in the user's cache.
+
+Its name in the cache is a hash of sources, flags and what the compiler says of itself and the processor, so that another compiler,
+another processor or another version of the rig never loads a library that is not its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+from hil.cache import cache_folder
+
+SOURCES = Path(__file__).parent
+FLAGS = (
+    "-std=c11", "-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared", "-w",
+)  # fmt: skip
+COMPILER = "cc"
+PATIENCE_S = 300.0  # for the compiler, or another process that runs it
+
+
+class NotBuilt(Exception):
+    """There is no library; the message says why."""
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Return the library of this computer.
+
+    Raises:
+        NotBuilt: no compiler, one that fails, or a cache that cannot be written.
+    """
+    compiler = shutil.which(COMPILER)
+    if compiler is None:
+        raise NotBuilt(f"there is no C compiler {COMPILER!r}")
+    try:
+        path = cache_folder() / "native" / f"{_key(compiler)}.so"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(path.with_suffix(".lock"), timeout=PATIENCE_S):
+                if not path.is_file():  # nobody else built it while this process waited
+                    _build(compiler, path)
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:  # damaged
+            _build(compiler, path)
+            return ctypes.CDLL(str(path))
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.strip().splitlines()
+        said = [line for line in lines if "error:" in line] or lines
+        raise NotBuilt(f"{compiler} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
+    except (
+        OSError,
+        RuntimeError,
+        subprocess.TimeoutExpired,
+    ) as error:  # a lock's Timeout is an OSError, no home a RuntimeError
+        raise NotBuilt(str(error)) from error
+
+
+def _key(compiler: str) -> str:
+    """Return what a library is called: nothing that decides its bytes may be left out."""
+    digest = hashlib.sha256("\0".join(FLAGS).encode())
+    for source in sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")]):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    digest.update(_run([compiler, *FLAGS, "-dM", "-E", "-x", "c", os.devnull]))  # version and instruction sets
+    return digest.hexdigest()[:32]
+
+
+def _build(compiler: str, path: Path) -> None:
+    """Write the library whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        partial = Path(folder) / path.name
+        _run([compiler, *FLAGS, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c")))])
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+
+def _run(command: list[str]) -> bytes:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=False)
+    if done.returncode:
+        raise subprocess.CalledProcessError(done.returncode, command, stderr=done.stderr.decode(errors="replace"))
+    return done.stdout

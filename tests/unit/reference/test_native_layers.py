@@ -1,0 +1,95 @@
+"""Single layers in C against NumPy's: shapes that fill no vector, and values at their limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.network.graph import Layer, Op
+from hil.reference import layers as plain
+from hil.reference.native.build import NotBuilt
+from hil.reference.native.library import Group, Native
+
+KINDS = ("uniform", "extreme", "largest", "least", "small", "zero", "positive")
+
+
+@pytest.fixture(scope="module")
+def native() -> Native:
+    try:
+        return Native()
+    except NotBuilt as reason:
+        pytest.skip(f"no native arithmetic here: {reason}")
+
+
+@st.composite
+def values(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw int8 values in -127..127 of one of KINDS."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    uniform = rng.integers(-127, 128, shape)
+    return {
+        "uniform": uniform,
+        "extreme": rng.choice([-127, 127], shape),
+        "largest": np.full(shape, 127),
+        "least": np.full(shape, -127),
+        "small": rng.integers(-2, 3, shape),
+        "zero": np.zeros(shape),
+        "positive": np.maximum(uniform, 0),
+    }[draw(st.sampled_from(KINDS))].astype(np.int8)
+
+
+@st.composite
+def groups(draw: st.DrawFn, shape: tuple[int, ...]) -> Group:
+    """Draw a batch whose samples are of several kinds, with exponents far apart."""
+    batch = draw(st.integers(1, 9))
+    drawn = np.stack([draw(values(shape)) for _ in range(min(batch, 3))])
+    exponents = draw(st.lists(st.integers(-60, 60), min_size=batch, max_size=batch))
+    return np.ascontiguousarray(np.resize(drawn, (batch, *shape))), np.array(exponents, np.int64)
+
+
+def last(values_of: np.ndarray) -> np.ndarray:
+    """Return [B, H, W, C] as [H, W, C, B]."""
+    return np.ascontiguousarray(np.moveaxis(values_of, 0, -1))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Layer:
+    kh, kw = draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    pad = draw(st.integers(0, min(kh, kw) - 1))
+    height, width = (draw(st.integers(max(1, k - 2 * pad), 19)) for k in (kh, kw))
+    channels, outputs = draw(st.integers(1, 20)), draw(st.integers(1, 37))
+    weights = draw(values((outputs, kh, kw, channels)))
+    out = height + 2 * pad - kh + 1, width + 2 * pad - kw + 1, outputs
+    return Layer("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), 1, pad, weights, -7)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), layer=convolutions())
+def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None:
+    """With what follows them fused and alone."""
+    x, exponents = data.draw(groups(layer.in_shape))
+    relu, k = data.draw(st.booleans()), data.draw(st.integers(1, min(3, *layer.out_shape[:2])))
+    pads = layer.pad, layer.pad
+    got, got_exponents = native.convolution((x, exponents), layer.weights, layer.weight_exp, pads, relu, k)
+    expected, expected_exponents = plain.forward(layer, layer.weights, last(x), exponents, together=False)
+    if relu:
+        expected = np.maximum(expected, 0)
+    height, width, channels = layer.out_shape
+    pool = Layer("pool1", Op.MAX_POOL, layer.out_shape, (height // k, width // k, channels), (k, k), k)
+    pooled, _ = plain.forward(pool, None, expected, expected_exponents, together=False)
+    np.testing.assert_array_equal(last(got), pooled)
+    np.testing.assert_array_equal(got_exponents, expected_exponents)
+    np.testing.assert_array_equal(last(native.pooled(np.ascontiguousarray(np.moveaxis(expected, -1, 0)), k)), pooled)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), inputs=st.integers(1, 300), outputs=st.integers(1, 70))
+def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outputs: int) -> None:
+    weights, relu = data.draw(values((outputs, inputs))), data.draw(st.booleans())
+    x, exponents = data.draw(groups((1, 1, inputs)))
+    layer = Layer("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=3)
+    got, got_exponents = native.dense((x, exponents), weights, 3, relu)
+    expected, expected_exponents = plain.forward(layer, weights, last(x), exponents, together=False)
+    np.testing.assert_array_equal(last(got), np.maximum(expected, 0) if relu else expected)
+    np.testing.assert_array_equal(got_exponents, expected_exponents)
