@@ -15,7 +15,7 @@ from pathlib import Path
 from hil.experiment.curve import CURVE_FILE, RUN_FILE, checkpoint_path, read_curve
 from hil.experiment.pool import complete
 
-RESULTS = ("results.json", "results.csv", "table.md", "certificates.json")
+RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
 
 
 def keep(source: Path, target: Path) -> None:

@@ -12,6 +12,7 @@ from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.exponents import LOSS
 from hil.experiment.pmt import RATES, AskedPmt
 from hil.experiment.pmt_tables import PMT_TABLES
+from hil.experiment.spec_file import read_spec
 from hil.experiment.table import Table
 from hil.experiment.tables import PAPER_BATCH, Asked
 from hil.network.tflite.networks import NETWORKS
@@ -41,6 +42,13 @@ def asked_table(options: argparse.Namespace) -> Table:
         RigError: an option of the other family, an unknown name, or no data.
     """
     name = options.experiment
+    if (name is None) == (options.spec is None):
+        raise RigError("hil experiment takes either a name or --spec FILE: give one of them.")
+    if name is None:
+        for option in (*ELASTIC, *OF_PMT):
+            if getattr(options, option) is not None:
+                raise RigError(f"--{option} does not go with --spec: write it into the file.")
+        return read_spec(options.spec, options.seeds, options.epochs, options.batch)
     others, family = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
     for option in others:
         if getattr(options, option) is not None:

@@ -1,4 +1,4 @@
-"""The files of an experiment: results.json, results.csv, table.md and index.html, each whole or not at all."""
+"""The files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from hil.experiment.curve import write_whole
 from hil.experiment.drawing import charts
+from hil.experiment.latex import as_latex
 from hil.experiment.summary import CellResult, Order, Summary
 
 CELL_FIELDS = (
@@ -31,10 +32,11 @@ CELL_FIELDS = (
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write all four files into the folder."""
+    """Write all five files into the folder."""
     write_whole(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
     write_whole(folder / "results.csv", as_csv(summary.cells))
     write_whole(folder / "table.md", as_markdown(summary))
+    write_whole(folder / "table.tex", as_latex(summary))
     write_whole(folder / "index.html", as_page(summary))
 
 

@@ -167,6 +167,7 @@ def test_the_files(tmp_path: Path) -> None:
         "results.json",
         "runs",
         "table.md",
+        "table.tex",
     ]
     lines = list(csv.DictReader(io.StringIO((tmp_path / "results.csv").read_text())))
     assert [(line["column"], line["row"]) for line in lines] == [
