@@ -9,7 +9,7 @@
 enum { ALL_BLOCKS = 15, MOST_QUERIES = 127, ALL_FLAGS = FLAG_CONSUMED | FLAG_FUSED };
 
 /* The fields of the request, where they are named here. */
-enum field { FIELD_METHOD = 0, FIELD_BLOCKS = 2, FIELD_ETA = 12, FIELD_MOMENTUM = 17 };
+enum field { FIELD_METHOD = 0, FIELD_BLOCKS = 2, FIELD_ETA = 13, FIELD_MOMENTUM = 18 };
 
 static bool eta_is_allowed(float eta) {
     return eta > 0.0f && eta <= LARGEST_ETA;
@@ -31,6 +31,7 @@ failure_t graph_settings_check(const graph_settings_t *settings, const graph_fil
         {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
         {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
         {settings->difference, DIFFERENCE_FORWARD, by_weights ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
+        {settings->direction, DIRECTION_SAMPLE, settings->method == METHOD_POOR_MANS ? DIRECTION_BATCH : DIRECTION_SAMPLE},
         {settings->gns, 0, 1},
         {settings->qas, 0, 1},
         {settings->sparsity, 0, UINT8_MAX},

@@ -12,7 +12,7 @@
 typedef struct {
     uint8_t method, train;
     uint8_t blocks; /* bit b - 1: block b is trained */
-    uint8_t train_bias, perturb, wise, difference, gns, qas, sparsity, queries;
+    uint8_t train_bias, perturb, wise, difference, direction, gns, qas, sparsity, queries;
     uint8_t flags;
     float eta;
     uint16_t batch;
@@ -27,6 +27,7 @@ enum graph_train { TRAIN_ALL = 0, TRAIN_LAST = 1, TRAIN_BIAS = 2, TRAIN_POINTWIS
 enum graph_perturb { PERTURB_WEIGHT = 0, PERTURB_NODE = 1, PERTURB_ADAPTIVE = 2 };
 enum graph_wise { WISE_LAYER = 0, WISE_MODEL = 1 };
 enum graph_difference { DIFFERENCE_FORWARD = 0, DIFFERENCE_CENTRAL = 1 };
+enum graph_direction { DIRECTION_SAMPLE = 0, DIRECTION_BATCH = 1 };
 enum graph_flag { FLAG_CONSUMED = 1, FLAG_FUSED = 2 };
 
 /* What these settings train of a network: sets of layers, bit l for layer l. */

@@ -9,7 +9,8 @@
 /* What the softmax of one sample needs beside the logit. */
 typedef struct {
     int32_t exponent;
-    int32_t floor; /* for large exponents: max h - 10 */
+    int32_t floor;     /* for large exponents: max h - 10 */
+    uint32_t deducted; /* for large exponents: d */
 } softmax_t;
 
 static inline int32_t least(int32_t a, int32_t b) {
@@ -25,10 +26,10 @@ static int32_t power_of(int32_t logit, int32_t exponent) {
     return (logit * LOG2_E) >> (15 - least(exponent, 8));
 }
 
-/* v_j for s > -7: a power of two at most 10 below the largest. */
+/* v_j for s > -7: a power of two at most 10 below the largest, less d. */
 static uint32_t term_exponential(int32_t logit, const softmax_t *softmax) {
     const int32_t t = greatest(power_of(logit, softmax->exponent) - softmax->floor, 0);
-    return 1u << t;
+    return (1u << t) - softmax->deducted;
 }
 
 /* v_j for s <= -7: the second-order series of the exponential. */
@@ -43,8 +44,8 @@ static uint32_t term(int32_t logit, const softmax_t *softmax) {
     return softmax->exponent > -7 ? term_exponential(logit, softmax) : term_series(logit, softmax->exponent);
 }
 
-void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label, int8_t *error) {
-    softmax_t softmax = {.exponent = exponent, .floor = 0};
+void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label, bool zero_sum, int8_t *error) {
+    softmax_t softmax = {.exponent = exponent, .floor = 0, .deducted = zero_sum ? 0 : 1};
     if (exponent > -7) {
         softmax.floor = power_of(logits[argmax_s8(logits, n)], exponent) - 10; /* h grows with the logit */
     }
@@ -52,12 +53,14 @@ void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32
     for (uint32_t j = 0; j < n; j++) {
         sum += term(logits[j], &softmax);
     }
-    int32_t others = 0;
+    int32_t shares = 0, others = 0; /* of all classes but the label: P_j and e_j */
     for (uint32_t j = 0; j < n; j++) {
         if (j != label) {
-            error[j] = (int8_t)psto_shift((int32_t)((term(logits[j], &softmax) << 11) / sum), 4);
+            const int32_t share = (int32_t)((term(logits[j], &softmax) << 11) / sum);
+            error[j] = (int8_t)psto_shift(share, 4);
+            shares += share;
             others += error[j];
         }
     }
-    error[label] = (int8_t)-(others < 127 ? others : 127);
+    error[label] = (int8_t)(zero_sum ? -least(others, 127) : psto_shift(-shares, 4));
 }

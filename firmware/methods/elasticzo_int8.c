@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "arith/bits.h"
 #include "arith/random.h"
 #include "kernels/cross_entropy_f32.h"
 #include "kernels/integer_loss_s8.h"
@@ -92,17 +91,18 @@ static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) 
     memcpy(model->arena + model->plan.plus_exponents + sample * sizeof exponent, &exponent, sizeof exponent);
 }
 
-static void add_integer_losses(const model_t *model, elasticzo_step_t *step, uint16_t sample, uint16_t member, uint8_t label) {
+static void add_integer_losses(const model_t *model, uint32_t fraction, elasticzo_step_t *step, uint16_t sample, uint16_t member,
+                               uint8_t label) {
     const uint32_t classes = model->network.classes;
     int16_t exponent;
     memcpy(&exponent, model->arena + model->plan.plus_exponents + sample * sizeof exponent, sizeof exponent);
     const logits_t plus = {.values = model_s8(model, model->plan.plus_logits) + sample * classes, .exponent = exponent};
     const logits_t minus = {.values = model_logits(model, member), .exponent = model_logits_exponent(model)};
-    const integer_loss_t loss = integer_loss_s8(plus, minus, classes, label);
+    const integer_loss_t loss = integer_loss_s8(plus, minus, classes, label, fraction);
     step->sum[0] = loss.plus;
     step->sum[1] = loss.minus;
-    step->bits[0] += bits(loss.plus) - 1;
-    step->bits[1] += bits(loss.minus) - 1;
+    step->logs[0] += integer_loss_log2(loss.plus, fraction);
+    step->logs[1] += integer_loss_log2(loss.minus, fraction);
 }
 
 static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member, uint8_t label) {
@@ -113,7 +113,7 @@ static void add_loss(const model_t *model, const settings_t *settings, elasticzo
     } else if (settings_keep_logits(settings) && step->pass == 0) {
         keep_logits(model, sample, member);
     } else if (settings_keep_logits(settings)) {
-        add_integer_losses(model, step, sample, member, label);
+        add_integer_losses(model, settings->loss_fraction, step, sample, member, label);
     }
 }
 
@@ -151,7 +151,7 @@ void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_s
 static int8_t compare(const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
     if (settings->loss == LOSS_INTEGER) {
         const bool one = step->through == 1;
-        const int32_t plus = one ? (int32_t)step->sum[0] : step->bits[0], minus = one ? (int32_t)step->sum[1] : step->bits[1];
+        const int32_t plus = one ? (int32_t)step->sum[0] : step->logs[0], minus = one ? (int32_t)step->sum[1] : step->logs[1];
         result->loss_plus = (float)plus;
         result->loss_minus = (float)minus;
         return plus > minus ? 1 : plus < minus ? -1 : 0;

@@ -16,7 +16,7 @@ typedef struct {
     uint16_t samples;             /* of the step: known once pass 0 is over */
     float loss[2];                /* L of each pass; loss = float */
     uint32_t sum[2];              /* A and B of the last sample; loss = integer */
-    int32_t bits[2];              /* L of each pass for more than one sample; loss = integer */
+    int32_t logs[2];              /* L of each pass for more than one sample; loss = integer */
 } elasticzo_step_t;
 
 /* The passes that a step has. */

@@ -18,7 +18,8 @@ static query_t *queries_of(const graph_model_t *model, uint8_t l) {
 }
 
 static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t q) {
-    return rademacher_begin(rademacher_state(model->settings.seed, step->step, sample->number, l, q));
+    const uint32_t number = model->settings.direction == DIRECTION_BATCH ? 0 : sample->number;
+    return rademacher_begin(rademacher_state(model->settings.seed, step->step, number, l, q));
 }
 
 static bool is_central(const graph_model_t *model) {

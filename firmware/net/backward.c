@@ -119,7 +119,8 @@ static error_t error_of_logits(const model_t *model, const uint8_t *labels, uint
     const uint32_t classes = model->network.classes;
     const error_t error = {.values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT, .count = count};
     for (uint16_t b = 0; b < count; b++) {
-        softmax_error_s8(model_logits(model, b), classes, model_logits_exponent(model), labels[b], error.values + b * classes);
+        softmax_error_s8(model_logits(model, b), classes, model_logits_exponent(model), labels[b], model->zero_sum,
+                         error.values + b * classes);
     }
     return error;
 }

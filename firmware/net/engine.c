@@ -5,6 +5,7 @@
 
 #include "arith/xxh32.h"
 #include "kernels/argmax_s8.h"
+#include "kernels/integer_loss_s8.h"
 #include "methods/elasticzo_int8.h"
 #include "net/forward.h"
 #include "net/slots.h"
@@ -76,6 +77,8 @@ static bool find_bad_setting(const settings_t *settings, const network_t *networ
         {settings->loss, LOSS_FLOAT, LOSS_INTEGER},
         {settings->scope, SCOPE_SAMPLE, SCOPE_BATCH},
         {settings->perturb, PERTURB_CLAMPED, settings->r_max <= LARGEST_EXACT ? PERTURB_EXACT : PERTURB_CLAMPED},
+        {settings->logit_error, LOGIT_ERROR_NITI, LOGIT_ERROR_ZERO_SUM},
+        {settings->loss_fraction, 0, settings->loss == LOSS_INTEGER ? INTEGER_LOSS_MOST_FRACTION : 0},
         {settings->batch, 1, UINT16_MAX},
         {settings->seed, 0, UINT32_MAX},
         {settings->slots, fewest_slots, settings->batch},
@@ -109,6 +112,7 @@ failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_
     }
     engine->configured = false; /* until there is a plan that fits */
     model->first_bp = network_first_bp(&model->network, settings->partition);
+    model->zero_sum = settings->logit_error == LOGIT_ERROR_ZERO_SUM;
     *planned = plan_make(&model->plan, &model->network, settings);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);

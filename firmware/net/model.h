@@ -23,6 +23,7 @@ typedef struct {
     network_t network;
     plan_t plan;
     uint8_t first_bp;                             /* first layer trained by back-propagation */
+    bool zero_sum;                                /* the errors of a sample's logits sum to zero */
     int32_t act_exponent[ENGINE_MAX_LAYERS];      /* of each layer's output, for the last group */
     int32_t gradient_exponent[ENGINE_MAX_LAYERS]; /* E of docs/arithmetic.md, section 7 */
     const observer_t *observer;                   /* of every activation and error; NULL in training */

@@ -14,7 +14,8 @@ typedef struct {
     uint8_t b_zo, b_bp;
     uint8_t p_zero;
     uint8_t r_max;
-    uint8_t loss, scope, perturb;
+    uint8_t loss, scope, perturb, logit_error;
+    uint8_t loss_fraction; /* bits below the point of an integer loss */
     uint16_t batch;
     uint32_t seed;
     uint16_t slots;      /* samples held at a time */
@@ -24,6 +25,7 @@ typedef struct {
 enum loss { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
 enum scope { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
 enum perturb { PERTURB_CLAMPED = 0, PERTURB_EXACT = 1 };
+enum logit_error { LOGIT_ERROR_NITI = 0, LOGIT_ERROR_ZERO_SUM = 1 };
 
 /* The samples that share the exponents of their activations. */
 static inline uint16_t settings_group(const settings_t *settings) {

@@ -23,9 +23,10 @@ static failure_t configure(graph_engine_t *engine, const uint8_t *body, link_rep
     memcpy(&fields, body, sizeof fields);
     const graph_settings_t settings = {
         .method = fields.method, .train = fields.train, .blocks = fields.blocks, .train_bias = fields.train_bias,
-        .perturb = fields.perturb, .wise = fields.wise, .difference = fields.difference, .gns = fields.gns, .qas = fields.qas,
-        .sparsity = fields.sparsity, .queries = fields.queries, .flags = fields.flags, .eta = fields.eta, .batch = fields.batch,
-        .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step, .momentum = fields.momentum,
+        .perturb = fields.perturb, .wise = fields.wise, .difference = fields.difference, .direction = fields.direction,
+        .gns = fields.gns, .qas = fields.qas, .sparsity = fields.sparsity, .queries = fields.queries, .flags = fields.flags,
+        .eta = fields.eta, .batch = fields.batch, .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step,
+        .momentum = fields.momentum,
     };
     uint32_t planned = 0;
     const failure_t outcome = graph_engine_configure(engine, &settings, &planned);

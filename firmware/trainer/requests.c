@@ -14,6 +14,8 @@ SAME_WORD(SCOPE_SAMPLE);
 SAME_WORD(SCOPE_BATCH);
 SAME_WORD(PERTURB_CLAMPED);
 SAME_WORD(PERTURB_EXACT);
+SAME_WORD(LOGIT_ERROR_NITI);
+SAME_WORD(LOGIT_ERROR_ZERO_SUM);
 SAME_WORD(PHASE_PERTURB);
 SAME_WORD(PHASE_FORWARD);
 SAME_WORD(PHASE_BACKWARD);
@@ -25,6 +27,7 @@ failure_t request_configure(engine_t *engine, const uint8_t *body, link_reply_t 
     const settings_t settings = {
         .partition = fields.partition, .b_zo = fields.b_zo, .b_bp = fields.b_bp, .p_zero = fields.p_zero,
         .r_max = fields.r_max, .loss = fields.loss, .scope = fields.scope, .perturb = fields.perturb,
+        .logit_error = fields.logit_error, .loss_fraction = fields.loss_fraction,
         .batch = fields.batch, .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step,
     };
     uint32_t planned = 0;

@@ -170,35 +170,59 @@ int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out) {
     return (int32_t)(s > 0 ? s : 0);
 }
 
-static int64_t above_label(const int8_t *logits, int32_t s, uint32_t j, uint32_t label) {
-    const int64_t clamped = s < -16 ? -16 : s > 15 ? 15 : s;
-    return floor_division(47274 * ((int64_t)logits[j] - logits[label]), naive_power(15 - clamped));
+static int64_t above_label(const int8_t *logits, int32_t s, uint32_t j, uint32_t label, int64_t fraction) {
+    const int64_t raised = s < -16 ? -16 : s, clamped = raised > 15 - fraction ? 15 - fraction : raised;
+    return floor_division(47274 * ((int64_t)logits[j] - logits[label]), naive_power(15 - fraction - clamped));
 }
 
-static int64_t sum_above(const int8_t *logits, int32_t s, uint32_t n, uint32_t label, int64_t p) {
+/* One summand of A: 2^t, or T[i] * 2^n, with T from the C library. */
+static int64_t naive_term(int64_t t, int64_t fraction) {
+    if (fraction == 0) {
+        return naive_power(t);
+    }
+    const int64_t n = t / naive_power(fraction), i = t % naive_power(fraction) * naive_power(6 - fraction);
+    return llround(exp2(12.0 + (double)i / 64.0)) * naive_power(n);
+}
+
+static int64_t sum_above(const int8_t *logits, int32_t s, uint32_t n, uint32_t label, int64_t fraction, int64_t p) {
     int64_t sum = 0;
     for (uint32_t j = 0; j < n; j++) {
-        const int64_t t = above_label(logits, s, j, label) - p;
-        sum += naive_power(t > 0 ? t : 0);
+        const int64_t t = above_label(logits, s, j, label, fraction) - p;
+        sum += naive_term(t > 0 ? t : 0, fraction);
     }
     return sum;
 }
 
 naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
-                                 uint32_t label) {
+                                 uint32_t label, int64_t fraction) {
     int64_t largest = INT64_MIN;
     for (uint32_t j = 0; j < n; j++) {
-        const int64_t a = above_label(plus, plus_exponent, j, label), b = above_label(minus, minus_exponent, j, label);
+        const int64_t a = above_label(plus, plus_exponent, j, label, fraction);
+        const int64_t b = above_label(minus, minus_exponent, j, label, fraction);
         largest = a > largest ? a : largest;
         largest = b > largest ? b : largest;
     }
+    const int64_t p = largest - 10 * naive_power(fraction);
     return (naive_terms_t){
-        .a = sum_above(plus, plus_exponent, n, label, largest - 10),
-        .b = sum_above(minus, minus_exponent, n, label, largest - 10),
+        .a = sum_above(plus, plus_exponent, n, label, fraction, p),
+        .b = sum_above(minus, minus_exponent, n, label, fraction, p),
     };
 }
 
-static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_t j) {
+int64_t naive_log2(int64_t x, int64_t fraction) {
+    const int64_t n = naive_bits((uint64_t)x) - 1;
+    __int128 m = (__int128)x * naive_power(31 - n);
+    int64_t r = n;
+    for (int64_t i = 0; i < fraction; i++) {
+        m = m * m / naive_power(31);
+        const bool above = m >= naive_power(32);
+        r = above ? 2 * r + 1 : 2 * r;
+        m = above ? m / 2 : m;
+    }
+    return r;
+}
+
+static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, enum logit_error form, uint32_t j) {
     if (s > -7) {
         const int64_t divisor = naive_power(15 - (s < 8 ? s : 8));
         int64_t largest = INT64_MIN;
@@ -207,7 +231,7 @@ static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_
             largest = h > largest ? h : largest;
         }
         const int64_t t = floor_division(logits[j] * (int64_t)47274, divisor) - (largest - 10);
-        return naive_power(t > 0 ? t : 0);
+        return naive_power(t > 0 ? t : 0) - (form == LOGIT_ERROR_NITI);
     }
     const int64_t shift = -8 - s < 0 ? 0 : -8 - s > 8 ? 8 : -8 - s;
     const int64_t a = logits[j] / naive_power(shift);
@@ -215,17 +239,21 @@ static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint32_
     return naive_power(1 - 2 * clamped) + a * naive_power(1 - clamped) + a * a;
 }
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error) {
-    int64_t sum = 0, others = 0;
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form, int8_t *error) {
+    int64_t sum = 0, all = 0, others = 0;
     for (uint32_t j = 0; j < n; j++) {
-        sum += softmax_term(logits, n, s, j);
+        sum += softmax_term(logits, n, s, form, j);
     }
-    CHECK(sum <= UINT32_MAX, "the text wants 32 bits");
+    CHECK(sum > 0 && sum <= UINT32_MAX, "the text wants 32 bits");
+    int64_t *share = take(n * sizeof *share);
     for (uint32_t j = 0; j < n; j++) {
-        error[j] = (int8_t)naive_psto_shift(softmax_term(logits, n, s, j) * 2048 / sum, 4);
+        share[j] = softmax_term(logits, n, s, form, j) * 2048 / sum;
+        all += share[j];
+        error[j] = (int8_t)naive_psto_shift(share[j], 4);
         others += j == label ? 0 : error[j];
     }
-    error[label] = (int8_t)(others > 127 ? -127 : -others);
+    error[label] = form == LOGIT_ERROR_NITI ? (int8_t)naive_psto_shift(share[label] - all, 4) : (int8_t)(others > 127 ? -127 : -others);
+    free(share);
 }
 
 static uint32_t shift_left(uint32_t x, int n) {

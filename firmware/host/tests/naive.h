@@ -31,15 +31,17 @@ void naive_max_pool_backward(const int8_t *in, const int8_t *error, const layer_
 /* Returns what the exponent grows by. */
 int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out);
 
-/* Section 5, loss = integer: A and B of one sample, from the logits and the exponents of the plus pass and of the minus pass. */
+/* Section 5, loss = integer: A and B of one sample, from the logits and the exponents of the plus pass and of the minus pass, with
+   loss_fraction = `fraction`; and lb(x), where fraction 0 is bits(x) - 1. */
 typedef struct {
     int64_t a, b;
 } naive_terms_t;
 
 naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
-                                 uint32_t label);
+                                 uint32_t label, int64_t fraction);
+int64_t naive_log2(int64_t x, int64_t fraction);
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, int8_t *error);
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form, int8_t *error);
 
 /* The pool of a step, and all z of a tensor in it. */
 void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step);

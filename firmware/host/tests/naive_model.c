@@ -172,13 +172,15 @@ static void note_error(naive_model_t *model, const way_t *way, uint32_t n) {
     model->error_digest[model->errors++] = naive_digest(way->error + model->observed * n, n, way->exponent);
 }
 
-void naive_model_backward(naive_model_t *model, uint8_t partition, const int8_t *samples, const uint8_t *labels, uint32_t count,
-                          bool first) {
+void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples, const uint8_t *labels,
+                          uint32_t count, bool first) {
+    const uint8_t partition = settings->partition;
     const uint32_t last = model->network.layers - 1u, classes = model->network.classes;
     const uint32_t first_bp = partition < model->network.tensors ? model->network.tensor_layer[partition] : last + 1;
     way_t way = {.error = take(count * classes), .exponent = -7, .count = count, .first = first};
     for (uint32_t b = 0; b < count; b++) {
-        naive_softmax_error(model->out[last] + b * classes, classes, model->exponent[last], labels[b], way.error + b * classes);
+        naive_softmax_error(model->out[last] + b * classes, classes, model->exponent[last], labels[b], settings->logit_error,
+                            way.error + b * classes);
     }
     model->errors = 0;
     note_error(model, &way, classes);

@@ -30,7 +30,7 @@ static pass_t run_pass(naive_model_t *model, const settings_t *settings, const s
             pass.exponent[b + i] = model->exponent[last];
         }
         if (backwards) {
-            naive_model_backward(model, settings->partition, batch->samples + b * inputs, batch->labels + b, group, b == 0);
+            naive_model_backward(model, settings, batch->samples + b * inputs, batch->labels + b, group, b == 0);
         }
     }
     return pass;
@@ -50,23 +50,19 @@ static float float_loss(const naive_model_t *model, const step_batch_t *batch, c
     return total;
 }
 
-static int64_t floor_log2(int64_t x) {
-    return naive_bits((uint64_t)x) - 1;
-}
-
 /* L_plus and L_minus in integers. */
-static naive_terms_t integer_losses(const naive_model_t *model, const step_batch_t *batch, const pass_t *plus,
-                                    const pass_t *minus) {
+static naive_terms_t integer_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
+                                    const pass_t *plus, const pass_t *minus) {
     const uint32_t classes = model->network.classes;
     naive_terms_t total = {.a = 0};
     for (uint32_t b = 0; b < batch->count; b++) {
         const naive_terms_t terms = naive_integer_loss(plus->logits + b * classes, plus->exponent[b], minus->logits + b * classes,
-                                                       minus->exponent[b], classes, batch->labels[b]);
+                                                       minus->exponent[b], classes, batch->labels[b], settings->loss_fraction);
         if (batch->count == 1) {
             return terms;
         }
-        total.a += floor_log2(terms.a);
-        total.b += floor_log2(terms.b);
+        total.a += naive_log2(terms.a, settings->loss_fraction);
+        total.b += naive_log2(terms.b, settings->loss_fraction);
     }
     return total;
 }
@@ -74,7 +70,7 @@ static naive_terms_t integer_losses(const naive_model_t *model, const step_batch
 static void compare_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch, const pass_t *plus,
                            const pass_t *minus, step_result_t *result) {
     if (settings->loss == LOSS_INTEGER) {
-        const naive_terms_t losses = integer_losses(model, batch, plus, minus);
+        const naive_terms_t losses = integer_losses(model, settings, batch, plus, minus);
         result->loss_plus = (float)losses.a;
         result->loss_minus = (float)losses.b;
         result->sign = (int8_t)((losses.a > losses.b) - (losses.a < losses.b));

@@ -6,10 +6,11 @@
 
 /* The good settings with one field, by its index in the request, changed. */
 static settings_t with_field(settings_t s, uint32_t field, uint16_t value) {
-    uint8_t *fields[] = {&s.partition, &s.b_zo, &s.b_bp, &s.p_zero, &s.r_max, &s.loss, &s.scope, &s.perturb};
+    uint8_t *fields[] = {&s.partition, &s.b_zo, &s.b_bp, &s.p_zero, &s.r_max, &s.loss, &s.scope, &s.perturb,
+                         &s.logit_error, &s.loss_fraction};
     if (field < sizeof fields / sizeof fields[0]) {
         *fields[field] = (uint8_t)value;
-    } else if (field == 8) {
+    } else if (field == 10) {
         s.batch = value;
     } else {
         s.slots = value;
@@ -33,7 +34,8 @@ static void test_settings(void) {
     static const struct {
         uint8_t field;
         uint16_t value;
-    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8}, {4, 0}, {4, 128}, {5, 2}, {6, 2}, {7, 2}, {8, 0}, {10, 0}, {10, BATCH + 1}};
+    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8}, {4, 0}, {4, 128}, {5, 2}, {6, 2}, {7, 2}, {8, 2}, {10, 0}, {12, 0},
+               {12, BATCH + 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         refuse_setting(&bench, with_field(good, bad[i].field, bad[i].value), bad[i].field, bad[i].value);
     }
@@ -41,7 +43,7 @@ static void test_settings(void) {
         uint8_t field;
         uint16_t value;
     } extreme[] = {{0, 0}, {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0}, {3, 255}, {4, 1}, {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1},
-                   {10, 1}};
+                   {10, 1}, {12, 1}};
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
         settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
@@ -63,9 +65,17 @@ static void test_settings_that_do_not_go_together(void) {
     expect_fine(engine_configure(bench.engine, &settings, &planned), "the largest noise of the exact form");
     settings.scope = SCOPE_BATCH;
     settings.slots = BATCH - 1;
-    refuse_setting(&bench, settings, 10, BATCH - 1);
+    refuse_setting(&bench, settings, 12, BATCH - 1);
     settings.scope = SCOPE_SAMPLE;
     expect_fine(engine_configure(bench.engine, &settings, &planned), "fewer slots where samples may stream");
+    settings.loss_fraction = 1;
+    refuse_setting(&bench, settings, 9, 1);
+    settings.loss = LOSS_INTEGER;
+    expect_fine(engine_configure(bench.engine, &settings, &planned), "fraction bits of an integer loss");
+    settings.loss_fraction = 6;
+    expect_fine(engine_configure(bench.engine, &settings, &planned), "the most fraction bits");
+    settings.loss_fraction = 7;
+    refuse_setting(&bench, settings, 9, 7);
     bench_put(&bench, 1);
     expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2, "a slot too many");
     bench_end(&bench);

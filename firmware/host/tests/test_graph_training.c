@@ -25,6 +25,7 @@ static graph_settings_t random_settings(const graph_made_t *made) {
     settings.wise = settings.method == METHOD_DEEPZERO ? WISE_LAYER : (uint8_t)draw(0, 1);
     settings.momentum = draw(0, 1) == 0 ? 0.0f : 0.75f;
     settings.difference = settings.perturb == PERTURB_WEIGHT ? (uint8_t)draw(0, 1) : DIFFERENCE_FORWARD;
+    settings.direction = settings.method == METHOD_POOR_MANS ? (uint8_t)draw(DIRECTION_SAMPLE, DIRECTION_BATCH) : DIRECTION_SAMPLE;
     settings.gns = (uint8_t)draw(0, 1);
     settings.qas = (uint8_t)draw(0, 1);
     settings.sparsity = 240;
@@ -92,6 +93,102 @@ static void test_nothing_is_left_behind(void) {
     }
 }
 
+/* A step of the same sample again and again, `count` times; returns the sum of the digests after it. */
+static uint32_t step_of_one_sample(const graph_made_t *made, graph_settings_t settings, uint16_t count) {
+    settings.batch = count;
+    settings.slots = 1;
+    graph_trainee_t trainee = graph_trainee_new(made, &settings, true);
+    uint32_t digests[2 * GRAPH_MAX_LAYERS], sum = 0;
+    step_result_t result;
+    for (uint16_t i = 0; i < count; i++) {
+        graph_trainee_fill(&trainee, 0, 1);
+        CHECK(graph_engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
+    }
+    CHECK(graph_engine_step(trainee.engine, 0, count, &result, digests).code == 0, "a step");
+    for (uint8_t i = 0; i < graph_engine_tensors(trainee.engine); i++) {
+        sum = sum * 31u + digests[i];
+    }
+    graph_trainee_free(&trainee);
+    return sum;
+}
+
+/* With one direction for all samples, two that are the same train as one of them does: twice the gradient, half the rate. With
+   directions of their own they do not. */
+static void test_direction(void) {
+    uint32_t apart = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        graph_made_t made;
+        made_small(&made);
+        graph_settings_t settings = trainee_settings();
+        settings.perturb = (uint8_t)(round % 3);
+        settings.wise = round / 3 % 2 == 0 ? WISE_LAYER : WISE_MODEL;
+        settings.difference = settings.perturb == PERTURB_WEIGHT && draw(0, 1) == 1 ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD;
+        settings.gns = 0;
+        settings.eta = 1.0f;
+        settings.seed = (uint32_t)draw(0, 1 << 30);
+        const uint32_t one = step_of_one_sample(&made, settings, 1);
+        apart += step_of_one_sample(&made, settings, 2) != one;
+        settings.direction = DIRECTION_BATCH;
+        CHECK(step_of_one_sample(&made, settings, 1) == one, "round %d: one sample", round);
+        CHECK(step_of_one_sample(&made, settings, 2) == one, "round %d: the same sample twice", round);
+        made_free(&made);
+    }
+    CHECK(apart > ROUNDS / 2, "directions of their own make a difference in %u of %d", apart, ROUNDS);
+}
+
+/* DeepZero's mask is that of the step: different samples run the same layers, once for each active coordinate. */
+static void test_one_mask_a_step(void) {
+    for (int round = 0; round < 20; round++) {
+        graph_made_t made;
+        made_small(&made);
+        graph_settings_t settings = trainee_settings();
+        settings.method = METHOD_DEEPZERO;
+        settings.sparsity = 240;
+        settings.batch = 2;
+        settings.seed = (uint32_t)draw(0, 1 << 30);
+        graph_trainee_t trainee = graph_trainee_new(&made, &settings, true);
+        graph_model_t *model = &trainee.engine->model;
+        uint64_t runs[2];
+        for (uint16_t i = 0; i < 2; i++) {
+            graph_trainee_fill(&trainee, i, 1);
+            CHECK(graph_engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
+            runs[i] = model->layer_runs;
+        }
+        CHECK(runs[1] == 2 * runs[0], "%llu layer runs, then %llu", (unsigned long long)runs[0], (unsigned long long)runs[1]);
+        graph_trainee_free(&trainee);
+        made_free(&made);
+    }
+}
+
+/* The fields that the request gained, and those that moved with it: by their index. */
+static void test_settings_that_are_refused(void) {
+    static const struct {
+        uint8_t method, direction, wise, refused;
+    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, 7}, {METHOD_DEEPZERO, 1, WISE_LAYER, 7}, {METHOD_BP, 1, WISE_LAYER, 7},
+                 {METHOD_DEEPZERO, 1, WISE_MODEL, 5}};
+    graph_made_t made;
+    made_small(&made);
+    graph_settings_t good = trainee_settings();
+    graph_trainee_t trainee = graph_trainee_new(&made, &good, true);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        graph_settings_t bad = good;
+        bad.method = cases[i].method;
+        bad.direction = cases[i].direction;
+        bad.wise = cases[i].wise;
+        const failure_t failure = graph_engine_configure(trainee.engine, &bad, &trainee.planned);
+        CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == cases[i].refused, "case %zu: code %u, field %u", i, failure.code,
+              failure.a);
+    }
+    graph_settings_t bad = good;
+    bad.eta = 0.0f;
+    CHECK(graph_engine_configure(trainee.engine, &bad, &trainee.planned).a == 13, "eta");
+    bad = good;
+    bad.momentum = 1.0f;
+    CHECK(graph_engine_configure(trainee.engine, &bad, &trainee.planned).a == 18, "momentum");
+    graph_trainee_free(&trainee);
+    made_free(&made);
+}
+
 /* A run is its steps, and its laps are all there. */
 static void test_run(void) {
     graph_made_t made;
@@ -120,5 +217,8 @@ static void test_run(void) {
 void test_graph_training(void) {
     test_one_outcome();
     test_nothing_is_left_behind();
+    test_direction();
+    test_one_mask_a_step();
+    test_settings_that_are_refused();
     test_run();
 }

@@ -78,8 +78,7 @@ static uint32_t trace_plainly(naive_model_t *model, const settings_t *settings, 
     model->observed = slot - first;
     model->errors = 0;
     if (settings->partition < model->network.tensors) {
-        naive_model_backward(model, settings->partition, batch->inputs + first * batch->elements, batch->labels + first, count,
-                             true);
+        naive_model_backward(model, settings, batch->inputs + first * batch->elements, batch->labels + first, count, true);
     }
     return slot - first;
 }

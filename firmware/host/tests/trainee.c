@@ -32,10 +32,12 @@ settings_t draw_settings(uint8_t partition) {
         .loss = (uint8_t)draw(LOSS_FLOAT, LOSS_INTEGER),
         .scope = (uint8_t)draw(SCOPE_SAMPLE, SCOPE_BATCH),
         .perturb = (uint8_t)draw(PERTURB_CLAMPED, PERTURB_EXACT),
+        .logit_error = (uint8_t)draw(LOGIT_ERROR_NITI, LOGIT_ERROR_ZERO_SUM),
         .batch = (uint16_t)draw(1, 5),
         .seed = (uint32_t)draw(INT32_MIN, INT32_MAX),
         .first_step = draw(0, 1) == 0 ? 0 : (uint32_t)draw(INT32_MIN, INT32_MAX),
     };
+    settings.loss_fraction = settings.loss == LOSS_INTEGER ? (uint8_t)draw(0, 6) : 0;
     settings.r_max = (uint8_t)draw(1, settings.perturb == PERTURB_EXACT ? 63 : 127);
     settings.slots = settings.scope == SCOPE_BATCH ? settings.batch : (uint16_t)draw(1, settings.batch);
     return settings;

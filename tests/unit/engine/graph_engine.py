@@ -22,7 +22,7 @@ class GraphEngineSettings(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint8) for name in (
-            "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "gns", "qas", "sparsity", "queries", "flags",
+            "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "direction", "gns", "qas", "sparsity", "queries", "flags",
         )),
         ("eta", ctypes.c_float), ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16),
         ("first_step", ctypes.c_uint32), ("momentum", ctypes.c_float),

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.network.settings import Settings
+from hil.network.settings import WORDS, Settings
 
 MOST_LAYERS = 32
 ALL_STAGES = 0xFFFF
-CODES = {"loss": {"float": 0, "integer": 1}, "scope": {"sample": 0, "batch": 1}, "perturb": {"clamped": 0, "exact": 1}}
 
 
 class Failure(ctypes.Structure):
@@ -25,7 +24,9 @@ class EngineSettings(ctypes.Structure):
     """settings_t of net/training.h."""
 
     _fields_ = [
-        *((name, ctypes.c_uint8) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb")),
+        *((name, ctypes.c_uint8) for name in (
+            "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "logit_error", "loss_fraction",
+        )),
         ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16), ("first_step", ctypes.c_uint32),
     ]  # fmt: skip
 
@@ -112,9 +113,10 @@ class HostEngine:
 
     def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
         """Place the buffers; return the bytes planned."""
-        words = {name: codes[getattr(settings, name)] for name, codes in CODES.items()}
+        words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
         numbers = {
-            name: getattr(settings, name) for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "batch", "seed")
+            name: getattr(settings, name)
+            for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
         }
         chosen = EngineSettings(**words, **numbers, slots=slots, first_step=first_step)
         planned = ctypes.c_uint32()

@@ -26,7 +26,8 @@ from hil.network.settings import VARIANTS, Settings
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 BAD_SETTING, BAD_SLOT, PARTS_MISSING = 13, 14, 17
 FIELDS = (
-    "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "batch", "seed", "slots", "first_step",
+    "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "logit_error", "loss_fraction", "batch", "seed",
+    "slots", "first_step",
 )  # fmt: skip
 
 
@@ -71,16 +72,18 @@ def streamed(
 def cases(draw: st.DrawFn) -> tuple[Network, Settings, int]:
     """Draw a network as a file can hold it, settings for it, and a number of slots."""
     network = placed(replace(draw(networks()), input_exp=-7))
-    perturb = draw(st.sampled_from(["clamped", "exact"]))
+    perturb, loss = draw(st.sampled_from(["clamped", "exact"])), draw(st.sampled_from(["float", "integer"]))
     chosen = Settings(
         partition=draw(st.integers(0, len(network.trained))),
         b_zo=draw(st.integers(1, 7)),
         b_bp=draw(st.integers(1, 7)),
         p_zero=draw(st.integers(0, 255)),
         r_max=draw(st.integers(1, 63 if perturb == "exact" else 127)),
-        loss=draw(st.sampled_from(["float", "integer"])),
+        loss=loss,
         scope=draw(st.sampled_from(["sample", "batch"])),
         perturb=perturb,
+        logit_error=draw(st.sampled_from(["niti", "zero-sum"])),
+        loss_fraction=draw(st.integers(0, 6)) if loss == "integer" else 0,
         batch=draw(st.integers(1, 6)),
         seed=draw(st.integers(0, 2**32 - 1)),
     )
@@ -192,27 +195,46 @@ def logits_by(
     return values, exponent
 
 
-def integer_terms(plus: tuple[list[int], int], minus: tuple[list[int], int], label: int) -> tuple[int, int]:
+def integer_terms(
+    plus: tuple[list[int], int], minus: tuple[list[int], int], label: int, fraction: int
+) -> tuple[int, int]:
     """A and B of docs/arithmetic.md, section 5, with fractions where the text shifts."""
+    unit = 2**fraction
 
     def powers(logits: tuple[list[int], int]) -> list[int]:
         values, exponent = logits
-        scale = Fraction(2) ** (min(max(exponent, -16), 15) - 15)
-        return [floor(47274 * (value - values[label]) * scale) for value in values]
+        scale = Fraction(2) ** (min(max(exponent, -16), 15 - fraction) - 15)
+        return [floor(47274 * (value - values[label]) * scale * unit) for value in values]
+
+    def term(t: int) -> int:
+        return round(2 ** (12 + t % unit / unit)) << t // unit if fraction else 1 << t
 
     a, b = powers(plus), powers(minus)
-    p = max(a + b) - 10
-    return sum(2 ** max(power - p, 0) for power in a), sum(2 ** max(power - p, 0) for power in b)
+    p = max(a + b) - 10 * unit
+    return sum(term(max(power - p, 0)) for power in a), sum(term(max(power - p, 0)) for power in b)
 
 
+def truncated_log2(x: int, fraction: int) -> int:
+    """Section 5's lb(x), the squares in whole numbers."""
+    result = x.bit_length() - 1
+    m = x << 31 - result
+    for _ in range(fraction):
+        m = m * m >> 31
+        result, m = (2 * result + 1, m >> 1) if m >= 1 << 32 else (2 * result, m)
+    return result
+
+
+@pytest.mark.parametrize("fraction", [0, 1, 4, 6])
 @pytest.mark.parametrize("batch", [1, 2, 5])
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1"])
 @pytest.mark.parametrize("perturb", ["clamped", "exact"])
 def test_the_integer_loss_from_logits_worked_out_apart(
-    library: ctypes.CDLL, variant: str, batch: int, perturb: str
+    library: ctypes.CDLL, variant: str, batch: int, perturb: str, fraction: int
 ) -> None:
     network = build("lenet5", 3)
-    chosen = replace(Settings.of_variant(variant, 5, batch=batch), loss="integer", perturb=perturb, r_max=31)
+    chosen = replace(
+        Settings.of_variant(variant, 5, batch=batch), loss="integer", perturb=perturb, r_max=31, loss_fraction=fraction
+    )
     images, labels = images_of(network, batch, seed=batch)
     passes: list[list[np.ndarray]] = []
     with engine_of(library, network) as engine:
@@ -223,11 +245,11 @@ def test_the_integer_loss_from_logits_worked_out_apart(
 
         found = streamed(engine, chosen, batch, 0, images, labels, keep_weights)
     plus, minus = ([logits_by(library, network, weights, image) for image in images] for weights in passes)
-    terms = [integer_terms(p, m, label) for p, m, label in zip(plus, minus, labels, strict=True)]
+    terms = [integer_terms(p, m, label, fraction) for p, m, label in zip(plus, minus, labels, strict=True)]
     if batch > 1:
-        terms = [(a.bit_length() - 1, b.bit_length() - 1) for a, b in terms]
+        terms = [(truncated_log2(a, fraction), truncated_log2(b, fraction)) for a, b in terms]
     expected = tuple(map(sum, zip(*terms, strict=True)))
-    assert (found.loss_plus, found.loss_minus) == expected
+    assert (found.loss_plus, found.loss_minus) == tuple(map(np.float32, expected))
     assert found.sign == (expected[0] > expected[1]) - (expected[0] < expected[1])
 
 

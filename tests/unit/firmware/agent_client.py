@@ -15,8 +15,8 @@ NAMES = {number: name for name, number in IDS.items()}
 INPUTS, CLASSES = 16, 4
 WEIGHTS = bytes((i * 37 + 11) % 201 - 100 & 0xFF for i in range(INPUTS * CLASSES))
 SETTINGS = {
-    "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "batch": 2,
-    "seed": 99, "slots": 2, "first_step": 0,
+    "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0,
+    "loss_fraction": 0, "batch": 2, "seed": 99, "slots": 2, "first_step": 0,
 }  # fmt: skip
 LONG = ("step", "part", "run", "infer")
 

@@ -132,9 +132,10 @@ def test_a_run_is_its_steps_and_tells_its_laps(client: Client) -> None:
     assert tuple(ran["digests"]) == expected.digests
 
 
-def test_parts_of_a_batch_are_the_batch(client: Client) -> None:
+@pytest.mark.parametrize("changes", [{}, {"direction": "batch"}, {"method": "deepzero", "sparsity": 253}])
+def test_parts_of_a_batch_are_the_batch(client: Client, changes: dict[str, object]) -> None:
     load(client, encode(GRAPH))
-    chosen = GraphSettings(**{**CHOSEN.__dict__, "batch": 3})
+    chosen = GraphSettings(**{**CHOSEN.__dict__, "batch": 3, **changes})
     client.call("configure_graph", **request(chosen, 2))
     for first, count in ((0, 2), (2, 1)):
         for slot in range(count):
@@ -143,7 +144,7 @@ def test_parts_of_a_batch_are_the_batch(client: Client) -> None:
         assert client.call("part", step=0, **place) == {"done": first + count}
         put(client, 0, 0)
         assert client.call("infer", count=1)["error"] == "parts_missing"
-    expected = graph_method("poor-mans")(GRAPH, chosen).step(PICTURES, LABELS)
+    expected = graph_method(chosen.method)(GRAPH, chosen).step(PICTURES, LABELS)
     assert client.call("step", step=0, count=2) == {"error": "parts_missing", "a": 3, "b": 2}
     assert tuple(client.call("step", step=0, count=3)["digests"]) == expected.digests
 
@@ -198,6 +199,7 @@ def test_flash_is_read_where_it_is_only(client: Client) -> None:
 REFUSED = [
     ({"method": 3}, "method"), ({"train": 4}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
     ({"perturb": 3}, "perturb"), ({"wise": 2}, "wise"), ({"method": 1, "wise": 1}, "wise"), ({"difference": 1}, "difference"),
+    ({"direction": 2}, "direction"), ({"method": 1, "direction": 1}, "direction"), ({"method": 2, "direction": 1}, "direction"),
     ({"gns": 2}, "gns"), ({"qas": 2}, "qas"), ({"queries": 0}, "queries"), ({"queries": 128}, "queries"), ({"flags": 4}, "flags"),
     ({"eta": 0.0}, "eta"), ({"eta": -1.0}, "eta"), ({"eta": float("inf")}, "eta"), ({"eta": float("nan")}, "eta"), ({"eta": 2.0**21}, "eta"),
     ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 2}, "slots"),

@@ -23,7 +23,9 @@ def client(agent_program: Path) -> Iterator[Client]:
 REFUSED = [
     ({"partition": 2}, "partition"), ({"b_zo": 0}, "b_zo"), ({"b_zo": 8}, "b_zo"), ({"b_bp": 0}, "b_bp"), ({"b_bp": 8}, "b_bp"),
     ({"r_max": 0}, "r_max"), ({"r_max": 128}, "r_max"), ({"loss": 2}, "loss"), ({"scope": 2}, "scope"), ({"perturb": 2}, "perturb"),
-    ({"perturb": 1, "r_max": 64}, "perturb"), ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
+    ({"perturb": 1, "r_max": 64}, "perturb"), ({"logit_error": 2}, "logit_error"), ({"loss_fraction": 1}, "loss_fraction"),
+    ({"loss": 1, "loss_fraction": 7}, "loss_fraction"), ({"loss": 2, "loss_fraction": 1}, "loss"),
+    ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
     ({"scope": 1, "slots": 1}, "slots"),
 ]  # fmt: skip
 
@@ -34,9 +36,8 @@ def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict
     values = SETTINGS | changes
     order = [name for name, _ in MESSAGES.requests["configure"].request]
     assert client.call("configure", **values) == {"error": "bad_setting", "a": order.index(field), "b": values[field]}
-    assert (
-        client.call("configure", **SETTINGS | {"perturb": 1, "r_max": 63, "scope": 1, "loss": 1})["arena_planned"] > 0
-    )
+    extreme = {"perturb": 1, "r_max": 63, "scope": 1, "loss": 1, "logit_error": 1, "loss_fraction": 6}
+    assert client.call("configure", **SETTINGS | extreme)["arena_planned"] > 0
 
 
 def test_configure_goes_on_at_its_first_step(client: Client) -> None:
