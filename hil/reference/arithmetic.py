@@ -16,7 +16,7 @@ from hil.network.settings import Settings
 from hil.reference.arith import bits, clip, clip127, psto_shift
 from hil.reference.gradient import batch_gradient
 from hil.reference.layers import forward, input_error
-from hil.reference.loss import ERROR_EXP
+from hil.reference.loss import ERROR_EXP, cross_entropy
 from hil.reference.prng import perturbation, signed_pool
 
 Tensors = Sequence[np.ndarray]  # the trained tensors, int8, input to output
@@ -62,6 +62,10 @@ class Arithmetic(Protocol):
             passed: the forward pass.
             error: of the logits, int8 [B, classes], exponent -7.
         """
+        ...
+
+    def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
+        """Return the float loss summed over the batch, whose labels are [B] (section 5)."""
         ...
 
     def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
@@ -151,6 +155,10 @@ class NumpyArithmetic:
         """Return the error of a layer's input and its exponents, from those of its output."""
         layer, own = self.network.layers[index], self._of_layer(weights)[index]
         return input_error(layer, own, *error, activations[index][0], activations[index + 1][0], together)
+
+    def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
+        """As `Arithmetic` says."""
+        return cross_entropy(passed.logits, passed.exponents, labels)
 
     def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
         """As `Arithmetic` says."""

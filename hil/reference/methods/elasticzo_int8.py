@@ -12,7 +12,7 @@ from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.reference.arith import bits
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic, Pass
-from hil.reference.loss import cross_entropy, integer_losses, logits_error
+from hil.reference.loss import integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
 
 CHUNK = 256  # images of an evaluation at a time
@@ -62,7 +62,7 @@ class ElasticZoInt8:
             last = len(passed) == (1 if noise else 0)
             passed.append(self._forward(weights, images, self._together, self._first_bp if last else self._layers))
         gradients = self._gradients(weights, passed[-1], labels)
-        floats = [float(cross_entropy(one.logits, one.exponents, labels)) for one in passed]
+        floats = [float(self._arithmetic.cross_entropy(one, labels)) for one in passed]
         losses = [float(loss) for loss in self._losses(passed, floats, labels)]
         sign = int(np.sign(losses[0] - losses[-1]))
         if noise:

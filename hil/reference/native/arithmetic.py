@@ -94,6 +94,10 @@ class NativeArithmetic(NumpyArithmetic):
         pads = layer.kernel[0] - 1 - layer.pad, layer.kernel[1] - 1 - layer.pad
         return self._native.convolution(error, turned, layer.weight_exp, pads)
 
+    def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
+        """As `Arithmetic` says."""
+        return self._native.cross_entropy(passed.logits, passed.exponents, labels)
+
     def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
         """As `Arithmetic` says."""
         if settings.partition == 0:

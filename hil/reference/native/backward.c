@@ -108,12 +108,9 @@ int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const 
 static void error_lanes(const int8_t *errors, int32_t quads, ptrdiff_t place, int8_t *lanes)
 {
     for (int32_t quad = 0; quad < quads; quad++, errors += QUAD * place, lanes += LANES * QUAD) {
-        const uint8_t *at = (const uint8_t *)errors;
-        uint32_t words[LANES];
-        for (int lane = 0; lane < LANES; lane++)
-            words[lane] = at[lane] | (uint32_t)at[place + lane] << 8 | (uint32_t)at[2 * place + lane] << 16 |
-                          (uint32_t)at[3 * place + lane] << 24;
-        memcpy(lanes, words, sizeof words);
+        Sums words = {0};
+        for (int i = 0; i < QUAD; i++) words |= load_bytes(errors + i * place) << 8 * i;
+        memcpy(lanes, &words, sizeof words);
     }
 }
 
@@ -127,24 +124,31 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
     ptrdiff_t row = (ptrdiff_t)out_w * outputs, wide = (ptrdiff_t)quads * QUAD * outputs; /* of errors, and filled up with 0 */
     int8_t *filled = calloc((size_t)(out_h * wide) + LANES, 1);
     int8_t *lanes = malloc((size_t)out_h * (size_t)quads * LANES * QUAD);
-    uint8_t *planes = malloc((size_t)(plane * channels));
+    int64_t size = (int64_t)conv->height * conv->width * channels;
+    uint8_t *planes = malloc((size_t)(plane * channels)), *raised = malloc((size_t)size);
     int32_t *sums = malloc((size_t)conv->kw * LANES * sizeof *sums);
     int32_t *total = calloc((size_t)groups * (size_t)taps * LANES, sizeof *total);
     Shifts *shifts = malloc((size_t)batch * sizeof *shifts);
-    int failed = !filled || !lanes || !planes || !sums || !total || !shifts;
+    int failed = !filled || !lanes || !planes || !raised || !sums || !total || !shifts;
     if (!failed) {
         static const uint8_t ones[QUAD] = {1, 1, 1, 1};
         int64_t words = (int64_t)groups * taps * LANES;
         align(exponents, batch, shifts);
         memset(planes, RAISE, (size_t)(plane * channels));
-        for (int64_t sample = 0; sample < batch; sample++) {
+        for (int64_t sample = 0; sample < batch; sample++, x += size) {
             int64_t own = shifts[sample].own;
             if (shifts[sample].grow)
                 for (int64_t i = 0; i < words; i += LANES) store_sums(total + i, cut(load_sums(total + i), shifts[sample].grow));
-            for (int32_t y = 0; y < conv->height; y++)
-                for (int32_t place = 0; place < conv->width; place++)
-                    for (int32_t c = 0; c < channels; c++)
-                        planes[c * plane + (y + conv->above) * pitch + conv->left + place] = (uint8_t)(*x++ + RAISE);
+            raise_values(x, size, raised);
+            for (int32_t c = 0; c < channels; c++)
+                for (int32_t y = 0; y < conv->height; y++) {
+                    const uint8_t *from = raised + (ptrdiff_t)y * conv->width * channels + c;
+                    uint8_t *to = planes + c * plane + (y + conv->above) * pitch + conv->left;
+                    if (channels == 1)
+                        memcpy(to, from, (size_t)conv->width);
+                    else
+                        for (int32_t place = 0; place < conv->width; place++) to[place] = from[(ptrdiff_t)place * channels];
+                }
             for (int32_t y = 0; y < out_h; y++, errors += row) memcpy(filled + y * wide, errors, (size_t)row);
             int32_t *at = total;
             for (int32_t group = 0; group < groups; group++) {
@@ -171,6 +175,7 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
     free(shifts);
     free(total);
     free(sums);
+    free(raised);
     free(planes);
     free(lanes);
     free(filled);

@@ -78,7 +78,7 @@ def _build(compiler: str, path: Path) -> None:
     """Write the library whole or not at all."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         partial = Path(folder) / path.name
-        _run([compiler, *FLAGS, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c")))])
+        _run([compiler, *FLAGS, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c"))), "-lm"])
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)

@@ -38,8 +38,21 @@ INLINE Sums larger(Sums one, Sums other)
 {
     return (Sums)_mm512_max_epi32((__m512i)one, (__m512i)other);
 }
+
+/* Return sixteen bytes, from 0 to 255. */
+INLINE Sums load_bytes(const int8_t *from)
+{
+    return (Sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from));
+}
 #else
 enum { RAISE = 0 };
+
+INLINE Sums load_bytes(const int8_t *from)
+{
+    Sums bytes;
+    for (int lane = 0; lane < LANES; lane++) bytes[lane] = (uint8_t)from[lane];
+    return bytes;
+}
 
 INLINE Sums larger(Sums one, Sums other)
 {

@@ -131,17 +131,17 @@ int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int
     int64_t count = (int64_t)out_h * out_w * outputs, pooled = (int64_t)(out_h / k) * (out_w / k) * outputs;
     size_t bytes = (size_t)pitch * (size_t)(conv->height + 2 * conv->above), slack = 2 * LANES + (size_t)folded * (size_t)outputs;
     int64_t size = conv->height * row;
-    uint8_t *padded = malloc(bytes), *raised = malloc((size_t)(batch * size));
+    uint8_t *padded = malloc(bytes), *raised = malloc((size_t)size);
     int32_t *sums = malloc(2 * ((size_t)count + slack) * sizeof *sums);
     Packed packed;
     int failed = pack(&packed, weights, outputs, conv->kh, (int64_t)conv->kw * channels, folded, channels) || !padded || !raised || !sums;
     if (!failed) {
         int32_t *pool_out = sums + count + slack;
         memset(padded, RAISE, bytes);
-        raise_values(x, batch * size, raised);
-        for (int64_t sample = 0; sample < batch; sample++, out += pooled) {
+        for (int64_t sample = 0; sample < batch; sample++, x += size, out += pooled) {
+            raise_values(x, size, raised);
             for (int32_t y = 0; y < conv->height; y++)
-                memcpy(padded + (y + conv->above) * pitch + conv->left * channels, raised + sample * size + y * row, (size_t)row);
+                memcpy(padded + (y + conv->above) * pitch + conv->left * channels, raised + y * row, (size_t)row);
             for (int32_t group = packed.groups - 1; group >= 0; group--) { /* the last one, whose lanes are too many, first */
                 Product with = group_of(&packed, group, pitch);
                 for (int32_t y = 0; y < out_h; y++)
@@ -164,22 +164,23 @@ int native_conv(const Conv *conv, const int8_t *weights, int64_t weight_exp, int
 int native_dense(int64_t inputs, int64_t outputs, int relu, const int8_t *weights, int64_t weight_exp, int64_t batch,
                  const int8_t *x, const int64_t *exponents, int8_t *out, int64_t *out_exponents)
 {
+    enum { SOME = 64 }; /* samples at a time, so that they stay in the cache */
     ptrdiff_t step = (ptrdiff_t)((inputs + QUAD - 1) / QUAD * QUAD);
-    uint8_t *raised = calloc((size_t)batch, (size_t)step);
-    int32_t *sums = malloc(((size_t)batch * (size_t)outputs + LANES) * sizeof *sums);
+    uint8_t *raised = calloc(SOME, (size_t)step);
+    int32_t *sums = malloc((SOME * (size_t)outputs + LANES) * sizeof *sums);
     Packed packed;
     int failed = pack(&packed, weights, outputs, 1, inputs, 1, 0) || !raised || !sums;
-    if (!failed) {
-        for (int64_t sample = 0; sample < batch; sample++) raise_values(x + sample * inputs, inputs, raised + sample * step);
+    for (int64_t first = 0; !failed && first < batch; first += SOME) {
+        int64_t some = batch - first < SOME ? batch - first : SOME;
+        for (int64_t i = 0; i < some; i++) raise_values(x + (first + i) * inputs, inputs, raised + i * step);
         for (int32_t group = packed.groups - 1; group >= 0; group--) {
             Product with = group_of(&packed, group, 0);
-            dots(batch, &with, raised, step, sums + group * LANES, outputs);
+            dots(some, &with, raised, step, sums + group * LANES, outputs);
         }
-        for (int64_t sample = 0; sample < batch; sample++) {
-            const int32_t *own = sums + sample * outputs;
-            int shift = shift_of(own, outputs);
-            requantize(own, outputs, shift, relu, out + sample * outputs);
-            out_exponents[sample] = exponents[sample] + weight_exp + shift;
+        for (int64_t i = 0; i < some; i++) {
+            int shift = shift_of(sums + i * outputs, outputs);
+            requantize(sums + i * outputs, outputs, shift, relu, out + (first + i) * outputs);
+            out_exponents[first + i] = exponents[first + i] + weight_exp + shift;
         }
     }
     drop(&packed);

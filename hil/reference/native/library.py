@@ -6,7 +6,7 @@ The batch is the first axis, every sample has an exponent of its own: int8 [B, H
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32, c_void_p
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "native_unpool": (c_int32, c_int32, c_int32, c_int32, c_int, c_int64, BYTES, BYTES, BYTES),
     "native_dense_gradient": (c_int64, c_int64, c_int64, BYTES, BYTES, LONGS, WORDS),
     "native_conv_gradient": (POINTER(Conv), c_int64, BYTES, BYTES, LONGS, WORDS),
+    "native_cross_entropy": (c_int64, c_int64, BYTES, LONGS, LONGS, POINTER(c_float)),
     "native_noise_pool": (c_uint32, c_int32, c_int32, SHORTS),
     "native_noise": (SHORTS, c_uint32, c_int64, SHORTS),
     "native_moved": (BYTES, SHORTS, c_int64, c_int32, c_int32, BYTES),
@@ -158,6 +159,15 @@ class Native:
         conv = Conv(height, width, channels, outputs, *kernel, pad, pad, False, 1)
         _check(self._library.native_conv_gradient(byref(conv), batch, error, x, exponents, out))
         return out
+
+    def cross_entropy(self, logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.float32:
+        """As `hil.reference.loss.cross_entropy`."""
+        batch, classes = logits.shape
+        own, loss = np.ascontiguousarray(labels, np.int64), c_float()
+        if own.min() < 0 or own.max() >= classes:
+            raise IndexError(f"a label beyond the {classes} classes of the network.")
+        _check(self._library.native_cross_entropy(batch, classes, logits, exponents, own, byref(loss)))
+        return np.float32(loss.value)
 
     def signed_pool(self, seed: int, step: int, p_zero: int, r_max: int) -> np.ndarray:
         """As `hil.reference.prng.signed_pool`."""

@@ -38,6 +38,9 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
 int native_unpool(int32_t height, int32_t width, int32_t channels, int32_t k, int relu, int64_t batch, const int8_t *errors,
                   const int8_t *x, int8_t *out);
 
+/* The loss summed over the batch. */
+int native_cross_entropy(int64_t batch, int64_t classes, const int8_t *logits, const int64_t *exponents, const int64_t *labels, float *loss);
+
 void native_noise_pool(uint32_t state, int32_t p_zero, int32_t r_max, int16_t *pool);
 
 void native_noise(const int16_t *pool, uint32_t state, int64_t size, int16_t *z);
