@@ -15,6 +15,7 @@ REPLY, ACK, NAK, ERROR, FAULT = 0x80, 0x40, 0x41, 0x42, 0x43
 WINDOWED, SLOW = (LOAD_DATA, SAMPLES), (STEP, INFER)
 BAD_SLOT, PROTOCOL_ERROR = 14, 3
 RX_WINDOW = 3000
+PROTOCOL = 4
 READ_TIMEOUT_S = 0.02
 USB_LATENCY_S = 0.002
 MOST_READS = 10_000  # far more than any test needs: past it, the two repeat themselves for ever
@@ -89,7 +90,7 @@ class SimulatedAgent:
     """
 
     def __init__(
-        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = 3, step_s: float = 2.5
+        self, clock: Clock, seed: int = 0, trouble: float = 0.0, protocol: int = PROTOCOL, step_s: float = 2.5
     ) -> None:
         rng = random.Random(seed)
         self.clock, self.protocol, self.step_s = clock, protocol, step_s
