@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# (data, column): r_max of full-zo, cls2, cls1; best accuracy on the 10,000 training images that training leaves out
+# (data, column): r_max of full-zo, cls2, cls1; best mean accuracy of two seeds on the 10,000 training images that training leaves out
+# (`hil experiment elasticzo-r-max --seeds=2`, record in fixtures/experiments/elasticzo-r-max)
 SEARCHED: Mapping[tuple[str, str], Mapping[str, int]] = {
-    ("fashion-mnist", "int8"): {"full-zo": 3, "cls2": 7, "cls1": 3},
-    ("fashion-mnist", "int8star"): {"full-zo": 7, "cls2": 7, "cls1": 3},
-    ("mnist", "int8"): {"full-zo": 3, "cls2": 3, "cls1": 15},
-    ("mnist", "int8star"): {"full-zo": 15, "cls2": 15, "cls1": 7},
+    ("fashion-mnist", "int8"): {"full-zo": 3, "cls2": 3, "cls1": 15},
+    ("fashion-mnist", "int8star"): {"full-zo": 31, "cls2": 7, "cls1": 7},
+    ("mnist", "int8"): {"full-zo": 3, "cls2": 3, "cls1": 3},
+    ("mnist", "int8star"): {"full-zo": 15, "cls2": 15, "cls1": 15},
 }
 
 
