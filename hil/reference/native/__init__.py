@@ -5,7 +5,7 @@ from __future__ import annotations
 from hil.network.graph import Layer, Network
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
-from hil.reference.native.build import NotBuilt
+from hil.reference.native.build import NotBuilt, library
 from hil.reference.native.library import Native
 
 LARGEST_SUM = 2**31 - 1
@@ -17,7 +17,7 @@ def fastest(network: Network) -> Arithmetic:
     if not all(fits(layer) for layer in network.trained):
         return Plain(network, "sums beyond 32 bits")
     try:
-        return NativeArithmetic(network, Native())
+        return NativeArithmetic(network, Native(library()))
     except NotBuilt as reason:
         return Plain(network, str(reason))
 
