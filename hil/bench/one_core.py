@@ -1,4 +1,4 @@
-"""Training steps a second on one core: the reference, and beside it PyTorch's FP32 SGD step of the same network and batch.
+"""Training steps a second on one core: the reference in NumPy and as experiments run it, and beside them PyTorch's FP32 SGD step of the same network and batch.
 
 Measured in a process of its own: BLAS and PyTorch read the number of their threads when they are imported.
 """
@@ -20,17 +20,22 @@ import numpy as np
 from hil.data import DataSet, batches, load
 from hil.network import Network, Op, build
 from hil.network.settings import VARIANTS, Settings
+from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.methods import method
+from hil.reference.native import fastest
 
 BATCH, STEPS, REPEATS = 256, 10, 3
-TORCH = "torch"
+TORCH, EVALUATION = "torch", "evaluation"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Batches = list[tuple[np.ndarray, np.ndarray]]
 
 
 def rates() -> dict[str, float | None]:
-    """Return steps a second on one core by variant and, under `torch`, of PyTorch; None where it is not installed."""
+    """Return steps a second on one core by variant, batches a second of an evaluation, and, under `torch`, steps of PyTorch.
+
+    Those of NumPy have the variant's name; what experiments run has its own after a comma. None where PyTorch is not installed.
+    """
     program = [sys.executable, "-c", "from hil.bench import one_core; one_core.main()"]
     done = subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)
     result: dict[str, float | None] = json.loads(done.stdout)
@@ -51,10 +56,15 @@ def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) 
     return len(given) / min(seconds[1:])
 
 
-def reference_rate(network: Network, variant: str, given: Batches) -> float:
-    """Return the reference's steps a second."""
-    settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
-    return best_rate(method("elasticzo-int8")(network, settings).step, given)
+def reference_rates(arithmetic: Arithmetic, network: Network, given: Batches) -> dict[str, float]:
+    """Return the reference's steps a second by variant, and batches a second that it evaluates."""
+    found = {}
+    for variant in VARIANTS:
+        settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
+        learner = method("elasticzo-int8")(network, settings, arithmetic)
+        found[variant] = best_rate(learner.step, given)
+    found[EVALUATION] = best_rate(learner.accuracy, given)
+    return found
 
 
 def torch_rate(network: Network, given: Batches) -> float | None:
@@ -102,5 +112,7 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     network, given = build("lenet5", 1), some_batches(load("fashion-mnist-1k"), STEPS)
-    found: dict[str, float | None] = {variant: reference_rate(network, variant, given) for variant in VARIANTS}
+    found: dict[str, float | None] = {**reference_rates(NumpyArithmetic(network), network, given)}
+    ours = fastest(network)
+    found |= {f"{what}, {ours.name}": rate for what, rate in reference_rates(ours, network, given).items()}
     print(json.dumps(found | {TORCH: torch_rate(network, given)}))

@@ -48,9 +48,15 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
 
 
 def _one_core() -> Iterator[Row]:
-    for name, rate in one_core.rates().items():
-        what = "PyTorch, FP32 SGD" if name == one_core.TORCH else f"reference, {name}"
-        yield Row(what, rate, "steps/s", f"LeNet-5, batch {one_core.BATCH}, one core")
+    found = one_core.rates()
+    for name, rate in found.items():
+        what, _, arithmetic = name.partition(", ")
+        shown = "PyTorch, FP32 SGD" if name == one_core.TORCH else f"reference, {what}"
+        unit = "batches/s" if what == one_core.EVALUATION else "steps/s"
+        plain, note = found.get(what), f"LeNet-5, batch {one_core.BATCH}, one core"
+        if arithmetic and rate and plain:
+            note += f", {arithmetic}: {rate / plain:.1f} times NumPy's"
+        yield Row(shown, rate, unit, note)
 
 
 def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hil.network.graph import Layer, Network
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
-from hil.reference.native.build import NotBuilt
+from hil.reference.native.build import NotBuilt, library
 from hil.reference.native.library import Native
 
 LARGEST_SUM = 2**31 - 1
@@ -13,11 +13,11 @@ LARGEST_PRODUCT = 127 * 127
 
 
 def fastest(network: Network) -> Arithmetic:
-    """Return the arithmetic in C where this computer can build it and the network's sums fit it, else NumPy's, which says why."""
+    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's, which says why."""
     if not all(fits(layer) for layer in network.trained):
-        return Plain(network, "sums beyond 32 bits")
+        return Plain(network, "weights of -128, or sums beyond 32 bits")
     try:
-        return NativeArithmetic(network, Native())
+        return NativeArithmetic(network, Native(library()))
     except NotBuilt as reason:
         return Plain(network, str(reason))
 
@@ -31,9 +31,9 @@ class Plain(NumpyArithmetic):
 
 
 def fits(layer: Layer) -> bool:
-    """Return whether no sum of a layer forward, of its input's error or of its gradient can leave int32."""
+    """Return whether no sum of a layer forward, of its input's error or of its gradient can leave int32, and no weight is -128."""
     assert layer.weights is not None
     outputs, positions = layer.out_shape[2], layer.out_shape[0] * layer.out_shape[1]
     forward = layer.weights.size // outputs
     backward = layer.weights.size // layer.in_shape[2] if layer.kernel[0] else outputs
-    return max(forward, backward, positions) * LARGEST_PRODUCT <= LARGEST_SUM
+    return int(layer.weights.min()) >= -127 and max(forward, backward, positions) * LARGEST_PRODUCT <= LARGEST_SUM

@@ -3,7 +3,7 @@
 
 #include "dots.h"
 
-enum { WIDE = 32, TERMS = 4 };
+enum { WIDE = 2 * LANES, TERMS = 4 };
 
 typedef int8_t Narrow __attribute__((vector_size(WIDE), aligned(1), may_alias));
 typedef int16_t Half __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
@@ -104,7 +104,7 @@ int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const 
     return failed ? -1 : 0;
 }
 
-/* Write errors of sixteen outputs, `place` bytes from place to place, as lanes: four neighbours in a word. */
+/* Write errors of LANES outputs, `place` bytes from place to place, as lanes: four neighbours in a word. */
 static void error_lanes(const int8_t *errors, int32_t quads, ptrdiff_t place, int8_t *lanes)
 {
     for (int32_t quad = 0; quad < quads; quad++, errors += QUAD * place, lanes += LANES * QUAD) {

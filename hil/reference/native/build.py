@@ -20,9 +20,8 @@ from filelock import FileLock
 from hil.cache import cache_folder
 
 SOURCES = Path(__file__).parent
-FLAGS = (
-    "-std=c11", "-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared", "-w",
-)  # fmt: skip
+FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fwrapv", "-fPIC", "-shared", "-w")
+OWN = "native"  # the instructions of this processor, to the compiler
 COMPILER = "cc"
 PATIENCE_S = 300.0  # for the compiler, or another process that runs it
 
@@ -32,15 +31,19 @@ class NotBuilt(Exception):
 
 
 @cache
-def library() -> ctypes.CDLL:
+def library(instructions: str = OWN) -> ctypes.CDLL:
     """Return the library of this computer.
 
+    Args:
+        instructions: those that it may use, as the compiler's -march names them.
+
     Raises:
-        NotBuilt: no compiler, one that fails, or a cache that cannot be written.
+        NotBuilt: no compiler, one that fails, a processor that the C does not know, or a cache that cannot be written.
     """
-    compiler = shutil.which(COMPILER)
-    if compiler is None:
+    program = shutil.which(COMPILER)
+    if program is None:
         raise NotBuilt(f"there is no C compiler {COMPILER!r}")
+    compiler = [program, *FLAGS, f"-march={instructions}"]
     try:
         path = cache_folder() / "native" / f"{_key(compiler)}.so"
         if not path.is_file():
@@ -56,7 +59,7 @@ def library() -> ctypes.CDLL:
     except subprocess.CalledProcessError as error:
         lines = error.stderr.strip().splitlines()
         said = [line for line in lines if "error:" in line] or lines
-        raise NotBuilt(f"{compiler} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
+        raise NotBuilt(f"{program} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
     except (
         OSError,
         RuntimeError,
@@ -65,20 +68,20 @@ def library() -> ctypes.CDLL:
         raise NotBuilt(str(error)) from error
 
 
-def _key(compiler: str) -> str:
+def _key(compiler: list[str]) -> str:
     """Return what a library is called: nothing that decides its bytes may be left out."""
-    digest = hashlib.sha256("\0".join(FLAGS).encode())
+    digest = hashlib.sha256("\0".join(compiler).encode())
     for source in sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")]):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    digest.update(_run([compiler, *FLAGS, "-dM", "-E", "-x", "c", os.devnull]))  # version and instruction sets
+    digest.update(_run([*compiler, "-dM", "-E", "-x", "c", os.devnull]))  # version and instruction sets
     return digest.hexdigest()[:32]
 
 
-def _build(compiler: str, path: Path) -> None:
+def _build(compiler: list[str], path: Path) -> None:
     """Write the library whole or not at all."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         partial = Path(folder) / path.name
-        _run([compiler, *FLAGS, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c"))), "-lm"])
+        _run([*compiler, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c"))), "-lm"])
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)

@@ -1,4 +1,4 @@
-/* Sums of products, sixteen at a time: the one inner loop of forward passes, input errors and weight gradients.
+/* Sums of products, LANES at a time: the one inner loop of forward passes, input errors and weight gradients.
  *
  * One operand is bytes, four of them for all lanes; the other is laid out in words of four bytes a lane. Where the processor
  * multiplies unsigned bytes by signed ones, the first operand is its values plus RAISE, and what that brings in is taken off
@@ -11,21 +11,23 @@
 
 #include "native.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "words are put together from bytes for little-endian processors"
+#if !defined __AVX2__
+#error "this processor has neither AVX2 nor AVX-512 VNNI"
 #endif
+#include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
+#ifdef __AVX512VNNI__
+enum { LANES = 16, RAISE = 128 };
+#else
+enum { LANES = 8, RAISE = 0 };
+#endif
+enum { MOST = 8 };
+
 typedef int32_t Sums __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-#if defined __AVX512VNNI__ || defined __AVX2__
-#include <immintrin.h>
-#endif
-
 #ifdef __AVX512VNNI__
-enum { RAISE = 128 };
-
 /* Add the products of four bytes with the four of each lane. */
 INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
 {
@@ -39,52 +41,31 @@ INLINE Sums larger(Sums one, Sums other)
     return (Sums)_mm512_max_epi32((__m512i)one, (__m512i)other);
 }
 
-/* Return sixteen bytes, from 0 to 255. */
+/* Return LANES bytes, from 0 to 255. */
 INLINE Sums load_bytes(const int8_t *from)
 {
     return (Sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from));
 }
 #else
-enum { RAISE = 0 };
-
-INLINE Sums load_bytes(const int8_t *from)
-{
-    Sums bytes;
-    for (int lane = 0; lane < LANES; lane++) bytes[lane] = (uint8_t)from[lane];
-    return bytes;
-}
-
-INLINE Sums larger(Sums one, Sums other)
-{
-    Sums first = one > other;
-    return (one & first) | (other & ~first);
-}
-
-#ifdef __AVX2__
 /* The sign of the first operand goes to the second; two products of magnitudes up to 127 then fit 16 bits. */
 INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
 {
     int32_t word;
-    union {
-        Sums all;
-        __m256i half[2];
-    } both = {sums};
     memcpy(&word, four, sizeof word);
-    __m256i x = _mm256_set1_epi32(word), size = _mm256_abs_epi8(x), ones = _mm256_set1_epi16(1);
-    for (int i = 0; i < 2; i++) {
-        __m256i own = _mm256_sign_epi8(_mm256_loadu_si256((const __m256i *)lanes + i), x);
-        both.half[i] = _mm256_add_epi32(both.half[i], _mm256_madd_epi16(_mm256_maddubs_epi16(size, own), ones));
-    }
-    return both.all;
+    __m256i x = _mm256_set1_epi32(word), own = _mm256_sign_epi8(_mm256_loadu_si256((const __m256i *)lanes), x);
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), own);
+    return (Sums)_mm256_add_epi32((__m256i)sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
-#else
-INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
+
+INLINE Sums larger(Sums one, Sums other)
 {
-    for (int lane = 0; lane < LANES; lane++)
-        for (int i = 0; i < QUAD; i++) sums[lane] += (int8_t)four[i] * lanes[QUAD * lane + i];
-    return sums;
+    return (Sums)_mm256_max_epi32((__m256i)one, (__m256i)other);
 }
-#endif
+
+INLINE Sums load_bytes(const int8_t *from)
+{
+    return (Sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from));
+}
 #endif
 
 INLINE Sums load_sums(const int32_t *from)

@@ -7,14 +7,12 @@ const char *native_name(void)
 {
 #ifdef __AVX512VNNI__
     return "C, AVX-512 VNNI";
-#elif defined __AVX2__
-    return "C, AVX2";
 #else
-    return "C";
+    return "C, AVX2";
 #endif
 }
 
-/* Weights as `dots` takes them: for each sixteen outputs rows of words, and what takes RAISE off. Where few outputs leave
+/* Weights as `dots` takes them: for each LANES outputs rows of words, and what takes RAISE off. Where few outputs leave
  * lanes over, the lanes hold `folded` neighbouring places of all outputs, the weights of each moved on by a place. */
 typedef struct {
     int32_t groups, folded, rows, quads;
@@ -103,7 +101,7 @@ static void requantize(const int32_t *sums, int64_t count, int shift, int relu, 
         }
 }
 
-/* Max-pool sums [height, width, channels]. Each place is written sixteen channels wide: what is too much is overwritten by the
+/* Max-pool sums [height, width, channels]. Each place is written LANES channels wide: what is too much is overwritten by the
  * next place, and later by the channels before; so both hold LANES more than their sums. */
 static void pool_sums(int32_t height, int32_t width, int32_t channels, int32_t k, const int32_t *sums, int32_t *out)
 {

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from hil.reference.native.build import library
 from hil.reference.prng import ENTRIES, start_state
 
 Group = tuple[np.ndarray, np.ndarray]  # values and exponents
@@ -61,12 +60,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 class Native:
     """The library, its functions with the types of their arguments.
 
-    Raises:
-        NotBuilt: there is none on this computer.
+    Args:
+        library: as `hil.reference.native.build` makes it.
     """
 
-    def __init__(self) -> None:
-        self._library = library()
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
         for name, types in ARGUMENTS.items():
             getattr(self._library, name).argtypes = types
         self._library.native_name.restype = c_char_p

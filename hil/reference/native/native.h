@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LANES = 16, QUAD = 4, MOST = 8 };
+enum { QUAD = 4 }; /* bytes of a word */
 
 /* A convolution of stride 1, with what follows it: relu if `relu`, then max-pooling by `pool` (1: none). */
 typedef struct {

@@ -10,6 +10,8 @@ import pytest
 from hil.bench import one_core, run
 from hil.data import load
 from hil.network import build
+from hil.network.settings import VARIANTS
+from hil.reference.arithmetic import NumpyArithmetic
 
 
 def test_a_rate_is_the_best_round_after_one_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +61,23 @@ def test_the_reference_is_measured_by_its_steps(monkeypatch: pytest.MonkeyPatch)
     images, labels = np.zeros((4, 28, 28), np.uint8), np.zeros(4, np.uint8)
     outcomes = []
     monkeypatch.setattr(one_core, "best_rate", lambda step, given: outcomes.append(step(*given[0])) or 1.0)
-    assert one_core.reference_rate(build("lenet5", 1), "cls1", [(images, labels)]) == 1.0
-    assert outcomes[0].step == 0
-    assert len(outcomes[0].digests) == 5
+    network = build("lenet5", 1)
+    rates = one_core.reference_rates(NumpyArithmetic(network), network, [(images, labels)])
+    assert rates == dict.fromkeys([*VARIANTS, "evaluation"], 1.0)
+    assert [outcome.step for outcome in outcomes[:-1]] == [0, 0, 0, 0]
+    assert all(len(outcome.digests) == 5 for outcome in outcomes[:-1])
+    assert 0 <= outcomes[-1] <= 1  # the share that is right
+
+
+def test_rows_of_two_arithmetics_say_their_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        one_core, "rates", lambda: {"cls1": 20.0, "evaluation": 5.0, "cls1, C, AVX2": 50.0, "evaluation, C, AVX2": 15.0}
+    )
+    rows = [(row.benchmark, row.value, row.unit, row.note) for row in run._one_core()]
+    where = "LeNet-5, batch 256, one core"
+    assert rows == [
+        ("reference, cls1", 20.0, "steps/s", where),
+        ("reference, evaluation", 5.0, "batches/s", where),
+        ("reference, cls1", 50.0, "steps/s", f"{where}, C, AVX2: 2.5 times NumPy's"),
+        ("reference, evaluation", 15.0, "batches/s", f"{where}, C, AVX2: 3.0 times NumPy's"),
+    ]

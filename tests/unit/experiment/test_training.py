@@ -16,6 +16,7 @@ from hil.experiment.curve import CURVE_FILE, checkpoint_path, read_checkpoint, r
 from hil.experiment.train import Training
 from hil.network import build
 from hil.reference.methods import method
+from hil.reference.native import fastest
 
 from .folders import same
 
@@ -56,6 +57,8 @@ def test_a_run_is_what_the_reference_does_by_hand(begun) -> None:
     assert tuple(kept.digests[-1]) == learner.digests() and kept.digests.shape == (20, 5)
     assert rows[-1].digest == xxhash.xxh32_intdigest(np.array(learner.digests(), "<u4").tobytes())
     assert rows[-1].right_signs == 1.0
+    assert {row.arithmetic for row in rows} == {fastest(build("lenet5", 1)).name}
+    assert learner.arithmetic == "NumPy"
 
 
 def test_it_learns(begun) -> None:

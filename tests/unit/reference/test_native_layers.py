@@ -3,54 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.network.graph import Layer, Op
 from hil.reference import layers as plain
-from hil.reference.native.build import NotBuilt
-from hil.reference.native.library import Group, Native
+from hil.reference.native.library import Native
 
-KINDS = ("uniform", "extreme", "largest", "least", "small", "zero", "positive")
-
-
-@pytest.fixture(scope="module")
-def native() -> Native:
-    try:
-        return Native()
-    except NotBuilt as reason:
-        pytest.skip(f"no native arithmetic here: {reason}")
-
-
-@st.composite
-def values(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw int8 values in -127..127 of one of KINDS."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    uniform = rng.integers(-127, 128, shape)
-    return {
-        "uniform": uniform,
-        "extreme": rng.choice([-127, 127], shape),
-        "largest": np.full(shape, 127),
-        "least": np.full(shape, -127),
-        "small": rng.integers(-2, 3, shape),
-        "zero": np.zeros(shape),
-        "positive": np.maximum(uniform, 0),
-    }[draw(st.sampled_from(KINDS))].astype(np.int8)
-
-
-@st.composite
-def groups(draw: st.DrawFn, shape: tuple[int, ...]) -> Group:
-    """Draw a batch whose samples are of several kinds, with exponents far apart."""
-    batch = draw(st.integers(1, 9))
-    drawn = np.stack([draw(values(shape)) for _ in range(min(batch, 3))])
-    exponents = draw(st.lists(st.integers(-60, 60), min_size=batch, max_size=batch))
-    return np.ascontiguousarray(np.resize(drawn, (batch, *shape))), np.array(exponents, np.int64)
-
-
-def last(values_of: np.ndarray) -> np.ndarray:
-    """Return [B, H, W, C] as [H, W, C, B]."""
-    return np.ascontiguousarray(np.moveaxis(values_of, 0, -1))
+from .drawn_batches import groups, last, values
 
 
 @st.composite
@@ -64,7 +24,7 @@ def convolutions(draw: st.DrawFn) -> Layer:
     return Layer("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), 1, pad, weights, -7)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), layer=convolutions())
 def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None:
     """With what follows them fused and alone."""
@@ -83,7 +43,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None
     np.testing.assert_array_equal(last(native.pooled(np.ascontiguousarray(np.moveaxis(expected, -1, 0)), k)), pooled)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), inputs=st.integers(1, 300), outputs=st.integers(1, 70))
 def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outputs: int) -> None:
     weights, relu = data.draw(values((outputs, inputs))), data.draw(st.booleans())

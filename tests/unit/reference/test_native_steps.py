@@ -17,20 +17,12 @@ from hil.network.settings import VARIANTS, Settings
 from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native.arithmetic import NativeArithmetic
-from hil.reference.native.build import NotBuilt
+from hil.reference.native.build import OWN
 from hil.reference.native.library import Native
 
 from .test_plain_against_vectorised import method_settings, samples
 
 STEPS = 50
-
-
-@pytest.fixture(scope="module")
-def native() -> Native:
-    try:
-        return Native()
-    except NotBuilt as reason:
-        pytest.skip(f"no native arithmetic here: {reason}")
 
 
 def same_steps(
@@ -49,25 +41,26 @@ def same_steps(
     assert got[1:] == expected[1:]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), network=networks(largest=9, exponents=(-14, 2)), seed=st.integers(0, 2**32))
 def test_small_networks(native: Native, data: st.DataObject, network: Network, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, chosen.batch, seed + step) for step in range(3)])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), network=networks(largest=5, exponents=(-32, 8)), seed=st.integers(0, 2**32))
 def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObject, network: Network, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 
 
+@pytest.mark.parametrize("native", [OWN], indirect=True)
 @pytest.mark.parametrize("perturb", ["clamped", "exact"])
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_steps_of_lenet5(native: Native, variant: str, loss: str, perturb: str) -> None:
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
-    chosen = Settings.of_variant(variant, 5, batch=20, loss=loss, perturb=perturb, r_max=15, seed=3)
+    chosen = Settings.of_variant(variant, 5, batch=12, loss=loss, perturb=perturb, r_max=15, seed=3)
     order = islice(batches(data, chosen.batch, 1), STEPS)
     same_steps(native, network, chosen, [(data.train_images[some], data.train_labels[some]) for some in order])
