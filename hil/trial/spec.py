@@ -23,7 +23,7 @@ class EnergyWindows:
     """How energy is measured (docs/energy.md).
 
     Attributes:
-        windows: how many count.
+        windows: how many count, two at least: one has no spread.
         steps: autonomous steps in each, at least.
         idle_ms: sleep before and behind each, at least.
         uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
@@ -39,7 +39,7 @@ class EnergyWindows:
     accuracy: float | None = None
 
     def __post_init__(self) -> None:
-        limits = {"windows": (1, 1000), "steps": (1, 1_000_000), "idle_ms": (0, 600_000)}
+        limits = {"windows": (2, 1000), "steps": (1, 1_000_000), "idle_ms": (0, 600_000)}
         check_whole("EnergyWindows", vars(self), limits)
         check_shares("EnergyWindows", {name: getattr(self, name) for name in ("uncertainty", "accuracy")})
         check_word("EnergyWindows", "rules", self.rules, ("", MLPERF_TINY))
