@@ -28,6 +28,7 @@ PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
 LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
 LEARNING_VARIANTS = ("cls1", "full-bp")
+NOT_ENDED = "the run ended before this trial did."  # also what stands on disk while it goes on
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,8 @@ class Outcome:
     probe_agreed: int = 0
     link: Counters | None = None
     wall_s: float = 0.0
-    verdict: str = "blocked"
-    reason: str = "the trial did not run."
+    verdict: str = "interrupted"
+    reason: str = NOT_ENDED
     stage: str = ""
     notes: list[str] = field(default_factory=list)
     _ended: bool = False
@@ -150,6 +151,10 @@ class Outcome:
         self._end("blocked", blocked.reason)
         self.stage = blocked.stage
 
+    def interrupt(self, reason: str) -> None:
+        """Somebody ended it before it was done."""
+        self._end("interrupted", reason)
+
     def fail(self, reason: str) -> None:
         """The device under test is wrong."""
         self._end("fail", reason)
@@ -165,8 +170,11 @@ class Outcome:
         return True if self.steps else None
 
     def judge(self) -> None:
-        """Decide the verdict, unless a fault has decided it."""
+        """Decide the verdict, unless a fault has decided it; nothing passes of which not every step was compared."""
         if self._ended:
+            return
+        if self.difference is None and not 0 < len(self.steps) == self.spec.steps:
+            self.block(Blocked("judge", f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it."))
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
         reasons += self._sram_reasons()
