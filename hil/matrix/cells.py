@@ -36,12 +36,11 @@ class Cell:
 
 def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable[str] = ()) -> Iterator[Cell]:
     """Yield the cells of some boards; of all networks and methods unless some are named."""
-    networks, methods = set(networks), set(methods)
+    boards, networks, methods = list(boards), set(networks), set(methods)
     rows = [("elasticzo-int8", variant, network) for network in BUILDERS for variant in VARIANTS]
     rows += [
         (method, variant, network) for network in NETWORKS for method, variants in METHODS.items() for variant in variants
     ]
-    for board in boards:
-        for method, variant, network in rows:
-            if (not networks or network in networks) and (not methods or method in methods):
-                yield Cell(method, variant, network, board)
+    for method, variant, network in rows:  # boards last: what is planned for one serves the others
+        if (not networks or network in networks) and (not methods or method in methods):
+            yield from (Cell(method, variant, network, board) for board in boards)
