@@ -40,18 +40,29 @@ def read_run(folder: Path) -> Run:
     Raises:
         RigError: the folder holds no run, or one of another schema.
     """
-    import pandas as pd
-
     if folder.is_file():
         folder = folder.parent / folder.read_text(encoding="utf-8").strip()
     path = folder / "results.json"
     if not path.is_file():
         raise RigError(f"{folder} holds no results.json: give the folder of a run, such as reports/latest.")
-    results = json.loads(path.read_text(encoding="utf-8"))
-    if results["schema"] != SCHEMA:
-        raise RigError(
-            f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it."
-        )
-    trials = [TrialRecord(**trial) for trial in results["trials"]]
-    steps = [pd.read_parquet(folder / trial.folder / "steps.parquet") for trial in trials]
-    return Run(folder, results["run"], trials, steps)
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if results["schema"] != SCHEMA:
+            raise RigError(
+                f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it."
+            )
+        trials = [TrialRecord(**trial) for trial in results["trials"]]
+        facts = dict(results["run"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:  # faults of JSON and of UTF-8 are ValueErrors
+        raise RigError(f"{path} is damaged ({type(error).__name__}: {error}): run the trials again.") from error
+    steps = [_steps(folder / trial.folder / "steps.parquet") for trial in trials]
+    return Run(folder, facts, trials, steps)
+
+
+def _steps(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # what pyarrow raises is both or one of them
+        raise RigError(f"{path} is missing or damaged ({str(error).splitlines()[0]}): run the trials again.") from error

@@ -24,6 +24,7 @@ LIMITS = {
     "consumed": (0, 1), "fused": (0, 1), "batch": (1, 65535), "seed": (0, 2**32 - 1),
 }  # fmt: skip
 LARGEST_ETA = 2.0**20
+RANGES = {"eta": "a number above 0, 2^20 at most", "momentum": "a number from 0 on that is below 1 in binary32"}
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,9 @@ class GraphSettings:
         check_words(self, WORDS)
         check_numbers(self, LIMITS)
         if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
-            raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
+            raise RigError(f"setting eta is {self.eta}: choose {RANGES['eta']}.")
         if not 0 <= np.float32(self.momentum) < 1:
-            raise RigError(
-                f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32."
-            )
+            raise RigError(f"setting momentum is {self.momentum}: choose {RANGES['momentum']}.")
         self._check_pairs()
 
     def _check_pairs(self) -> None:
