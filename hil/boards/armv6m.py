@@ -5,7 +5,7 @@ Source: ARM DDI 0419 (Armv6-M Architecture Reference Manual), A5.2 and A5.3, the
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section
 
+from hil.boards.symbols import symbols_of
 from hil.errors import RigError
 
 CODE, DATA = "$t", "$d"  # mapping symbols: from here on instructions, from here on data (Arm ELF ABI, 5.5.5)
@@ -26,12 +27,7 @@ def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
-        table = elf.get_section_by_name(".symtab")
-        marks = sorted(
-            (symbol["st_value"], symbol.name[:2])
-            for symbol in (table.iter_symbols() if table else ())
-            if symbol.name[:2] in (CODE, DATA)
-        )
+        marks = sorted((each.value, each.name[:2]) for each in symbols_of(elf) or () if each.name[:2] in (CODE, DATA))
         if not marks:
             raise RigError(
                 f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: link it without `strip --strip-all`."
@@ -42,20 +38,15 @@ def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _in_section(section: Section, marks: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    data, start = section.data(), section["sh_addr"]
-    places = [place for place, _ in marks]
-    offset = 0
-    while offset + 2 <= len(data):
-        mark = bisect_right(places, start + offset) - 1
-        if mark < 0 or marks[mark][1] == DATA:
-            following = next((place for place, kind in marks[mark + 1 :] if kind == CODE), start + len(data))
-            offset = max(following - start, offset + 2)
-            continue
-        first = int.from_bytes(data[offset : offset + 2], "little")
-        second = int.from_bytes(data[offset + 2 : offset + 4], "little")
-        if not is_armv6m(first, second):
-            yield start + offset, first
-        offset += 4 if is_wide(first) else 2
+    data, base = section.data(), section["sh_addr"]
+    halfwords = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
+    for (place, kind), (following, _) in zip(marks, [*marks[1:], (base + len(data), DATA)], strict=True):
+        index, end = max(place - base, 0) // 2, min(following - base, len(data)) // 2
+        while kind == CODE and index < end:
+            first = halfwords[index]
+            if not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0):
+                yield base + 2 * index, first
+            index += 2 if is_wide(first) else 1
 
 
 def is_wide(first: int) -> bool:

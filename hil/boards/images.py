@@ -17,6 +17,7 @@ from hil.boards import own_image
 from hil.boards.armv6m import foreign_instructions
 from hil.boards.catalogue import load
 from hil.boards.source_lines import SourceLines
+from hil.boards.symbols import Symbol, symbols_of
 from hil.errors import RigError
 
 if sys.version_info >= (3, 11):
@@ -59,17 +60,17 @@ class Image:
             return sorted((s["p_paddr"], s.data()) for s in loads)
 
     @cached_property
-    def symbols(self) -> dict[str, int]:
-        """Address of every named symbol (the Thumb bit of functions is cleared by the linker's own st_value & ~1)."""
+    def table(self) -> list[Symbol]:
+        """Every named symbol; none where there is no table."""
         with self.path.open("rb") as file:
-            table = ELFFile(file).get_section_by_name(".symtab")
-            if table is None:
-                raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
-            return {
-                s.name: s["st_value"] & ~1 if s["st_info"]["type"] == "STT_FUNC" else s["st_value"]
-                for s in table.iter_symbols()
-                if s.name
-            }
+            return symbols_of(ELFFile(file)) or []
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """Address of every named symbol, of functions without the Thumb bit."""
+        if not self.table:
+            raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
+        return {symbol.name: symbol.address for symbol in self.table}
 
     @property
     def digest(self) -> int:
@@ -89,10 +90,7 @@ class Image:
     @cached_property
     def functions(self) -> list[tuple[int, str]]:
         """Address and name of every function, ascending; static ones of one name are each there."""
-        with self.path.open("rb") as file:
-            table = ELFFile(file).get_section_by_name(".symtab")
-            symbols = [] if table is None else list(table.iter_symbols())
-        return sorted((s["st_value"] & ~1, s.name) for s in symbols if s["st_info"]["type"] == "STT_FUNC" and s.name)
+        return sorted((symbol.address, symbol.name) for symbol in self.table if symbol.is_function)
 
     def function_at(self, address: int) -> str:
         """Return `name+offset` of the function that holds `address`, or the address itself."""

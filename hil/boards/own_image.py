@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
+from elftools.elf.sections import ARMAttributesSection
 
 from hil.boards.catalogue import Board, names
+from hil.boards.symbols import symbols_of
 from hil.errors import RigError
 
 OF_BOARD = "__board_"  # symbol that every port's memory.ld defines, with the board's name behind it
@@ -39,9 +40,9 @@ def check(path: Path, board: Board) -> None:
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
-        table = elf.get_section_by_name(".symtab")
-        symbols = {symbol.name for symbol in table.iter_symbols()} if isinstance(table, SymbolTableSection) else set()
         _check_kind(elf, path, board)
+        table = symbols_of(elf)
+        symbols = {symbol.name for symbol in table or ()}
         _check_board(symbols, path, board)
         _check_architecture(elf, path, board)
         _check_segments(elf, path, board)

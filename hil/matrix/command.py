@@ -7,14 +7,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 from hil import boards
-from hil.matrix.cells import cells
+from hil.matrix.aligned import aligned
+from hil.matrix.cells import METHOD_NAMES, NETWORK_NAMES, cells, check_name
 from hil.matrix.states import Records, Row, row_of
 
-MARKS = {"exact": "[green]{steps}[/green]", "differs": "[red]differs[/red]", "refused": "-", "not-run": "."}
+MARKS = {"exact": "{steps}", "differs": "DIFFERS", "refused": "-", "not-run": "."}
 
 
 def main(argv: list[str]) -> int:
@@ -31,6 +29,12 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     options = parser.parse_args(argv)
+    for name in options.board:
+        boards.load(name)
+    for name in options.network:
+        check_name("network", name, NETWORK_NAMES)
+    for name in options.method:
+        check_name("method", name, METHOD_NAMES)
     records = Records(options.reports)
     rows = [row_of(cell, records) for cell in cells(options.board or boards.names(), options.network, options.method)]
     if options.json:
@@ -42,19 +46,18 @@ def main(argv: list[str]) -> int:
 
 def _show(rows: list[Row]) -> None:
     names = list(dict.fromkeys(row.board for row in rows))
-    table = Table("network", "method", "variant", *names, title="steps compared bit for bit; - does not fit; . not run")
     by_cell = {(row.network, row.method, row.variant, row.board): row for row in rows}
-    for network, method, variant in dict.fromkeys((row.network, row.method, row.variant) for row in rows):
-        found = [by_cell[network, method, variant, name] for name in names]
-        table.add_row(network, method, variant, *(MARKS[row.state].format(steps=row.steps) for row in found))
-    console = Console()
-    console.print(table)
+    table = [("network", "method", "variant", *names)]
+    for cell in dict.fromkeys((row.network, row.method, row.variant) for row in rows):
+        found = [by_cell[(*cell, name)] for name in names]
+        table.append((*cell, *(MARKS[row.state].format(steps=row.steps) for row in found)))
+    print("steps compared bit for bit; - does not fit; . not run\n")
+    for line in aligned(table):
+        print(line)
     counts = Counter(row.state for row in rows)
     realities = Counter(row.reality for row in rows if row.reality)
-    console.print(
-        ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-        + ("; on " + ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items())) if realities else "")
-    )
+    print("\n" + ", ".join(f"{count} {state}" for state, count in sorted(counts.items())), end="")
+    print("; on " + ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items())) if realities else "")
     for row in rows:
         if row.state == "differs":
-            console.print(f"{row.network} {row.method} {row.variant} on {row.board}: {row.reason}")
+            print(f"{row.network} {row.method} {row.variant} on {row.board}: {row.reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ class Records:
     """
 
     def __init__(self, reports: Path) -> None:
+        self.image = cache(image_of)  # each file is read once, for all cells of its board
         self._found: dict[Cell, list[tuple[Path, TrialRecord]]] = {}
         for path in sorted(reports.glob("*/results.json")):
             self._read(path.parent)
@@ -64,7 +66,7 @@ class Records:
 
     def of(self, cell: Cell) -> tuple[Path, TrialRecord] | None:
         """Return run and trial of a cell, made with the image that is there now."""
-        image = image_of(cell.board).sha256
+        image = self.image(cell.board).sha256
         fitting = [
             (run, trial)
             for run, trial in self._found.get(cell, [])
@@ -82,7 +84,7 @@ def row_of(cell: Cell, records: Records) -> Row:
         run, trial = found
         state, reason = ("exact", "") if trial.bit_exact else ("differs", trial.reason)
         return Row(*names, trial.reality, state, trial.steps_compared, reason, run.name)
-    refused = does_not_fit(cell.spec())
+    refused = does_not_fit(cell.spec(), records.image(cell.board))
     if refused is not None:
         return Row(*names, None, "refused", 0, refused)
     return Row(*names, None, "not-run", 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 
 class Placeable(Protocol):
-    """A buffer that knows which others it may not share memory with."""
+    """A buffer that lives from one slot to another, and shares memory with none that lives in one of these slots."""
 
     @property
     def size(self) -> int:
@@ -19,8 +21,14 @@ class Placeable(Protocol):
         """Where it lies in the arena."""
         ...
 
-    def overlaps(self, other: Any) -> bool:
-        """Whether both live at some time."""
+    @property
+    def first(self) -> int:
+        """The first slot in which it lives."""
+        ...
+
+    @property
+    def last(self) -> int:
+        """The last slot in which it lives."""
         ...
 
     def moved(self, offset: int) -> Any:
@@ -28,26 +36,31 @@ class Placeable(Protocol):
         ...
 
 
+SIZE, OFFSET = attrgetter("size"), attrgetter("offset")
 P = TypeVar("P", bound=Placeable)
 
 
 def place(wanted: Sequence[P], placed: Sequence[P] = ()) -> tuple[P, ...]:
     """Return `placed` and then `wanted`, largest first, each at the lowest offset that its lifetime allows."""
     done = list(placed)
-    for buffer in sorted(wanted, key=lambda buffer: -buffer.size):
-        done.append(buffer.moved(_lowest(buffer, done)))
+    by_offset = sorted(done, key=OFFSET)
+    for buffer in sorted(wanted, key=SIZE, reverse=True):
+        moved = buffer.moved(_lowest(buffer, by_offset))
+        done.append(moved)
+        insort(by_offset, moved, key=OFFSET)
     return tuple(done)
 
 
 def end_of(buffers: Sequence[Placeable]) -> int:
     """Return the bytes of arena that placed buffers need."""
-    return max((buffer.offset + buffer.size for buffer in buffers), default=0)
+    return max([buffer.offset + buffer.size for buffer in buffers], default=0)
 
 
-def _lowest(buffer: Placeable, placed: Sequence[Placeable]) -> int:
-    offset = 0
-    for other in sorted((other for other in placed if buffer.overlaps(other)), key=lambda other: other.offset):
-        if offset + buffer.size <= other.offset:
-            break
-        offset = max(offset, other.offset + other.size)
+def _lowest(buffer: Placeable, by_offset: Sequence[Placeable]) -> int:
+    first, last, size, offset = buffer.first, buffer.last, buffer.size, 0
+    for other in by_offset:
+        if other.first <= last and first <= other.last:
+            if offset + size <= other.offset:
+                break
+            offset = max(offset, other.offset + other.size)
     return offset

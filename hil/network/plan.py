@@ -23,10 +23,6 @@ class Buffer:
     last: int
     offset: int = 0
 
-    def overlaps(self, other: Buffer) -> bool:
-        """Whether the lifetimes share a slot."""
-        return self.first <= other.last and other.first <= self.last
-
     def moved(self, offset: int) -> Buffer:
         """Return the same buffer at another offset."""
         return replace(self, offset=offset)

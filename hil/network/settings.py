@@ -16,8 +16,12 @@ WORDS = {
     "perturb": ("clamped", "exact"),
     "logit_error": ("niti", "zero-sum"),
 }
-SCHEDULED = ("b_zo", "b_bp", "p_zero", "r_max")  # may change between two steps (docs/arithmetic.md, section 9)
 MOST_FRACTION_BITS = 6  # of the integer loss: its table of powers has 2^6 entries
+LIMITS = {
+    "partition": (0, 255), "b_zo": (1, 7), "b_bp": (1, 7), "p_zero": (0, 255), "r_max": (1, 127), "loss_fraction": (0, MOST_FRACTION_BITS),
+    "batch": (1, 65535), "seed": (0, 2**32 - 1),
+}  # fmt: skip
+SCHEDULED = ("b_zo", "b_bp", "p_zero", "r_max")  # may change between two steps (docs/arithmetic.md, section 9)
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 
@@ -53,17 +57,7 @@ class Settings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        limits = {
-            "partition": (0, 255),
-            "b_zo": (1, 7),
-            "b_bp": (1, 7),
-            "p_zero": (0, 255),
-            "r_max": (1, 127),
-            "loss_fraction": (0, MOST_FRACTION_BITS),
-            "batch": (1, 65535),
-            "seed": (0, 2**32 - 1),
-        }
-        check_numbers(self, limits)
+        check_numbers(self, LIMITS)
         check_words(self, WORDS)
         if self.perturb == "exact" and self.r_max > LARGEST_EXACT:
             raise RigError(

@@ -50,9 +50,13 @@ def read_run(folder: Path) -> Run:
     if folder.is_file():
         folder = folder.parent / folder.read_text(encoding="utf-8").strip()
     results = _results(folder / "results.json")
-    tests = [AskedTest(**test) for test in results["tests"]]
-    trials = [TrialRecord(**trial) for trial in results["trials"]]
-    if results["run"]["state"] == RUNNING:
+    try:
+        tests = [AskedTest(**test) for test in results["tests"]]
+        trials = [TrialRecord(**trial) for trial in results["trials"]]
+        state = results["run"]["state"]
+    except (KeyError, TypeError) as error:
+        raise RigError(f"{folder / 'results.json'} is damaged ({type(error).__name__}: {error}): run the trials again.") from error
+    if state == RUNNING:
         trials = written_trials(folder)
         tests = with_trials(tests, trials)
     totals = counts(map(asdict, tests), map(asdict, trials))
@@ -65,8 +69,8 @@ def _results(path: Path) -> dict[str, Any]:
     try:
         results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         schema = results["schema"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise RigError(f"{path} is no record of a run ({error}): give the folder of another run.") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:  # faults of JSON and of UTF-8 are ValueErrors
+        raise RigError(f"{path} is damaged ({type(error).__name__}: {error}): run the trials again.") from error
     if schema != SCHEMA:
         raise RigError(f"{path} has schema {schema}, this trainrig reads {SCHEMA}: use the version that wrote it.")
     return results
@@ -75,4 +79,9 @@ def _results(path: Path) -> dict[str, Any]:
 def _steps(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.read_parquet(path) if path.is_file() else pd.DataFrame()
+    if not path.is_file():
+        return pd.DataFrame()
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # what pyarrow raises is both or one of them
+        raise RigError(f"{path} is damaged ({str(error).splitlines()[0]}): run the trials again.") from error

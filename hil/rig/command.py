@@ -47,11 +47,14 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def init(path: Path) -> int:
-    """Write a first rig.toml."""
+    """Write a first rig.toml, or fill in an empty one."""
     found = attached()
-    write_initial(path, found)
-    probes = sum(device.kind == "probe" for device in found)
-    print(f"{path} is written, with {probes} probe{'' if probes == 1 else 's'}: read it through, then run `hil doctor`.")
+    done = write_initial(path, found)
+    if found:
+        probes = sum(device.kind == "probe" for device in found)
+        print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: read it through, then run `hil doctor`.")
+    else:
+        print(f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs on a stand-in.")
     return 0
 
 

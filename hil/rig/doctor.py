@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hil import boards
 from hil.errors import RigError
+from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
 from hil.rig.attached import cycles_of, endpoints_of
@@ -20,6 +21,7 @@ from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
 
 OK, WRONG, NOTE = "ok", "wrong", "note"
+ERASED, FIRST_BYTES = 0xFF, 256  # of NOR flash; what is read of it, a vector table or a boot stage
 VENDORS = {"0483": "ST-LINK", "1366": "J-Link", "0d28": "DAPLink", "2e8a": "Raspberry Pi", "16c0": "Teensy", "1fc9": "NXP"}
 
 
@@ -44,6 +46,10 @@ class Check:
         return asdict(self)
 
 
+class Note(str):
+    """What a look gave that is neither in order nor wrong."""
+
+
 def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
     """Yield the checks of a bench as they are made.
 
@@ -52,7 +58,7 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
         devices: what is attached.
     """
     if not bench.board:
-        yield Check("", "rig.toml", NOTE, "rig.toml names no board: `hil init` writes a first one; until then stand-ins run.")
+        yield Check("", "rig.toml", NOTE, "rig.toml names no board: `hil init` adds what is attached; until then stand-ins run.")
     for named in bench.board:
         yield from _examine_board(named, devices)
 
@@ -70,7 +76,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
         looks.insert(0, ("power", lambda: _power_switches(named)))
     for subject, look in looks:
         try:
-            yield Check(named.name, subject, OK, look())
+            said = look()
+            yield Check(named.name, subject, NOTE if isinstance(said, Note) else OK, said)
         except RigError as error:
             yield Check(named.name, subject, WRONG, str(error))
             if subject in ("probe", "port opens"):
@@ -126,20 +133,43 @@ def _port_opens(named: BenchBoard) -> str:
 
 
 def _agent_answers(named: BenchBoard) -> str:
-    board = boards.load(named.name)
+    board, image = boards.load(named.name), boards.image_of(named.name)
     target = open_target(board, endpoints_of(named))
     try:
+        start, program = image.segments[0]
+        there = target.probe.read(start, min(len(program), FIRST_BYTES)) if target.probe is not None else None
+        if there is not None and set(there) == {ERASED}:
+            return Note("the flash is erased: there is no firmware of ours yet, the first run flashes it.")
         target.route.start()  # a probe halts the core when it connects
         identity = Session(target.port, fresh_nonce()).hello()
+    except Silent as silent:
+        return _of_silence(named, silent, None if there is None else program.startswith(there))
     finally:
         target.close()
     name = board_name(identity)
     if name != named.name:
         raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")
-    image = boards.image_of(named.name)
     if identity["image_digest"] != image.digest:
         return f"the agent answers; its image {identity['image_digest']:08X} is not {image.path.name} ({image.digest:08X}) and will be replaced."
     return f"the agent answers and runs {image.path.name}."
+
+
+def _of_silence(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
+    """Tell a board that was never flashed from one that should answer; `ours`: whether the flash begins with our image, None without a probe.
+
+    Raises:
+        RigError: it should answer.
+    """
+    if ours:
+        raise RigError(f"the flash holds our firmware, but its agent is silent: look at serial = {named.serial!r} in rig.toml, and reset the board.")
+    if ours is False:
+        raise RigError(
+            f"another program is in the flash of {named.name} and no agent of ours answers: if you can do without that program, "
+            f"`pytest --board={named.name}` replaces it; else put the probe or the port right in rig.toml."
+        )
+    if cycles_of(named):
+        raise silent
+    return Note("no agent answers, and this computer has never programmed the board: the first run flashes it; if it holds our firmware, look at its port.")
 
 
 def _flash_cycles(named: BenchBoard) -> str:

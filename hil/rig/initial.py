@@ -1,4 +1,4 @@
-"""Write a first rig.toml from what is attached, for a person to put right."""
+"""Write a first rig.toml, or fill in an empty one, from what is attached, for a person to put right."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hil import boards
 from hil.errors import RigError
+from hil.rig.config import read_bench
 from hil.rig.discover import Device
 
 HEAD = """\
@@ -28,10 +29,10 @@ HEAD = """\
 """
 
 
-def initial(devices: Sequence[Device]) -> str:
-    """Return the text of a rig.toml: a table for each probe, with the port of the same USB device; the rest as comments."""
+def tables(devices: Sequence[Device]) -> str:
+    """Return a table for each probe, with the port of the same USB device; the rest as comments."""
     left = {id(device): device for device in devices}
-    parts = [HEAD]
+    parts = []
     for probe in (device for device in devices if device.kind == "probe"):
         ports = [each for each in devices if each.kind == "port" and _same_usb_device(probe, each)]
         parts.append(_table(probe, ports))
@@ -80,16 +81,29 @@ def _line(device: Device) -> str:
     return f"{device.kind}: {device.name or 'unnamed'}, {device.identity or 'no serial number'}{port}{where}"
 
 
-def write_initial(path: Path, devices: Sequence[Device]) -> None:
-    """Write the file.
+def write_initial(path: Path, devices: Sequence[Device]) -> str:
+    """Write the file, or add to one that names no board; what it holds already stays. Return what was done, as a sentence.
 
     Raises:
-        RigError: it exists already: nobody's work is overwritten.
+        RigError: it names boards already, is no rig.toml, or cannot be written.
     """
+    found = tables(devices)
+    there = read_bench(path).board
+    if there:
+        names = " and ".join(board.name for board in there)
+        raise RigError(
+            f"{path} names {names} already: add other boards to it by hand (`hil devices` lists what is attached), "
+            "or write another file with --rig=FILE."
+        )
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(initial(devices))
-    except FileExistsError:
-        raise RigError(f"{path} exists already: move it away, or give another name with --rig=FILE.") from None
+        if not path.exists():
+            path.write_text(f"{HEAD}\n{found}" if found else HEAD, encoding="utf-8")
+            return f"{path} is written"
+        text = path.read_text(encoding="utf-8")
+        if not found or found in text:
+            return f"{path} stays as it is"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(("" if text.endswith("\n") or not text else "\n") + f"\n{found}")
     except OSError as error:
         raise RigError(f"{path} cannot be written ({error.strerror}): give another name with --rig=FILE.") from error
+    return f"{path} is filled in"

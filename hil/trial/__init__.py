@@ -1,8 +1,23 @@
 """One trial: flash, load, train in lock-step with the reference, measure, judge."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from hil.trial.prepare import does_not_fit
-from hil.trial.run import run_trial
 from hil.trial.spec import EnergyWindows, LatencySteps, Selection, TrialSpec
 from hil.trial.watch import Watch
 
+if TYPE_CHECKING:
+    from hil.trial.run import run_trial
+
 __all__ = ["EnergyWindows", "LatencySteps", "Selection", "TrialSpec", "Watch", "does_not_fit", "run_trial"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what runs a trial, with its probes, ports and meters, when it is asked for: planning one needs none of them."""
+    if name != "run_trial":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hil.trial.run import run_trial
+
+    return run_trial

@@ -168,14 +168,19 @@ def _check_counts(spec: TrialSpec, data: DataSet) -> None:
         )
 
 
-def does_not_fit(spec: TrialSpec) -> str | None:
-    """Return why a trial's memory plan does not fit the board, None where it does.
+def does_not_fit(spec: TrialSpec, image: Image | None = None) -> str | None:
+    """Return why a trial's memory plan does not fit the board, None where it does. No data set is read.
+
+    Args:
+        spec: the trial.
+        image: the board's firmware; None: the prebuilt one.
 
     Raises:
-        RigError: the trial is wrong in another way.
+        RigError: network, method or settings are wrong.
     """
+    board = boards.load(spec.board)
     try:
-        prepare(spec)
+        _fitting(spec, board, (image or boards.image_of(spec.board)).arena_size)
     except Blocked as blocked:
         if blocked.stage == "plan":
             return blocked.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 import numpy as np
 import xxhash
@@ -146,6 +147,7 @@ def _weight_shape(op: GraphOp, record: Record) -> tuple[int, ...]:
     return record.channels, record.kernel_h, record.kernel_w, record.in_shape[2]
 
 
+@lru_cache(maxsize=16)
 def file_size(graph: Graph) -> int:
     """Return the bytes of the graph's file."""
     own = sum(ended(layer.weights) + parameter_bytes(layer.channels) for layer in graph.layers if layer.own is not None)

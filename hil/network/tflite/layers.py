@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -174,8 +175,11 @@ class Graph:
 
     def last_use(self, value: int) -> int:
         """Return the last layer that reads a value; the number of layers for the logits."""
-        readers = [index for index, layer in enumerate(self.layers) if value in layer.reads]
-        return max(readers, default=len(self.layers))
+        return self._last_readers.get(value, len(self.layers))
+
+    @cached_property
+    def _last_readers(self) -> dict[int, int]:
+        return {value: index for index, layer in enumerate(self.layers) for value in layer.reads}
 
     def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
         """Return the same graph with other weights and biases for some layers: index -> (int8, int32), in their shapes."""

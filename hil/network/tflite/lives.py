@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from hil.network.tflite.layers import Graph, GraphOp
@@ -129,9 +130,9 @@ class Lives:
 def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
     """Return the layers that run in the group of the layer before: chains of a convolution, a depthwise and a pointwise layer."""
     joined: set[int] = set()
+    readers = Counter(value for layer in graph.layers for value in set(layer.reads))
     for index in range(1, len(graph.layers)):
-        readers = [other for other, reader in enumerate(graph.layers) if index in reader.reads]
-        if readers == [index] and not by_nodes & {index - 1, index} and _joins(graph, index, joined):
+        if readers[index] == 1 and index in graph.layers[index].reads and not by_nodes & {index - 1, index} and _joins(graph, index, joined):
             joined.add(index)
     return joined
 

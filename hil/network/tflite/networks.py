@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from hil.errors import RigError, close_matches
@@ -66,8 +66,9 @@ def find_network(name: str) -> NamedNetwork:
     return NETWORKS[name]
 
 
+@lru_cache(maxsize=8)  # the largest has half a megabyte
 def build_graph(name: str, seed: int) -> Graph:
-    """Return a network by name.
+    """Return a network by name, whose arrays are read only.
 
     Args:
         name: one of `NETWORKS`.
@@ -78,6 +79,13 @@ def build_graph(name: str, seed: int) -> Graph:
     """
     known = find_network(name)
     if known.committed:
-        return decode((WEIGHTS / f"{name}.hnet").read_bytes(), name)
+        return _read_only(decode((WEIGHTS / f"{name}.hnet").read_bytes(), name))
     floats = known.shape(name, seed)
-    return quantize(floats, calibration_images(floats.in_shape, seed))
+    return _read_only(quantize(floats, calibration_images(floats.in_shape, seed)))
+
+
+def _read_only(graph: Graph) -> Graph:
+    for own in (layer.own for layer in graph.layers if layer.own is not None):
+        for array in vars(own).values():
+            array.flags.writeable = False
+    return graph

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +19,10 @@ from hil.network.tflite.settings import GraphSettings
 from hil.network.tflite.way_back import Span, WayBack
 
 CHAIN = 3  # layers of the longest chain
+DECIDE_LIVES = ("method", "train", "blocks", "train_bias", "perturb", "wise", "fused")  # settings
 
 
-@dataclass(frozen=True)
-class LiveBuffer:
+class LiveBuffer(NamedTuple):
     """One buffer: `size` bytes at `offset` of the arena, alive from slot `first` to slot `last`."""
 
     name: str
@@ -27,13 +31,49 @@ class LiveBuffer:
     last: int
     offset: int = 0
 
-    def overlaps(self, other: LiveBuffer) -> bool:
-        """Whether both live in some slot."""
-        return self.first <= other.last and other.first <= self.last
-
     def moved(self, offset: int) -> LiveBuffer:
         """Return the same buffer at another offset."""
-        return replace(self, offset=offset)
+        return LiveBuffer(self.name, self.size, self.first, self.last, offset)
+
+
+class Layout:
+    """What is placed for every start, with offsets from the end of what lives through all of training.
+
+    Args:
+        graph: the network.
+        settings: of the method; of them only what decides lifetimes.
+        consumed: whether the memory of a sample is used again.
+    """
+
+    def __init__(self, graph: Graph, settings: GraphSettings, consumed: bool) -> None:
+        self._graph, self._settings, self._consumed = graph, settings, consumed
+        self._lives = Lives(graph, settings)
+
+    @cached_property
+    def starts(self) -> tuple[tuple[Start, tuple[LiveBuffer, ...]], ...]:
+        """Every start, the prefix first, with the buffers that are placed for it."""
+        places = {0: 0} if self._consumed else {}
+        starts = []
+        for start in self._lives.starts:
+            buffers = _place_start(self._graph, self._settings, self._lives, start, places)
+            places = {int(b.name[6:-1]): b.offset for b in buffers if b.name.startswith("value[")}
+            starts.append((start, buffers))
+        return tuple(starts)
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes that the largest start needs."""
+        return max(end_of(buffers) for _, buffers in self.starts)
+
+    @cached_property
+    def least(self) -> int:
+        """Bytes that no placing can do with, known without one: what lives at one time in the first start that is not the prefix."""
+        start = next(start for start in self._lives.starts if not start.prefix)
+        changes: Counter[int] = Counter()
+        for _, size, (first, last) in _passing(self._graph, self._settings, self._lives, start):
+            changes[first] += up(size, 8)
+            changes[last + 1] -= up(size, 8)
+        return max(accumulate(changes[slot] for slot in sorted(changes)))
 
 
 @dataclass(frozen=True)
@@ -42,27 +82,38 @@ class GraphPlan:
 
     Attributes:
         standing: what lives through all of training.
-        starts: every start, the prefix first, with the buffers that are placed for it.
+        layout: what is placed after it.
     """
 
     standing: tuple[LiveBuffer, ...]
-    starts: tuple[tuple[Start, tuple[LiveBuffer, ...]], ...]
+    layout: Layout
 
     @property
     def total(self) -> int:
         """Bytes of arena."""
-        return end_of(self.buffers)
+        return end_of(self.standing) + self.layout.size
+
+    @cached_property
+    def starts(self) -> tuple[tuple[Start, tuple[LiveBuffer, ...]], ...]:
+        """Every start, the prefix first, with the buffers that are placed for it."""
+        base = end_of(self.standing)
+        return tuple((start, tuple(each.moved(base + each.offset) for each in placed)) for start, placed in self.layout.starts)
 
     @property
     def buffers(self) -> tuple[LiveBuffer, ...]:
         """The buffers of the start that reaches highest, with what lives through all of training."""
         return (*self.standing, *max((buffers for _, buffers in self.starts), key=end_of))
 
+    def fits(self, arena: int) -> bool:
+        """Return whether an arena of so many bytes holds it."""
+        return end_of(self.standing) + self.layout.least <= arena and self.total <= arena
+
     def offset(self, name: str) -> int:
         """Return where a buffer lies in the arena, of those that live through all of training."""
         return next(buffer.offset for buffer in self.standing if buffer.name == name)
 
 
+@lru_cache(maxsize=16)  # the forms that are tried for one trial: a form is the same for every board
 def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int, in_flash: bool) -> GraphPlan:
     """Place the buffers of a training step.
 
@@ -81,18 +132,17 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
     standing: list[LiveBuffer] = []
     for name, size in _standing(graph, settings, lives, slots, 0 if in_flash else file_size, consumed):
         standing.append(LiveBuffer(name, up(size, 8), 0, lives.end, end_of(standing)))
-    base = end_of(standing)
-    places = {0: base} if consumed else {}
-    starts = []
-    for start in lives.starts:
-        buffers = _place_start(graph, settings, lives, start, base, places)
-        places = {int(b.name[6:-1]): b.offset for b in buffers if b.name.startswith("value[")}
-        starts.append((start, buffers))
-    return GraphPlan(tuple(standing), tuple(starts))
+    of_lives = {name: getattr(settings, name) for name in DECIDE_LIVES}
+    return GraphPlan(tuple(standing), _layout(graph, GraphSettings(**of_lives), consumed))
+
+
+@lru_cache(maxsize=32)  # shared by both places of the file, by all boards, and by variants that differ in other settings
+def _layout(graph: Graph, settings: GraphSettings, consumed: bool) -> Layout:
+    return Layout(graph, settings, consumed)
 
 
 def _place_start(
-    graph: Graph, settings: GraphSettings, lives: Lives, start: Start, base: int, places: dict[int, int]
+    graph: Graph, settings: GraphSettings, lives: Lives, start: Start, places: dict[int, int]
 ) -> tuple[LiveBuffer, ...]:
     """Place what a start needs; `places` is where values were at the start before."""
     kept: list[LiveBuffer] = []
@@ -100,8 +150,7 @@ def _place_start(
         size = up(_elements(graph, value), 8)
         kept.append(LiveBuffer(f"value[{value}]", size, *lives.kept(start, value), end_of(kept)))
     wanted = (LiveBuffer(name, up(size, 8), *span) for name, size, span in _passing(graph, settings, lives, start))
-    placed = place([buffer for buffer in wanted if buffer.size], kept)
-    return tuple(buffer.moved(base + buffer.offset) for buffer in placed)
+    return place([buffer for buffer in wanted if buffer.size], kept)
 
 
 def _standing(
@@ -144,12 +193,13 @@ def _passing(graph: Graph, settings: GraphSettings, lives: Lives, start: Start) 
 
 
 def _values(graph: Graph, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span | None]]:
-    for value in range(1, lives.n + 1):
+    for value in range(start.first + 1, start.end + 1):
         yield f"value[{value}]", _elements(graph, value), lives.value(start, value)
 
 
 def _works(graph: Graph, lives: Lives, start: Start) -> Iterator[tuple[str, int, Span | None]]:
-    for index, layer in enumerate(graph.layers):
+    for index in range(start.first, start.end):
+        layer = graph.layers[index]
         if layer.own is not None:
             second = index in lives.joined and index - 1 not in lives.joined
             third = second and index + 1 in lives.joined
@@ -160,9 +210,10 @@ def _gradients(
     graph: Graph, settings: GraphSettings, lives: Lives, start: Start
 ) -> Iterator[tuple[str, int, Span | None]]:
     layers = graph.layers
-    for index in sorted(lives.by_nodes):
+    by_nodes = [index for index in lives.trained if index in lives.by_nodes]
+    for index in by_nodes:
         yield f"node[{index}]", layers[index].out_size, lives.to_gradient(start, index)
-    for index in sorted(lives.by_nodes) if lives.way_back is None else lives.trained:
+    for index in by_nodes if lives.way_back is None else lives.trained:
         yield f"sums[{index}]", gradient_sums(layers[index], settings.trains_weights), lives.gradient(start, index)
     if settings.method == "deepzero":
         for index in lives.trained:

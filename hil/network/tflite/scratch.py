@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hil.network.tflite.layers import GraphLayer, GraphOp
 
 CHUNK = 8  # output channels whose gradient is made at a time
@@ -12,6 +14,7 @@ def up(size: int, to: int) -> int:
     return -(-size // to) * to
 
 
+@lru_cache(maxsize=256)  # every start asks for every layer after it
 def work(layer: GraphLayer, in_chain: bool = False, goes_on: bool = False) -> int:
     """Return folded biases and scratch of a layer with weights.
 
@@ -55,6 +58,7 @@ def ring(layer: GraphLayer) -> int:
     return layer.kernel[0] * ring_width(layer) * layer.in_shape[2]
 
 
+@lru_cache(maxsize=256)
 def gradient_sums(layer: GraphLayer, weights_too: bool) -> int:
     """Return what the gradient of a layer trained by nodes is made in."""
     out_h, out_w, out_c = layer.out_shape

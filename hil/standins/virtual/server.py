@@ -17,9 +17,16 @@ _CHECK_S = 0.2
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a virtual bench. One line of JSON on standard output names its endpoints, later ones report faults of the chip."""
-    parser = argparse.ArgumentParser(prog="hil bench-server", description="A virtual bench: an emulated board with a debug "
-                                     "probe, a serial port and a meter.")  # fmt: skip
+    """Run a virtual bench.
+
+    The first line of standard output names its endpoints as JSON; a table for rig.toml follows, where a person has started it (without `--leashed`).
+    Later lines of JSON report faults of the chip. Standard error has the log.
+    """
+    parser = argparse.ArgumentParser(
+        prog="hil bench-server",
+        description="A virtual bench: an emulated board with a debug probe, a serial port and a meter. The first line of output names its "
+        "endpoints as JSON, a [[board]] table for rig.toml follows.",
+    )
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
     parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
@@ -42,8 +49,11 @@ def _serve(options: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end.set())
     # Unicorn, numba and pyOCD take a second to load: not for a wrong option, and after the signals are handled.
-    from hil.standins.virtual.bench import Bench
-    from hil.standins.virtual.symbols import Symbols
+    try:
+        from hil.standins.virtual.bench import Bench
+        from hil.standins.virtual.symbols import Symbols
+    except ModuleNotFoundError as error:
+        raise RigError(f"the virtual bench needs {error.name}: pip install 'trainrig[virtual]'.") from error
 
     # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
     sys.setswitchinterval(0.0005)
@@ -51,7 +61,10 @@ def _serve(options: argparse.Namespace) -> int:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
     bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
                   lambda record: _print({"fault": record}), options.meter)  # fmt: skip
-    _print(bench.start() | {"pid": os.getpid()})
+    endpoints = bench.start()
+    _print(endpoints | {"pid": os.getpid()})
+    if not options.leashed:
+        print(_table(endpoints), flush=True)
     while not end.wait(_CHECK_S):
         if bench.failed is not None:
             print(f"bench-server: the chip's thread has ended: {bench.failed!r}", file=sys.stderr)
@@ -59,6 +72,15 @@ def _serve(options: argparse.Namespace) -> int:
     bench.keep_flash()
     sys.stderr.flush()
     os._exit(0)  # what is left are sockets and daemon threads, whose servers take a second to be asked
+
+
+def _table(endpoints: dict[str, object]) -> str:
+    """Return the bench as a table of rig.toml, which reads strings as JSON writes them."""
+    keys = {"name": "board", "probe": "probe", "serial": "serial", "meter": "meter", "meter_model": "meter_model"}
+    lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
+    return "\n".join(
+        ["# This bench for rig.toml, as long as it runs: then `hil doctor` checks it, and trials run on it.", "[[board]]", *lines, ""]
+    )
 
 
 def _await_end_of_input(end: threading.Event) -> None:

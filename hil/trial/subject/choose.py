@@ -69,17 +69,29 @@ def _check_settings(spec: TrialSpec) -> None:
             raise RigError(f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={spec.settings[name]!r} there.")
 
 
-def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
+def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:
+    """Return network and settings of a trial of the second family, whatever board it is for.
+
+    Raises:
+        RigError: an unknown name, a setting out of range.
+        Blocked: the variant trains nothing of this network, or more than it can.
+    """
     _check_settings(spec)
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
-    if spec.network_in not in PLACES:
-        raise RigError(f"the network cannot lie in {spec.network_in!r}: {close_matches(spec.network_in, PLACES)}")
-    graph, room = build_graph(spec.network, spec.seed), board.room_for_data
+    graph = build_graph(spec.network, spec.seed)
     if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
     if not settings.trained(graph):
         raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
     _check_coordinates(spec, settings, graph)
+    return graph, settings
+
+
+def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
+    if spec.network_in not in PLACES:
+        raise RigError(f"the network cannot lie in {spec.network_in!r}: {close_matches(spec.network_in, PLACES)}")
+    graph, settings = graph_of(spec)
+    room = board.room_for_data
     if spec.checkpoint is not None:
         graph = settings.with_trained(graph, _tensors(Path(spec.checkpoint), settings, graph))
     fits_flash = room is not None and file_size(graph) <= room.size

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,8 +42,16 @@ class GraphSubject:
         self.network, self.settings, self.in_flash = graph, settings, in_flash
         self.in_shape = graph.in_shape
         self.layers = tuple(layer.name for layer in graph.layers)
-        self.trained = settings.trained(graph)
-        self.tensors = tuple(tensor for index in self.trained for tensor in self._tensors(index))
+
+    @cached_property
+    def trained(self) -> tuple[int, ...]:
+        """Indices of the trained layers, input to output."""
+        return self.settings.trained(self.network)
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What is trained, input to output."""
+        return tuple(tensor for index in self.trained for tensor in self._tensors(index))
 
     def _tensors(self, index: int) -> Iterator[Tensor]:
         layer = self.network.layers[index]
@@ -166,6 +175,6 @@ def resident(graph: Graph, settings: GraphSettings, arena: int, places: Sequence
     for in_flash in places:
         for saving in SAVINGS if settings.batch == 1 else SAVINGS[::2]:
             found = GraphSubject(graph, replace(settings, **saving), in_flash)
-            if found.plan(1).total <= arena:
+            if found.plan(1).fits(arena):
                 return found
     return found

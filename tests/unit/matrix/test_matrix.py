@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,6 +72,26 @@ def test_a_difference_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[
     recorded(tmp_path, record(bit_exact=False, verdict="fail", reason="weight pw1[3] is 1 on the board"))
     assert main(["matrix", "--board", "stm32h7b3", "--network", "resnet-tiny", "--reports", str(tmp_path)]) == 1
     assert "pw1[3]" in capsys.readouterr().out
+
+
+def test_the_whole_matrix_reads_each_image_a_few_times_and_no_data(tmp_path: Path) -> None:
+    """It has a thousand cells: what is made for each of them takes minutes."""
+    program = """
+import sys
+from collections import Counter
+opened = Counter()
+sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "open" else None)
+from hil.cli import main
+assert main(["matrix", "--reports", sys.argv[1]]) == 0
+images = {name: count for name, count in opened.items() if name.endswith(".elf")}
+assert len(images) == 8 and max(images.values()) <= 6, images
+assert not [name for name in opened if "ubyte" in name]
+heavy = {"pandas", "pyarrow", "plotly", "numba", "unicorn", "scipy", "pyvisa", "pyocd", "rich", "pydantic"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=240)
+    assert ended.returncode == 0, ended.stderr
+    assert len(ended.stdout.splitlines()) > 130
 
 
 def test_every_cell_is_there_once() -> None:

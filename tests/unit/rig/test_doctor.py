@@ -6,19 +6,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hil import boards
+from hil.cli import main
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard
 from hil.rig.discover import Device
-from hil.rig.doctor import OK, WRONG, Check, examine
+from hil.rig.doctor import NOTE, OK, WRONG, Check, examine
 from hil.standins import start_virtual
 from hil.targets import open_target
+from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
 from hil.trial import TrialSpec, run_trial
 
@@ -50,6 +53,53 @@ def test_a_bench_in_order(endpoints: Endpoints) -> None:
     ]
     assert "runs stm32h7b3.elf" in checks[3].said
     assert "2450" in checks[5].said
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
+    """A virtual bench whose board comes from the shop: its flash is erased."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    stand_in = start_virtual(BOARD, boards.image_of(BOARD.name), tmp_path_factory.mktemp("bare") / "log")
+    yield stand_in.endpoints
+    stand_in.stop()
+
+
+def agent_of(endpoints: Endpoints) -> Check:
+    checks = look([], probe=endpoints.probe, serial=endpoints.serial)
+    (check,) = (check for check in checks if check.subject == "agent answers")
+    assert {other.state for other in checks if other is not check} == {OK}
+    return check
+
+
+def test_an_erased_board_is_ready_for_its_first_run(bare: Endpoints) -> None:
+    assert agent_of(bare) == Check(
+        BOARD.name, "agent answers", NOTE, "the flash is erased: there is no firmware of ours yet, the first run flashes it."
+    )
+
+
+def test_the_doctor_ends_well_on_an_erased_board(bare: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rig.toml").write_text(f'[[board]]\nname = "{BOARD.name}"\nprobe = "{bare.probe}"\nserial = "{bare.serial}"\n')
+    assert main(["doctor", "--rig", str(tmp_path / "rig.toml")]) == 0
+    assert "the first run flashes it" in capsys.readouterr().out
+
+
+def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> None:
+    probe = Probe(BOARD, bare.probe or "")
+    assert probe.program(boards.image_of("stm32f746"))
+    probe.close()
+    check = agent_of(bare)
+    assert check.state == WRONG
+    assert "another program is in the flash of stm32h7b3" in check.said and "`pytest --board=stm32h7b3` replaces it" in check.said
+
+
+def test_our_firmware_that_is_silent_is_wrong(endpoints: Endpoints) -> None:
+    master, slave = os.openpty()
+    try:
+        check = agent_of(replace(endpoints, serial=os.ttyname(slave)))
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert check.state == WRONG and "the flash holds our firmware, but its agent is silent" in check.said
 
 
 def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware(endpoints: Endpoints, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,8 +53,41 @@ def test_nothing_attached_gives_the_empty_bench(rig: Path) -> None:
     assert read_bench(rig).board == []
 
 
-def test_an_existing_file_is_kept(rig: Path) -> None:
-    rig.write_text("# mine\n")
-    with pytest.raises(RigError, match=r"exists already: move it away, or give another name with --rig=FILE"):
+def test_an_empty_bench_is_filled_in_and_its_comments_stay(rig: Path) -> None:
+    committed = (Path(__file__).parents[3] / "rig.toml").read_text()
+    rig.write_text(committed)
+    assert "is filled in" in write_initial(rig, [PROBE, PORT])
+    assert rig.read_text().startswith(committed)
+    assert [(entry.name, entry.probe) for entry in read_bench(rig).board] == [("stm32h7b3", "0672FF30")]
+
+
+def test_what_is_only_a_comment_is_added_once(rig: Path) -> None:
+    rig.write_text("# mine")
+    write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    once = rig.read_text()
+    assert once.startswith("# mine\n") and '# probe = "683123456"' in once
+    assert "stays as it is" in write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    assert rig.read_text() == once
+
+
+def test_a_bench_that_names_boards_is_kept(rig: Path) -> None:
+    text = '[[board]]\nname = "rp2040"\nserial = "E66164"\n'
+    rig.write_text(text)
+    with pytest.raises(RigError, match=r"names rp2040 already: add other boards to it by hand .*, or write another file with --rig=FILE"):
         write_initial(rig, [PROBE])
-    assert rig.read_text() == "# mine\n"
+    assert rig.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["[[board\n", "board = 3\n"])
+def test_what_is_no_bench_is_kept(rig: Path, text: str) -> None:
+    rig.write_text(text)
+    with pytest.raises(RigError, match=r"rig\.toml"):
+        write_initial(rig, [PROBE])
+    assert rig.read_text() == text
+
+
+def test_the_command_fills_in_the_committed_file(rig: Path) -> None:
+    rig.write_text((Path(__file__).parents[3] / "rig.toml").read_text())
+    ended = subprocess.run([sys.executable, "-m", "hil.cli", "init"], cwd=rig.parent, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert "rig.toml" in ended.stdout and ended.stderr == ""

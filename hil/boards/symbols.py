@@ -1,0 +1,47 @@
+"""The symbols of an ELF file, read in one go: pyelftools takes 0.1 ms for each, of which an image has a thousand.
+
+Source: Tool Interface Standard, ELF Specification 1.2, figure 1-15 (symbol table entry).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import StringTableSection, SymbolTableSection
+
+ENTRY = struct.Struct("<IIIBBH")  # name, value, size, info, other, section
+FUNCTION = 2  # type in the low four bits of `info` (figure 1-17)
+
+
+class Symbol(NamedTuple):
+    """One entry: its name, its value (of a function with the Thumb bit), and whether it is a function."""
+
+    name: str
+    value: int
+    is_function: bool
+
+    @property
+    def address(self) -> int:
+        """Where it lies: the value without the Thumb bit."""
+        return self.value & ~1 if self.is_function else self.value
+
+
+def symbols_of(elf: ELFFile) -> list[Symbol] | None:
+    """Return the named symbols of a little-endian 32-bit file in the order of its table; None where it has no table.
+
+    Raises:
+        ELFError: the table is damaged.
+    """
+    table = elf.get_section_by_name(".symtab")
+    if not isinstance(table, SymbolTableSection):
+        return None
+    entries, strings = table.data(), table.stringtable
+    names = strings.data() if isinstance(strings, StringTableSection) else b""
+    try:
+        found = [(names[at : names.index(0, at)], value, info) for at, value, _, info, _, _ in ENTRY.iter_unpack(entries)]
+    except (struct.error, ValueError):
+        raise ELFError("its symbol table is cut short, or names what its strings do not hold") from None
+    return [Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION) for name, value, info in found if name]

@@ -1,0 +1,12 @@
+"""Rows of words with their columns one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a line a row; the rows are of one length."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,97 @@
+"""`hil networks`: every network with its size, and the boards that it fits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+
+from hil import boards
+from hil.matrix.cells import NETWORK_NAMES, cells, check_name
+from hil.network import BUILDERS, build
+from hil.network.blob import blob_size
+from hil.network.tflite.file import file_size
+from hil.network.tflite.networks import NETWORKS, build_graph
+from hil.trial import TrialSpec, does_not_fit
+
+SEED = 1  # of the weights; sizes are the same for every seed
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One network.
+
+    Attributes:
+        name: in `TrialSpec.network`.
+        format: of its numbers: an exponent a tensor, or TFLite's int8.
+        input: height, width and channels.
+        weights, biases: how many it has.
+        macs: multiply-accumulates of a forward pass, padded taps counted.
+        file_bytes: of its network file.
+        data: a data set that comes along and has images of its size.
+        origin: where its first weights come from.
+        variants: of all methods together, that may be asked for on it.
+        fits: of these, how many fit each board (planned).
+    """
+
+    name: str
+    format: str
+    input: tuple[int, int, int]
+    weights: int
+    biases: int
+    macs: int
+    file_bytes: int
+    data: str
+    origin: str
+    variants: int
+    fits: dict[str, int]
+
+
+def _exponents(name: str) -> Listed:
+    network = build(name, SEED)
+    weights = sum(layer.weights.size for layer in network.trained if layer.weights is not None)
+    words = ("an exponent a tensor", network.in_shape, int(weights), 0, network.macs, blob_size(network))
+    return Listed(name, *words, TrialSpec.data, "drawn by seed (Xavier)", *_fits(name))
+
+
+def _graph(name: str) -> Listed:
+    graph, known = build_graph(name, SEED), NETWORKS[name]
+    weights, biases = (sum(getattr(layer, part) for layer in graph.layers) for part in ("weights", "channels"))
+    words = ("TFLite int8", graph.in_shape, weights, biases, graph.macs, file_size(graph))
+    return Listed(name, *words, known.data, known.provenance, *_fits(name))
+
+
+def _fits(name: str) -> tuple[int, dict[str, int]]:
+    image, found = cache(boards.image_of), list(cells(boards.names(), networks=[name]))
+    fits = dict.fromkeys(boards.names(), 0)
+    for cell in found:
+        fits[cell.board] += does_not_fit(cell.spec(), image(cell.board)) is None
+    return len(found) // len(fits), fits
+
+
+def main(argv: list[str]) -> int:
+    """List the networks."""
+    parser = argparse.ArgumentParser(prog="hil networks", description="Every network with its size, and how many variants of all methods fit each board.")
+    parser.add_argument("name", nargs="?", metavar="NETWORK", help="only this one")
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
+    options = parser.parse_args(argv)
+    if options.name is not None:
+        check_name("network", options.name, NETWORK_NAMES)
+    names = [options.name] if options.name else NETWORK_NAMES
+    chosen = [_exponents(name) if name in BUILDERS else _graph(name) for name in names]
+    if options.json:
+        print(json.dumps([asdict(network) for network in chosen], indent=1))
+    else:
+        _show(chosen)
+    return 0
+
+
+def _show(chosen: list[Listed]) -> None:
+    for one in chosen:
+        size = "x".join(map(str, one.input))
+        counts = f"{one.weights:,} weights, {one.biases:,} biases, {one.macs:,} multiply-accumulates, a file of {one.file_bytes:,} bytes"
+        print(f"{one.name}: input {size}, {counts}; {one.format}\n  {one.origin}; data: {one.data}")
+        for count in sorted(set(one.fits.values()), reverse=True):
+            fitting = ", ".join(board for board, fits in one.fits.items() if fits == count)
+            print(f"  {count} of {one.variants} variants fit {fitting}")

@@ -1,0 +1,179 @@
+"""Every `hil` command under wrong use: one sentence, the right exit code, never a traceback. Each run is a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hil import boards
+from hil.matrix.cells import METHOD_NAMES, NETWORK_NAMES
+from hil.record.writer import RunWriter
+
+HIL = [sys.executable, "-m", "hil.cli"]
+ROOT = Path(__file__).parents[3]
+HANG_S = 120
+
+
+def hil(*arguments: str, cwd: Path = ROOT, **others: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HIL, *arguments], cwd=cwd, capture_output=True, text=True, timeout=HANG_S, **others)  # type: ignore[call-overload]
+
+
+def commands() -> list[str]:
+    """Every subcommand, as the help lists it."""
+    named = re.search(r"\{([a-z,-]+)\}", hil("--help").stdout)
+    assert named is not None
+    return named[1].split(",")
+
+
+COMMANDS = commands()
+
+
+def said(ended: subprocess.CompletedProcess[str]) -> str:
+    """Return the last line of standard error, which is the sentence; above it argparse writes the usage."""
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_there(command: str) -> None:
+    ended = hil(command, "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(f"usage: hil {command}")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unknown_option_is_named(command: str) -> None:
+    ended = hil(command, "--no-such-option")
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert re.match(rf"hil( {command})?: error: ", said(ended))
+
+
+WRONG = {
+    "boards --json more": "unrecognized arguments: more",
+    "methods mezoo": "there is no method 'mezoo': did you mean mezo?",
+    "networks lenet": "there is no network 'lenet': did you mean lenet5",
+    "matrix --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
+    "matrix --network lenet": "there is no network 'lenet': did you mean lenet5",
+    "matrix --method mezoo": "there is no method 'mezoo': did you mean mezo?",
+    "bench-server": "the following arguments are required: --board",
+    "bench-server --board mps2-an500": "there is no virtual bench for board mps2-an500",
+    "bench nothing": "invalid choice: 'nothing'",
+    "bench --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
+    "bench energy --trials 0": "'0' is not a whole number above 0",
+    "bench energy --trials many": "'many' is not a whole number above 0",
+    "data": "the following arguments are required: action",
+    "data fetch mnits": "did you mean mnist",
+    "experiment nothing": "nothing",
+    "measure": "--model",
+    "power": "the following arguments are required: --watch, --model",
+    "devices --rig": "expected one argument",
+    "doctor --rig DAMAGED": "damaged.toml: ",
+    "devices --rig DAMAGED": "damaged.toml: ",
+    "init --rig DAMAGED": "damaged.toml: ",
+    "init --rig MISSING/rig.toml": "missing/rig.toml cannot be written (No such file or directory): give another name with --rig=FILE.",
+    "report MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
+    "report DAMAGED": "holds no results.json: give the folder of a run",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_a_wrong_request_is_one_sentence(line: str, tmp_path: Path) -> None:
+    (tmp_path / "damaged.toml").write_text("[[board\n")
+    words = line.replace("DAMAGED", str(tmp_path / "damaged.toml")).replace("MISSING", str(tmp_path / "missing")).split()
+    ended = hil(*words)
+    assert WRONG[line] in said(ended)
+    assert ended.returncode == 2 and ended.stdout == ""
+
+
+def test_every_command_is_used_wrongly_above() -> None:
+    has_nothing_to_get_wrong = {"mlperf-tiny"}  # but unknown options
+    assert {line.split()[0] for line in WRONG} | has_nothing_to_get_wrong == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"{}", b"[]", b"null", b"\xff\xfe", b'{"schema": 999}', b'{"schema": 1, "trials": [{}], "run": {}}', b"[" * 100_000]
+)
+def test_a_damaged_record_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_bytes(content)
+    ended = hil("report", str(tmp_path))
+    assert ended.returncode == 2
+    assert str(tmp_path / "results.json") in said(ended)
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_record_that_was_cut_anywhere_is_named(tmp_path: Path) -> None:
+    writer = RunWriter.begin(tmp_path)
+    writer.finish()
+    (path,) = tmp_path.glob("[0-9]*/results.json")
+    whole = path.read_bytes()
+    for length in {0, 1, len(whole) // 2, len(whole) - 2}:
+        path.write_bytes(whole[:length])
+        ended = hil("report", str(path.parent))
+        assert ended.returncode == 2 and str(path) in said(ended), ended.stderr
+
+
+@pytest.mark.parametrize("line", ["boards", "boards --json", "methods", "matrix --board stm32h7b3 --network lenet5"])
+def test_nobody_reads_to_the_end(line: str) -> None:
+    """As in `hil boards | head -1`, when head has gone before a word was written."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        ended = subprocess.run([*HIL, *line.split()], cwd=ROOT, stdout=write, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+    finally:
+        os.close(write)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_a_full_disk_takes_no_output() -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run([*HIL, "boards"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+    assert ended.returncode == 2
+    assert ended.stderr == "hil: the output: No space left on device: look at its rights, and at the room on the disk.\n"
+
+
+def test_output_that_is_closed_is_no_fault() -> None:
+    ended = subprocess.run([*HIL, "boards"], cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=HANG_S, preexec_fn=lambda: os.close(1))
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("line", ["mlperf-tiny --board stm32h7b3", "bench-server --board stm32h7b3"])
+def test_ctrl_c_ends_a_command_without_a_word(line: str) -> None:
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    process = subprocess.Popen(
+        [*HIL, *line.split()], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    try:
+        process.stdout.readline()  # it is up
+        os.killpg(process.pid, signal.SIGINT)
+        _, stderr = process.communicate(timeout=HANG_S)
+    finally:
+        process.kill()
+    assert process.returncode in (0, 130), stderr
+    assert "Traceback" not in stderr
+
+
+def test_ctrl_c_ends_a_list_that_is_being_made() -> None:
+    process = subprocess.Popen([*HIL, "matrix"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=HANG_S)
+    assert "hil/matrix" not in stderr and process.returncode != 0
+
+
+def test_the_lists_agree_with_each_other() -> None:
+    catalogue, methods = (json.loads(hil(name, "--json").stdout) for name in ("boards", "methods"))
+    assert [board["name"] for board in catalogue] == boards.names()
+    assert [method["name"] for method in methods] == list(METHOD_NAMES)
+    (network,) = json.loads(hil("networks", "lenet5-tflite", "--json").stdout)
+    assert set(network["fits"]) == set(boards.names())
+    asked_for = {name for method in methods for variant in method["variants"] for name in variant["networks"]}
+    assert asked_for == set(NETWORK_NAMES)
