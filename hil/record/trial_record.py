@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass
@@ -65,6 +65,7 @@ class TrialRecord:
     latency: dict[str, Any] | None = None
     flash: dict[str, Any] | None = None
     image: dict[str, Any] | None = None
+    test: str = ""
 
 
 @cache

@@ -1,42 +1,32 @@
-"""Write a run: its folder, a folder a trial, results.json, results.csv, and `latest`."""
+"""Write a run: its folder, results.json, results.csv, and `latest`."""
 
 from __future__ import annotations
 
-import json
-import math
-import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.measure.capture import Capture
+from hil.record.asked import AskedTest, totals
 from hil.record.origin import origin
-from hil.record.quantities import quantities
+from hil.record.rows import csv_of
 from hil.record.trial_record import SCHEMA, TrialRecord
+from hil.record.trial_writer import TrialWriter, as_json, written_trials
+from hil.record.whole import whole, write_whole
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
     import pandas as pd
 
-DIFFERENCE_FIELDS = ("step", "layer", "index", "board", "reference", "what")
-TABLES = ("memory_plan", "profile", "schedule", "evaluations")
-SIGN_FIELDS = ("right", "of", "asked")
-ANALYTIC_FIELDS = ("equation", "bytes", "macs_forward", "weights", "weights_by_zo")
-LATENCY_FIELDS = ("steps", "provenance", "budget_ms", "judged")
-LATENCY_PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
-LATENCY_FIGURES = ("mean", "median", "sd", "least", "most", "p5", "p95", "p99", "subtracted", "bound")
-QUANTITY_FIELDS = ("value", "unit", "uncertainty", "provenance")
-TRIAL = "trial.json"
-IMAGE_FIELDS = ("file", "digest", "in_manifest")
-FLASH_FIELDS = ("route", "programmed", "cycles")
-WATERMARK_FIELDS = ("static", "arena_peak", "stack_peak")
+RUNNING, ENDED, INTERRUPTED = "running", "ended", "interrupted"
 
 
-class RunWriter:
-    """One run on disk. Several processes may write trials of one run: what they share is its folder.
+class RunWriter(TrialWriter):
+    """The record of one run, written by the process that began it; its workers write trials only.
+
+    The record on disk is at every moment what would be true if the run were killed now: a test that has not ended stands in it as interrupted.
 
     Args:
         folder: of the run; it exists.
@@ -44,26 +34,36 @@ class RunWriter:
     """
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
-        self.folder = folder
-        self.facts = facts
+        super().__init__(folder)
+        self.facts = facts | {"state": RUNNING, "ended": None, "whole": False, "exit_code": None, "missing": []}
+        self._tests: dict[str, AskedTest] = {}
+        self._kept: dict[str, TrialRecord] = {}
 
     @classmethod
-    def begin(cls, root: Path) -> RunWriter:
-        """Make the folder of a new run in `root`, the folder of all runs."""
+    def begin(cls, root: Path, **facts: Any) -> RunWriter:
+        """Make the folder of a new run in `root`, the folder of all runs, and write into it.
+
+        Raises:
+            OSError: the disk is full, or takes no file there.
+        """
         now = datetime.now(timezone.utc)
         folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
         folder.mkdir(parents=True)
-        return cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin())
+        run = cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin() | facts)
+        run.update()
+        return run
 
-    def trial_folder(self, name: str) -> Path:
-        """Make the folder of a trial; a repeated name gets a number."""
-        folder, number = self.folder / name, 2
-        while True:
-            try:
-                folder.mkdir()
-                return folder
-            except FileExistsError:
-                folder, number = self.folder / f"{name}-{number}", number + 1
+    def plan(self, tests: Iterable[AskedTest]) -> None:
+        """Take the tests that will ask for a trial, in the order in which they run."""
+        self._tests |= {test.test: test for test in tests}
+
+    def end_test(self, test: AskedTest) -> None:
+        """Take what became of a test."""
+        self._tests[test.test] = test
+
+    def keep(self, record: TrialRecord) -> None:
+        """Take the record of a trial that ended, whether or not the disk has taken it."""
+        self._kept[record.folder] = record
 
     def write_trial(
         self,
@@ -73,107 +73,71 @@ class RunWriter:
         power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet, power.parquet and latency.parquet, and bring results.json up to date.
-
-        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance. power.parquet has every reading of
-        every energy window (hil/record/trace.py), with times from each window's first edge.
-        """
-        record.folder = folder.name
-        detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
-        with _whole(folder / "steps.parquet") as partial:
-            steps.to_parquet(partial)
-        if latency is not None:
-            with _whole(folder / "latency.parquet") as partial:
-                latency.to_parquet(partial)
-        if power:
-            from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
-
-            with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
-                for number, capture in enumerate(power):
-                    trace.append(capture.from_first_edge(), number)
-        _write(folder / TRIAL, _json(asdict(record) | detail))  # last: a trial is there when all of it is
-        self.finish()
+        """Write a trial and bring results.json up to date."""
+        super().write_trial(record, steps, folder, power, latency)
+        self.update()
 
     @property
     def trials(self) -> list[TrialRecord]:
-        """The records of all trials that have been written so far, by whichever process, in that order."""
-        written = sorted(self.folder.glob(f"*/{TRIAL}"), key=lambda path: (path.stat().st_mtime_ns, path))
-        found = [json.loads(path.read_text(encoding="utf-8")) for path in written]
-        return [TrialRecord(**{name: item for name, item in trial.items() if name != "quantities"}) for trial in found]
+        """The records of all trials so far: those in the folder, by whichever process, and those that the disk did not take."""
+        found = {trial.folder: trial for trial in written_trials(self.folder)}
+        return list((found | self._kept).values())
 
-    def finish(self) -> None:
-        """Write results.json and results.csv, and point `latest` at this run."""
-        trials = [asdict(trial) for trial in self.trials]
-        _write(self.folder / "results.json", _json({"schema": SCHEMA, "run": self.facts, "trials": trials}))
-        _write(self.folder / "results.csv", _csv(trials))
-        self._point_latest()
+    @property
+    def tests(self) -> list[AskedTest]:
+        """Every test that asked for a trial, in order, each with its trials."""
+        return with_trials(self._tests.values(), self.trials)
+
+    def update(self) -> None:
+        """Write results.json and results.csv as things are by now.
+
+        Raises:
+            OSError: the disk takes no more; the files that were there stay.
+        """
+        trials = self.trials
+        tests = [asdict(test) for test in with_trials(self._tests.values(), trials)]
+        records = [asdict(trial) for trial in trials]
+        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, records), "tests": tests, "trials": records}
+        write_whole(self.folder / "results.json", as_json(results))
+        write_whole(self.folder / "results.csv", csv_of(tests, records))
+
+    def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
+        """Write the record of a run that is over, and point `latest` at it unless it was interrupted.
+
+        Args:
+            state: `ended` or `interrupted`.
+            exit_code: of the run.
+            missing: sentences on what is not in the record, and why.
+
+        Raises:
+            OSError: the disk takes no more.
+        """
+        whole_run = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.facts |= {"state": state, "ended": now, "whole": whole_run, "exit_code": exit_code, "missing": list(missing)}
+        self.update()
+        if state == ENDED:
+            self._point_latest()
 
     def _point_latest(self) -> None:
         """Make `latest` a symbolic link, or a text file with the run's name where there are no links."""
-        with _whole(self.folder.parent / "latest") as fresh:
+        with whole(self.folder.parent / "latest") as fresh:
             try:
                 fresh.symlink_to(self.folder.name)
             except OSError:
                 fresh.write_text(self.folder.name + "\n", encoding="utf-8")
 
 
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which takes the place of `path` when all went well and is removed when not."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    partial.unlink(missing_ok=True)
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _write(path: Path, text: str) -> None:
-    with _whole(path) as partial:
-        partial.write_text(text, encoding="utf-8")
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(_finite(value), indent=1, allow_nan=False) + "\n"
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: a loss that went there is written as a word."""
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _csv(trials: list[dict[str, Any]]) -> str:
-    """One row a trial, nested fields as `sram.total`; the same columns whatever a trial found. Tables within a trial stay in the JSON."""
-    import pandas as pd
-
-    rows = []
+def with_trials(tests: Iterable[AskedTest], trials: Sequence[TrialRecord]) -> list[AskedTest]:
+    """Return the tests with the folders of their trials; a trial that no test is known to have asked for stands for one."""
+    of: dict[str, list[TrialRecord]] = {}
     for trial in trials:
-        row = {
-            name: " ".join(map(str, item)) if isinstance(item, list) else item
-            for name, item in trial.items()
-            if name not in TABLES
-        }
-        row["signs"] = trial["signs"] or dict.fromkeys(SIGN_FIELDS)
-        row["analytic"] = trial["analytic"] or dict.fromkeys(ANALYTIC_FIELDS)
-        row["latency"] = _latency_row(trial["latency"])
-        row["energy"] = {"per_step": (trial["energy"] or {}).get("per_step") or dict.fromkeys(QUANTITY_FIELDS)}
-        row["first_difference"] = trial["first_difference"] or dict.fromkeys(DIFFERENCE_FIELDS)
-        row["image"] = trial["image"] or dict.fromkeys(IMAGE_FIELDS)
-        row["flash"] = trial["flash"] or dict.fromkeys(FLASH_FIELDS)
-        row["sram_probe"] = trial["sram_probe"] or dict.fromkeys(WATERMARK_FIELDS)
-        rows.append(row)
-    # Without nullable types a null would turn its column of bytes into floats.
-    return pd.json_normalize(rows).convert_dtypes().to_csv(index=False)
+        of.setdefault(trial.test or trial.folder, []).append(trial)
+    found = [replace(test, trials=[trial.folder for trial in of.pop(test.test, [])]) for test in tests]
+    alone = [(name, trial) for name, group in of.items() for trial in group]
+    return found + [AskedTest(name, trial.board, trial.verdict, trial.reason, trials=[trial.folder]) for name, trial in alone]
 
 
-def _latency_row(latency: dict[str, Any] | None) -> dict[str, Any]:
-    """Columns `latency.steps`, ... and `latency.total.median`, ...; histograms and layers stay in the JSON."""
-    found: dict[str, Any] = latency or {}
-    phases = found.get("phases", {})
-    row: dict[str, Any] = {name: found.get(name) for name in LATENCY_FIELDS}
-    return row | {phase: {name: phases.get(phase, {}).get(name) for name in LATENCY_FIGURES} for phase in LATENCY_PHASES}
+def counts(tests: Iterable[dict[str, Any]], trials: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return `totals`: the verdicts of tests, whose sum is pytest's count, and those of trials."""
+    return {"tests": totals(test["verdict"] for test in tests), "trials": totals(trial["verdict"] for trial in trials)}

@@ -27,6 +27,7 @@ PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
 LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
 LEARNING_VARIANTS = ("cls1", "full-bp")
+NOT_ENDED = "the run ended before this trial did."  # also what stands on disk while it goes on
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ class Outcome:
     probe_agreed: int = 0
     link: Counters | None = None
     wall_s: float = 0.0
-    verdict: str = "blocked"
-    reason: str = "the trial did not run."
+    verdict: str = "interrupted"
+    reason: str = NOT_ENDED
     stage: str = ""
     notes: list[str] = field(default_factory=list)
     _ended: bool = False

@@ -20,8 +20,13 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 BUFFER = ("name", "size", "first", "last", "offset")
 
 
-def trial_record(outcome: Outcome) -> TrialRecord:
-    """Return the record of a trial; what a blocked trial could not find out is null."""
+def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
+    """Return the record of a trial; what a blocked trial could not find out is null.
+
+    Args:
+        outcome: of the trial, ended or not.
+        test: node id of the test that asked for it.
+    """
     spec, prepared = outcome.spec, outcome.prepared
     board = boards.load(spec.board)
     on_silicon = outcome.reality == "hardware"
@@ -81,6 +86,7 @@ def trial_record(outcome: Outcome) -> TrialRecord:
         evaluations=_evaluations(outcome),
         energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
+        test=test,
     )
 
 

@@ -6,9 +6,11 @@ import jsonschema
 import pandas as pd
 import pytest
 
-from hil.record import RunWriter, read_run, schema
+from hil.errors import RigError
+from hil.record import AskedTest, RunWriter, TrialWriter, read_run, schema
 from hil.record.origin import origin
 from hil.trial.difference import Difference
+from hil.trial.outcome import Outcome
 from hil.trial.recording import steps_table, trial_record
 
 
@@ -84,16 +86,81 @@ def test_without_symbolic_links_latest_is_a_text_file_that_reads(tmp_path, outco
     monkeypatch.setattr(Path, "symlink_to", refuse)
     run = RunWriter.begin(tmp_path)
     _write(run, outcomes[0])
+    run.finish()
     latest = tmp_path / "latest"
     assert latest.read_text().strip() == run.folder.name and not latest.is_symlink()
     assert read_run(latest).facts["id"] == run.folder.name
 
 
-def test_latest_moves_to_the_newer_run(tmp_path, outcomes):
-    for _ in range(2):
-        run = RunWriter.begin(tmp_path)
+def test_latest_is_the_last_run_that_ended(tmp_path, outcomes):
+    ended = [RunWriter.begin(tmp_path) for _ in range(2)]
+    for run in ended:
         _write(run, outcomes[0])
-    assert (tmp_path / "latest").resolve() == run.folder.resolve()
+        run.finish()
+    _write(RunWriter.begin(tmp_path), outcomes[0])  # killed: nobody finishes it
+    interrupted = RunWriter.begin(tmp_path)
+    _write(interrupted, outcomes[0])
+    interrupted.finish("interrupted", 2)
+    assert (tmp_path / "latest").resolve() == ended[-1].folder.resolve()
+
+
+def test_a_run_on_disk_is_always_what_is_true_if_it_is_killed_now(tmp_path, outcomes):
+    run = RunWriter.begin(tmp_path)
+    run.plan([AskedTest("t.py::a", "stm32h7b3"), AskedTest("t.py::b"), AskedTest("t.py::c")])
+    run.update()
+    ended, going = outcomes[0], Outcome(outcomes[0].spec)
+    TrialWriter(run.folder).write_trial(trial_record(ended, "t.py::a"), steps_table(ended), run.trial_folder("a"))
+    run.end_test(AskedTest("t.py::a", "stm32h7b3", "pass", "", "passed"))
+    run.update()
+    TrialWriter(run.folder).begin_trial(trial_record(going, "t.py::b"), run.trial_folder("b"))  # by a worker, which is killed now
+    read = read_run(run.folder)
+    jsonschema.validate(json.loads((run.folder / "results.json").read_text()), schema())
+    assert [(test.verdict, test.trials) for test in read.tests] == [("pass", ["a"]), ("interrupted", ["b"]), ("interrupted", [])]
+    assert [trial.verdict for trial in read.trials] == ["pass", "interrupted"] and len(read.steps[1]) == 0
+    assert read.totals["tests"] == {"all": 3, "pass": 1, "interrupted": 2, "fail": 0, "blocked": 0, "refused": 0, "skipped": 0}
+    assert (read.facts["state"], read.facts["whole"]) == ("running", False)
+
+
+def test_every_test_has_a_row_in_the_csv(tmp_path, outcomes):
+    run = RunWriter.begin(tmp_path)
+    run.plan([AskedTest(name) for name in ("t.py::twice", "t.py::refused")])
+    for outcome in outcomes[:2]:
+        run.write_trial(trial_record(outcome, "t.py::twice"), steps_table(outcome), run.trial_folder("x"))
+    run.end_test(AskedTest("t.py::twice", "stm32h7b3", "fail", "a difference.", "failed"))
+    run.end_test(AskedTest("t.py::refused", "stm32h7b3", "refused", "steps is 0.", "failed"))
+    run.finish(exit_code=1)
+    table = pd.read_csv(run.folder / "results.csv", keep_default_na=False)
+    assert list(table["test"]) == ["t.py::twice", "t.py::twice", "t.py::refused"]
+    assert list(table["verdict"]) == ["pass", "fail", "refused"]
+    assert list(table["test_verdict"]) == ["fail", "fail", "refused"]
+    results = json.loads((run.folder / "results.json").read_text())
+    jsonschema.validate(results, schema())
+    assert (results["totals"]["tests"]["all"], results["totals"]["trials"]["all"]) == (2, 2) and results["run"]["whole"]
+
+
+def test_a_run_in_which_something_is_missing_is_not_whole(tmp_path, outcomes):
+    run = RunWriter.begin(tmp_path)
+    run.plan([AskedTest("t.py::never")])
+    run.finish(exit_code=1)
+    assert not run.facts["whole"]
+    other = RunWriter.begin(tmp_path)
+    other.finish(exit_code=1, missing=["the page: no space left on device."])
+    assert not other.facts["whole"] and read_run(other.folder).facts["missing"] == ["the page: no space left on device."]
+
+
+def test_what_the_disk_did_not_take_is_in_the_record_of_the_process(tmp_path, outcomes):
+    run = RunWriter.begin(tmp_path)
+    record = trial_record(outcomes[0], "t.py::a")
+    record.folder = "a"
+    run.keep(record)
+    assert [trial.folder for trial in run.trials] == ["a"] and [test.verdict for test in run.tests] == ["pass"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '"x"', "{}"])
+def test_a_damaged_record_is_one_sentence(tmp_path, text):
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(RigError, match=r"results.json is no record of a run"):
+        read_run(tmp_path)
 
 
 @pytest.mark.parametrize("path", ["", None])

@@ -1,0 +1,108 @@
+"""Write a trial into the folder of a run: when it begins, and when it has ended."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hil.measure.capture import Capture
+from hil.record.quantities import quantities
+from hil.record.trial_record import TrialRecord
+from hil.record.whole import whole, write_whole
+
+if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+    import pandas as pd
+
+TRIAL = "trial.json"
+BEGUN = "begun.json"
+
+
+class TrialWriter:
+    """Writes trials into the folder of a run. Several processes may do so: what they share is the folder.
+
+    Args:
+        folder: of the run; it exists.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def trial_folder(self, name: str) -> Path:
+        """Make the folder of a trial; a repeated name gets a number."""
+        folder, number = self.folder / name, 2
+        while True:
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                folder, number = self.folder / f"{name}-{number}", number + 1
+
+    def begin_trial(self, record: TrialRecord, folder: Path) -> None:
+        """Write begun.json, the record of a trial that has not ended: what is left of it when its process is killed."""
+        record.folder = folder.name
+        write_whole(folder / BEGUN, as_json(asdict(record)))
+
+    def write_trial(
+        self,
+        record: TrialRecord,
+        steps: pd.DataFrame,
+        folder: Path,
+        power: Sequence[Capture] = (),
+        latency: pd.DataFrame | None = None,
+    ) -> None:
+        """Write trial.json, steps.parquet, power.parquet and latency.parquet.
+
+        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance. power.parquet has every reading of
+        every energy window (hil/record/trace.py), with times from each window's first edge.
+
+        Raises:
+            OSError: the disk takes no more; no half-written file stays.
+        """
+        record.folder = folder.name
+        detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
+        with whole(folder / "steps.parquet") as partial:
+            steps.to_parquet(partial)
+        if latency is not None:
+            with whole(folder / "latency.parquet") as partial:
+                latency.to_parquet(partial)
+        if power:
+            from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
+
+            with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
+                for number, capture in enumerate(power):
+                    trace.append(capture.from_first_edge(), number)
+        write_whole(folder / TRIAL, as_json(asdict(record) | detail))  # last: a trial is there when all of it is
+        (folder / BEGUN).unlink(missing_ok=True)
+
+
+def written_trials(folder: Path) -> list[TrialRecord]:
+    """Return the records of all trials in the folder of a run, by whichever process, in the order in which they were written."""
+    ended = {path.parent: path for path in folder.glob(f"*/{TRIAL}")}
+    begun = {path.parent: path for path in folder.glob(f"*/{BEGUN}")}
+    found = []
+    for path in (begun | ended).values():
+        try:
+            found.append((path.stat().st_mtime_ns, path.name, json.loads(path.read_text(encoding="utf-8"))))
+        except FileNotFoundError:  # another process ends this trial at the moment: begun.json gave way to trial.json
+            path = path.with_name(TRIAL)
+            found.append((path.stat().st_mtime_ns, path.name, json.loads(path.read_text(encoding="utf-8"))))
+    found.sort(key=lambda each: (each[0], each[2]["folder"]))
+    return [TrialRecord(**{name: item for name, item in trial.items() if name != "quantities"}) for _, _, trial in found]
+
+
+def as_json(value: dict[str, Any]) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(finite(value), indent=1, allow_nan=False) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: a loss that went there is written as a word."""
+    if isinstance(value, dict):
+        return {name: finite(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

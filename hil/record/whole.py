@@ -1,0 +1,34 @@
+"""Files that are whole or not there: written beside their place, and moved into it when all went well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a path to write to, which takes the place of `path` when all went well and is removed when not.
+
+    Raises:
+        OSError: the disk is full, or takes no file here; what was at `path` before is still there.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    partial.unlink(missing_ok=True)
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file, UTF-8.
+
+    Raises:
+        OSError: as for `whole`.
+    """
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")
