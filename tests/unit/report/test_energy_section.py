@@ -8,10 +8,10 @@ import pytest
 
 from hil.record import quantities
 from hil.report.energy_papers import METHODS, energy_comparison
-from hil.report.power import PHASE_COLOURS, end_of, power_trace, zooms
+from hil.report.power import PHASE_COLOURS, power_trace, zooms
 from hil.report.style import LIMIT
 
-from .conftest import ENERGY, WHOLE, figure_of, make_captures, make_power, make_steps, make_trial
+from .conftest import ENERGY, WHOLE, figure_of, make_captures, make_steps, make_trace, make_trial
 from .test_report_page import trial_of
 
 
@@ -77,7 +77,7 @@ def test_every_figure_has_its_path_among_the_quantities():
 
 
 def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
-    figure = power_trace(make_power(), [0.1045], 0.1045, [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
+    figure = power_trace(make_trace(0.1045), [0.1045], [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
     shades = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     assert [(round(shape.x0, 4), round(shape.x1, 4), shape.fillcolor) for shape in shades] == [
         (0.0, 0.05, PHASE_COLOURS["forward"]), (0.05, 0.0505, PHASE_COLOURS["backward"]), (0.0505, 0.1045, PHASE_COLOURS["forward"]),
@@ -87,8 +87,7 @@ def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
 
 def test_a_window_of_more_steps_than_are_told_ends_where_the_meter_says():
     long = FULL | {"laps_s": [0.05] * 32, "steps_per_window": 200, "windows": [{"duration": 10.1}]}
-    assert end_of(long) == 10.1 and end_of(FULL) == pytest.approx(0.281)
-    figure = power_trace(make_power(), long["laps_s"], end_of(long))
+    figure = power_trace(make_trace(10.1), long["laps_s"])
     red = [shape.x0 for shape in figure.layout.shapes if shape.line.color == LIMIT]
     assert red == [0.0, 10.1] and len(figure.layout.shapes) == 2 + 32
     assert zooms(long["laps_s"], 10.1)[-1].high == pytest.approx(10.1 + 0.15 * 0.05)
