@@ -46,7 +46,7 @@ def histograms(latency: dict[str, Any], phases: tuple[str, ...]) -> go.Figure | 
         edges = latency["phases"][phase]["histogram"]["edges"]
         free = BESIDE * (edges[-1] - edges[0])
         figure.update_xaxes(
-            title_text=f"{phase}, cycles ({latency['provenance']})", title_standoff=2, nticks=4, tickformat=",", tickangle=0,
+            title_text=f"{phase}, cycles ({latency['provenance']})", title_standoff=2, nticks=3, tickformat=",", tickangle=0,
             range=[edges[0] - free, edges[-1] + free], row=row, col=1,
         )  # fmt: skip
         figure.update_yaxes(title_text="runs" if phase == "digest" else "steps", nticks=3, row=row, col=1)
