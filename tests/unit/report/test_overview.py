@@ -80,7 +80,7 @@ def test_the_totals_are_those_of_the_tests(record):
     tests = [asked(), asked("t.py::b", "refused", "no."), asked("t.py::c", "refused", "no."), asked("t.py::d", "blocked", "no.")]
     page = overview_of(record(of_test("t.py::a"), tests=tests))
     totals = re.findall(r">(\d+)</strong> (\w+)</li>", page)
-    assert dict((word, int(count)) for count, word in totals) == {"pass": 1, "fail": 0, "refused": 2, "interrupted": 0, "blocked": 1, "skipped": 0}
+    assert {word: int(count) for count, word in totals} == {"pass": 1, "fail": 0, "refused": 2, "interrupted": 0, "blocked": 1, "skipped": 0}
 
 
 def test_what_a_step_costs_is_a_range_with_its_words(record):
