@@ -1,128 +1,42 @@
-"""The pytest plugin: `--board`, the `trial` fixture, verdicts in terminal, JUnit and exit code, and the report at the end."""
+"""The pytest plugin: `--board`, the `hil_trial` fixture, verdicts in terminal, JUnit and exit code, and the report at the end."""
 
 from __future__ import annotations
 
-import argparse
-import math
 import os
-import shutil
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hil import boards
 from hil.errors import Blocked, RigError
-from hil.measure.energy import MLPERF_TINY
-from hil.record import RunWriter
-from hil.rig import REALITIES, Bench, Rig, choose, is_attached, read_bench
-from hil.trial import TrialSpec, run_trial
+from hil.record import AskedTest, RunWriter, TrialWriter
+from hil.rig import Bench, Rig, choose, is_attached, read_bench
+from hil.session import summary
+from hil.session.course import ASKS, Course
+from hil.session.ledger import JUNIT, Ledger, write_plan
+from hil.session.options import BOARD_PATHS, TIERS, add_options, command
+from hil.session.trials import Trials
+from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
-from hil.trial.progress import ProgressLine
-from hil.trial.recording import latency_table, steps_table, trial_record
 
-EXIT_BLOCKED = 75  # sysexits.h, EX_TEMPFAIL: nothing was wrong with a board, but nothing could be told either
-TIERS = ("quick", "nightly")
 SUITE = Path(__file__).parent / "suite"
-RUN = pytest.StashKey[RunWriter]()
-JUNIT = "junit.xml"
-EVALUATIONS = 8  # of a training whose way to an accuracy is asked for
+TRIALS = pytest.StashKey[TrialWriter]()  # where trials are written, of this process or of the one that began the run
+LEDGER = pytest.StashKey[Ledger]()  # in the process that began the run
+COURSE = pytest.StashKey[Course]()
+SUMMARISED = pytest.StashKey[bool]()
 WORKER = "trainrig"  # key of what a worker is told
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the rig's options."""
-    group = parser.getgroup("trainrig", "hardware-in-the-loop training rig")
-    group.addoption(
-        "--board",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="board to run the bench tests on (repeatable; `all` for the catalogue)",
-    )
-    group.addoption(
-        "--reality",
-        choices=REALITIES,
-        default="auto",
-        help="attached board or stand-in (default: auto: what rig.toml names, else Renode where it is installed and models the board, "
-        "else the board's own stand-in)",
-    )
-    group.addoption(
-        "--tier",
-        choices=TIERS,
-        default="quick",
-        help="quick: what fits between two commits; nightly: that and the long form (default: quick)",
-    )
-    group.addoption(
-        "--rig",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="description of the bench (default: rig.toml)",
-    )
-    group.addoption(
-        "--wait",
-        nargs="?",
-        type=float,
-        const=math.inf,
-        default=0.0,
-        metavar="SECONDS",
-        help="how long to wait for a board that another session holds; alone: as long as it takes (default: stop at once)",
-    )
-    group.addoption(
-        "--elf", type=Path, default=None, metavar="FILE", help="your own firmware in the place of the prebuilt image"
-    )
-    group.addoption(
-        "--reflash", action="store_true", help="program each board once, even when its flash holds the image already"
-    )
-    group.addoption(
-        "--energy-u",
-        type=_share,
-        default=None,
-        metavar="SHARE",
-        help="take energy windows until the 95 %% interval of a step's energy is within +- this share of it, such as 1%%, or say that it was not reached",
-    )
-    group.addoption(
-        "--energy-rules",
-        choices=(MLPERF_TINY,),
-        default=None,
-        help="measure energy by the windows of MLPerf Tiny: five of ten seconds or more, their median, no idle subtracted",
-    )
-    group.addoption(
-        "--energy-to",
-        type=_share,
-        default=None,
-        metavar="ACCURACY",
-        help="tell energy and time to an accuracy on the test images, such as 65%%: evaluates in the midst of training too",
-    )
-    group.addoption(
-        "--report-dir",
-        type=Path,
-        default=Path("reports"),
-        metavar="DIR",
-        help="where runs are recorded (default: reports)",
-    )
-
-
-def _share(text: str) -> float:
-    """Read `1%` or `0.01`."""
-    number = text.strip()
-    try:
-        share = float(number[:-1]) / 100 if number.endswith("%") else float(number)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 1% or 0.01") from error
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 100 %")
-    return share
+    add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest's own JUnit writer looks for its path
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the options; with --board and no path of the user's own, the bench tests are what runs."""
+    """Check the options, and with --board begin the run."""
     config.addinivalue_line(
         "markers", "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)"
     )
@@ -137,11 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
     except RigError as error:
         raise pytest.UsageError(str(error)) from error
     config.option.board = list(dict.fromkeys(names))
-    if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args = [str(SUITE)]
+    _choose_paths(config)
     if _is_worker(config):
-        told = config.workerinput[WORKER]
-        config.stash[RUN] = RunWriter(Path(told["folder"]), told["facts"])
+        config.stash[TRIALS] = TrialWriter(Path(config.workerinput[WORKER]))
         from hil.parallel import end_with_parent
 
         end_with_parent()
@@ -149,10 +61,29 @@ def pytest_configure(config: pytest.Config) -> None:
         _begin_run(config)
 
 
+def _choose_paths(config: pytest.Config) -> None:
+    """Choose what runs where the command line names no path: what the project says, else its testpaths, else all tests here and the bench tests."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        return
+    own = config.getini(BOARD_PATHS)
+    if own:
+        config.args = [str(config.rootpath / path) for path in own]
+    elif config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        config.args = [*config.args, str(SUITE)]
+
+
 def _begin_run(config: pytest.Config) -> None:
-    config.stash[RUN] = RunWriter.begin(config.getoption("report_dir"))
+    folder = config.getoption("report_dir")
+    try:
+        run = RunWriter.begin(folder, command=command(config))
+    except OSError as error:
+        raise pytest.UsageError(
+            f"--report-dir={folder}: no run can be recorded there ({error.strerror or error}): name a folder that can be written."
+        ) from error
+    config.stash[TRIALS], config.stash[LEDGER] = run, Ledger(run)
+    config.pluginmanager.register(config.stash[LEDGER], "trainrig-ledger")
     if config.option.xmlpath is None:
-        config.option.xmlpath = str(config.stash[RUN].folder / JUNIT)
+        config.option.xmlpath = str(run.folder / JUNIT)
     workers = getattr(config.option, "numprocesses", 0)  # not there under `-p no:xdist`, None where -n is not given
     if workers is None and len(config.option.board) > 1 and not config.option.usepdb:
         workers = config.option.numprocesses = min(len(config.option.board), os.cpu_count() or 1)
@@ -166,15 +97,14 @@ def _is_worker(config: pytest.Config) -> bool:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Let a worker of pytest-xdist write into the same run."""
-    if RUN in node.config.stash:
-        run = node.config.stash[RUN]
-        node.workerinput[WORKER] = {"folder": str(run.folder), "facts": run.facts}
+    if TRIALS in node.config.stash:
+        node.workerinput[WORKER] = str(node.config.stash[TRIALS].folder)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give all trials of an attached board to one worker, for it exists once; of stand-ins every worker has its own."""
-    if RUN not in config.stash or config.option.dist != "load":
+    if LEDGER not in config.stash or config.option.dist != "load":
         return None
     from hil.parallel import ByBoard
 
@@ -218,27 +148,71 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in late]
 
 
+@pytest.hookimpl(tryfirst=True)  # before a worker says that it has collected
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Plan every test that asks for a trial, so that none is lost whatever comes."""
+    config = session.config
+    if TRIALS not in config.stash:
+        return
+    planned = []
+    for item in session.items:
+        course = item.stash[COURSE] = Course(_asked(item), bool(ASKS & set(getattr(item, "fixturenames", ()))))
+        if course.asks:
+            planned.append((item.nodeid, course.asked))
+    if LEDGER in config.stash:
+        config.stash[LEDGER].plan(planned)
+        return
+    try:
+        write_plan(config.stash[TRIALS].folder, planned)
+    except OSError as error:
+        session.config.issue_config_time_warning(pytest.PytestWarning(f"the list of tests could not be written: {error}"), 2)
+
+
+def _asked(item: pytest.Item) -> AskedTest:
+    """Return a test as the record names it: one of the bench suite the same from wherever it is run."""
+    name = item.nodeid
+    callspec = getattr(item, "callspec", None)
+    board = callspec.params.get("hil_board") if callspec is not None else None
+    words = name
+    if item.path.parent == SUITE:
+        tail = name.partition("::")[2]
+        name, words = f"hil/suite/{item.path.name}::{tail}", f"--pyargs hil.suite.{item.path.stem}::{tail}"
+    return AskedTest(name, board, repeat=command(item.config, words, board))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    """Take the plan that the workers have made."""
+    if LEDGER in node.config.stash:
+        node.config.stash[LEDGER].plan_of_workers()
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that asks for a board on each board that was named."""
     if "hil_board" not in metafunc.fixturenames:
         return
-    skipped = [pytest.param("", marks=pytest.mark.skip(reason="name a board: --board=stm32h7b3"))]
+    skipped = [pytest.param("", marks=pytest.mark.skip(reason=summary.NO_BOARD))]
     metafunc.parametrize("hil_board", metafunc.config.getoption("board") or skipped)
 
 
 @pytest.fixture(scope="session")
-def run_record(request: pytest.FixtureRequest) -> RunWriter:
+def run_record(request: pytest.FixtureRequest) -> TrialWriter:
     """The folder of this run."""
-    return request.config.stash[RUN]
+    if TRIALS not in request.config.stash:
+        pytest.skip(summary.NO_BOARD)
+    return request.config.stash[TRIALS]
 
 
 @pytest.fixture(scope="session")
-def hil_rig(request: pytest.FixtureRequest, run_record: RunWriter) -> Iterator[Rig]:
+def hil_rig(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator[Rig]:
     """The rig of this session: boards that it has taken stay its own until the end."""
     config = request.config
     worker = f"-{config.workerinput['workerid']}" if _is_worker(config) else ""
     logs = run_record.folder / f"benches{worker}"
-    logs.mkdir()
+    try:
+        logs.mkdir()
+    except OSError as error:
+        raise Blocked("record", f"{run_record.folder} takes no folder for logs ({error.strerror or error}): see to the disk.") from error
     with Rig(_bench_of(config), logs, config.getoption("reality"), float(config.getoption("wait"))) as rig:
         yield rig
 
@@ -251,96 +225,82 @@ def hil_reflash(request: pytest.FixtureRequest) -> set[str]:
 
 @pytest.fixture
 def hil_trial(
-    request: pytest.FixtureRequest,
-    hil_rig: Rig,
-    run_record: RunWriter,
-    hil_reflash: set[str],
-) -> Callable[..., Outcome]:
-    """A function that runs one trial, records it, and ends the test as `blocked` when the rig could not tell."""
+    request: pytest.FixtureRequest, hil_rig: Rig, run_record: TrialWriter, hil_reflash: set[str]
+) -> Callable[[TrialSpec], Outcome]:
+    """A function that runs one trial and records it.
 
-    def run(spec: TrialSpec) -> Outcome:
-        spec = _with_energy(spec, request.config)
-        folder = run_record.trial_folder(spec.name)
-        elf = request.config.getoption("elf")
-        with _progress_line(request.config, spec) as progress:
-            reflash = spec.board in hil_reflash
-            outcome = run_trial(spec, hil_rig, folder, elf, progress=progress, reflash=reflash, tell=progress.tell)
-        if outcome.flash is not None:
-            hil_reflash.discard(spec.board)
-        run_record.write_trial(trial_record(outcome), steps_table(outcome), folder, outcome.power, latency_table(outcome))
-        for name, value in (
-            ("verdict", outcome.verdict),
-            ("reality", outcome.reality or "none"),
-            ("reason", outcome.reason),
-            ("steps_compared", len(outcome.steps)),
-        ):
-            request.node.user_properties.append((name, value))
-        if outcome.verdict == "blocked":
-            pytest.fail(f"blocked at stage {outcome.stage!r}: {outcome.reason}", pytrace=False)
-        return outcome
-
-    return run
+    It raises what ends the test with its verdict: RigError (refused), Blocked. A trial that fails is returned; the test fails with it, whatever it makes of it.
+    """
+    course = request.node.stash[COURSE]
+    course.asks = True  # also where it is asked for by request.getfixturevalue
+    return Trials(request.config, hil_rig, run_record, hil_reflash, course).run
 
 
-def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
-    """Return the trial with its energy measured as the options say, where it is measured at all."""
-    if spec.energy is None:
-        return spec
-    rules = config.getoption("energy_rules")
-    uncertainty = None if rules else config.getoption("energy_u") or spec.energy.uncertainty
-    accuracy = config.getoption("energy_to") or spec.energy.accuracy
-    every = spec.evaluate_every or (max(1, spec.steps // EVALUATIONS) if accuracy is not None else 0)
-    energy = replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules, accuracy=accuracy)
-    return replace(spec, energy=energy, evaluate_every=every)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Begin the course of a test."""
+    if COURSE in item.stash:
+        item.stash[COURSE].begin()
+    return (yield from _phase(item))
 
 
-def _progress_line(config: pytest.Config, spec: TrialSpec) -> ProgressLine:
-    """Return the live line, drawn past pytest's capture; none under -q, where the user asked for quiet."""
-    capture = config.pluginmanager.getplugin("capturemanager")
-    with capture.global_and_fixture_disabled():
-        console = Console(file=sys.stdout, quiet=config.option.verbose < 0)
-    return ProgressLine(spec, console, capture.global_and_fixture_disabled)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Follow the test itself."""
+    return (yield from _phase(item))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Follow its end, where fixtures may run trials too."""
+    return (yield from _phase(item))
+
+
+def _phase(item: pytest.Item) -> Generator[None, Any, Any]:
+    course = item.stash.get(COURSE, None)
+    return (yield from course.ran()) if course is not None else (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # after pytest's own view on xfail
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put the verdict into the report."""
+    report = yield
+    if COURSE in item.stash:
+        item.stash[COURSE].take(report, call)
+    return report
 
 
 def pytest_report_teststatus(
     report: pytest.TestReport, config: pytest.Config
 ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    """Show a blocked trial as blocked, not as failed."""
-    if report.when == "call" and report.failed and ("verdict", "blocked") in report.user_properties:
+    """Show a blocked trial as blocked, not as failed; a refused one is a failure that has a word of its own."""
+    verdict = getattr(report, "trainrig_phase", None)
+    if verdict == "blocked" and report.failed:
         return "blocked", "B", ("BLOCKED", {"yellow": True})
+    if verdict == "refused" and report.failed:
+        return "failed", "R", ("REFUSED", {"red": True})
     return None
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the record and the report; a run with nothing but blocked trials has an exit code of its own."""
-    if RUN not in session.config.stash or _is_worker(session.config):
-        return
-    from hil.report import render  # late: it brings plotly, and no trial waits for that
-
-    run = session.config.stash[RUN]
-    run.finish()
-    render(run.folder)
-    verdicts = [trial.verdict for trial in run.trials]
-    if verdicts and set(verdicts) == {"blocked"} and session.testsfailed == len(verdicts):
-        session.exitstatus = EXIT_BLOCKED
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Keep a copy of the JUnit file with the run when the user had it written elsewhere."""
-    if RUN in config.stash and config.option.xmlpath and not _is_worker(config):
-        asked, kept = Path(config.option.xmlpath), config.stash[RUN].folder / JUNIT
-        if asked.is_file() and not kept.exists():
-            shutil.copyfile(asked, kept)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With --require-board, tests that ask for a board are an error where none is named."""
+    config = session.config
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if config.getoption("require_board") and reporter is not None and summary.without_board(reporter):
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the verdict table with the provenance of its figures, and where the report is."""
-    if RUN not in config.stash or _is_worker(config):
-        return
-    from hil.trial.terminal import verdict_table
+    if LEDGER in config.stash:
+        summary.write(terminalreporter, config.stash[LEDGER])
+        config.stash[SUMMARISED] = True
+    elif not _is_worker(config):
+        summary.warn_without_board(terminalreporter, config.getoption("require_board"))
 
-    run = config.stash[RUN]
-    terminalreporter.section("trainrig")
-    for line in verdict_table(run.trials, terminalreporter._tw.fullwidth):
-        terminalreporter.write_line(line)
-    terminalreporter.write_line(f"report: {run.folder / 'index.html'}")
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Print the verdicts where pytest has ended without its summary, after an internal error."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if LEDGER in config.stash and SUMMARISED not in config.stash and reporter is not None:
+        summary.write(reporter, config.stash[LEDGER])

@@ -15,7 +15,7 @@ from pathlib import Path
 from hil import boards
 from hil.rig import Rig, read_bench
 from hil.standins import start_virtual
-from hil.trial import TrialSpec, run_trial
+from hil.trial import TrialSpec, Watch, run_trial
 
 PROGRAMS = 4  # the first one flashes
 # What a run of pytest loads, and a trial.
@@ -51,7 +51,7 @@ def main(board: str, bench: str) -> None:
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder, Rig(read_bench(Path(bench))) as rig:
         spec = TrialSpec(board, "cls1", steps=1, evaluate=0)
-        outcome = run_trial(spec, rig, Path(folder), progress=lambda row: ends.append(time.time()))
+        outcome = run_trial(spec, rig, Path(folder), watch=Watch(step=lambda row: ends.append(time.time())))
     if outcome.verdict != "pass":
         raise RuntimeError(f"the trial ended as {outcome.verdict}: {outcome.reason}")
     print(ends[0])

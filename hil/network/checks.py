@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hil.errors import RigError, close_matches
@@ -16,8 +17,26 @@ def check_numbers(settings: Any, limits: Mapping[str, tuple[int, int]]) -> None:
     """
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
-        if not isinstance(value, int) or not low <= value <= high:
-            raise RigError(f"setting {name} is {value}: choose a whole number in {low}..{high}.")
+        if type(value) is not int or not low <= value <= high:  # True is an int to isinstance
+            raise RigError(f"setting {name} is {value!r}: choose a whole number in {low}..{high}.")
+
+
+def check_real(settings: Any, name: str, cure: str, fits: Callable[[float], bool]) -> None:
+    """Check that a setting is a finite number that fits.
+
+    Args:
+        settings: has the setting.
+        name: of the setting.
+        cure: what to choose, for the sentence.
+        fits: whether a finite number does.
+
+    Raises:
+        RigError: it is not.
+    """
+    value = getattr(settings, name)
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (real and math.isfinite(value) and fits(value)):
+        raise RigError(f"setting {name} is {value!r}: choose {cure}.")
 
 
 def check_words(settings: Any, words: Mapping[str, tuple[str, ...]]) -> None:

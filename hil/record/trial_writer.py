@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 
 TRIAL = "trial.json"
 BEGUN = "begun.json"
+LONGEST_NAME = 120
 
 
 class TrialWriter:
@@ -32,7 +34,8 @@ class TrialWriter:
         self.folder = folder
 
     def trial_folder(self, name: str) -> Path:
-        """Make the folder of a trial; a repeated name gets a number."""
+        """Make the folder of a trial; a repeated name gets a number, and what no folder is named by gives way to `_`."""
+        name = re.sub(r"[^A-Za-z0-9._@+-]|^\.+", "_", name)[:LONGEST_NAME]
         folder, number = self.folder / name, 2
         while True:
             try:
@@ -79,12 +82,17 @@ class TrialWriter:
         (folder / BEGUN).unlink(missing_ok=True)
 
 
-def written_trials(folder: Path) -> list[TrialRecord]:
-    """Return the records of all trials in the folder of a run, by whichever process, in the order in which they were written."""
+def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
+    """Return the records of all trials in the folder of a run, by whichever process, in the order in which they were written.
+
+    Args:
+        folder: of the run.
+        but: names of folders that are known already.
+    """
     ended = {path.parent: path for path in folder.glob(f"*/{TRIAL}")}
     begun = {path.parent: path for path in folder.glob(f"*/{BEGUN}")}
     found = []
-    for path in (begun | ended).values():
+    for path in (each for parent, each in (begun | ended).items() if parent.name not in but):
         try:
             found.append((path.stat().st_mtime_ns, path.name, json.loads(path.read_text(encoding="utf-8"))))
         except FileNotFoundError:  # another process ends this trial at the moment: begun.json gave way to trial.json

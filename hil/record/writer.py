@@ -75,13 +75,14 @@ class RunWriter(TrialWriter):
     ) -> None:
         """Write a trial and bring results.json up to date."""
         super().write_trial(record, steps, folder, power, latency)
+        self.keep(record)
         self.update()
 
     @property
     def trials(self) -> list[TrialRecord]:
         """The records of all trials so far: those in the folder, by whichever process, and those that the disk did not take."""
-        found = {trial.folder: trial for trial in written_trials(self.folder)}
-        return list((found | self._kept).values())
+        found = {trial.folder: trial for trial in written_trials(self.folder, but=self._kept)}
+        return list((self._kept | found).values())
 
     @property
     def tests(self) -> list[AskedTest]:
@@ -89,20 +90,23 @@ class RunWriter(TrialWriter):
         return with_trials(self._tests.values(), self.trials)
 
     def update(self) -> None:
-        """Write results.json and results.csv as things are by now.
+        """Write results.json as things are by now.
 
         Raises:
             OSError: the disk takes no more; the files that were there stay.
         """
+        self._write()
+
+    def _write(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         trials = self.trials
         tests = [asdict(test) for test in with_trials(self._tests.values(), trials)]
         records = [asdict(trial) for trial in trials]
         results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, records), "tests": tests, "trials": records}
         write_whole(self.folder / "results.json", as_json(results))
-        write_whole(self.folder / "results.csv", csv_of(tests, records))
+        return tests, records
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
-        """Write the record of a run that is over, and point `latest` at it unless it was interrupted.
+        """Write the record of a run that is over, results.csv too, and point `latest` at it unless it was interrupted.
 
         Args:
             state: `ended` or `interrupted`.
@@ -115,7 +119,7 @@ class RunWriter(TrialWriter):
         whole_run = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.facts |= {"state": state, "ended": now, "whole": whole_run, "exit_code": exit_code, "missing": list(missing)}
-        self.update()
+        write_whole(self.folder / "results.csv", csv_of(*self._write()))
         if state == ENDED:
             self._point_latest()
 

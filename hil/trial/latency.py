@@ -85,6 +85,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
         steps = 1 if wanted.layers or prepared.subject.bookings() is None else min(left, RUN_STEPS)
         _run(trial, latency, steps)
         left -= steps
+        trial.watch.part(wanted.steps - left, wanted.steps)
     outcome.latency = latency
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -17,10 +16,10 @@ from hil.trial.difference import Difference, differing_tensors
 from hil.trial.locate import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
+from hil.trial.watch import Watch
 from hil.trial.witness import Witness
 
 SLOWEST_MACS_S = 6e6  # multiply-accumulates a second, about what a Cortex-M0+ does (16 cycles each), or an emulator on a busy computer
-Progress = Callable[[StepRow], None]
 
 
 class LockStep:
@@ -31,13 +30,13 @@ class LockStep:
         device: the board, greeted and identified.
         witness: reads the weights through the probe, where there is one.
         outcome: takes what is found.
-        progress: called after every step.
+        watch: is called after every step, and as the evaluation goes on.
     """
 
     def __init__(
-        self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, progress: Progress
+        self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, watch: Watch
     ) -> None:
-        self.p, self.device, self.witness, self.outcome, self.progress = prepared, device, witness, outcome, progress
+        self.p, self.device, self.witness, self.outcome, self.watch = prepared, device, witness, outcome, watch
         device.step_deadline_s = max(device.step_deadline_s, prepared.subject.step_macs() / SLOWEST_MACS_S)
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
@@ -152,7 +151,7 @@ class LockStep:
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.profile = self.device.profile()
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
-        self.progress(row)
+        self.watch.step(row)
 
     def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:
         assert self.witness is not None
@@ -176,10 +175,11 @@ class LockStep:
 
     def _evaluate(self) -> tuple[float, float]:
         """Classify the test images on both sides, as many at a time as the board holds; return both accuracies."""
-        n, size = min(self.p.spec.evaluate, len(self.p.data.test_images)), self.p.slots
+        n, size = self.p.spec.evaluate, self.p.slots
         right = reference_right = 0
         for start in range(0, n, size):
             part = slice(start, min(start + size, n))
+            self.watch.part(start, n)
             images, labels = self.p.data.test_images[part], self.p.data.test_labels[part]
             self.device.samples(images, labels)
             reply = self.device.infer(len(images))

@@ -145,6 +145,10 @@ class Outcome:
         self._end("blocked", blocked.reason)
         self.stage = blocked.stage
 
+    def interrupt(self, reason: str) -> None:
+        """Somebody ended it before it was done."""
+        self._end("interrupted", reason)
+
     def fail(self, reason: str) -> None:
         """The device under test is wrong."""
         self._end("fail", reason)
@@ -160,8 +164,11 @@ class Outcome:
         return True if self.steps else None
 
     def judge(self) -> None:
-        """Decide the verdict, unless a fault has decided it."""
+        """Decide the verdict, unless a fault has decided it; nothing passes of which not every step was compared."""
         if self._ended:
+            return
+        if self.difference is None and not 0 < len(self.steps) == self.spec.steps:
+            self.block(Blocked("judge", f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it."))
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
         reasons += self._sram_reasons()

@@ -78,6 +78,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     subject, slots, planned = _fitting(spec, board, image.arena_size)
     _check_schedule(spec, subject.settings)
     _check_shape(spec, subject, data)
+    _check_counts(spec, data)
     blob = subject.file()
     if subject.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
@@ -111,13 +112,11 @@ def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
     """Return the slots and the plan: the whole batch where it fits, else as many samples as do.
 
     Raises:
-        RigError: slots that no batch has.
+        RigError: slots in a scope that needs the whole batch.
         Blocked: it does not fit.
     """
     batch = subject.settings.batch
     most = batch if spec.slots is None else spec.slots
-    if not 1 <= most <= batch:
-        raise RigError(f"{most} slots for a batch of {batch}: choose 1..{batch}, or leave slots out.")
     if most < batch and not subject.streams():
         raise RigError(
             f"{most} slots in exponent scope 'batch': all {batch} samples must be on the board, leave slots out."
@@ -140,11 +139,8 @@ def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
 
 def _check_schedule(spec: TrialSpec, settings: Any) -> None:
     """Try every change, so that a mistake in the last is known before the first step."""
-    before = -1
-    for first, changes in spec.schedule:
-        if first <= before:
-            raise RigError(f"the schedule names step {first} behind step {before}: put its changes in order of steps.")
-        before, settings = first, settings.changed(**changes)
+    for _, changes in spec.schedule:
+        settings = settings.changed(**changes)
 
 
 def _check_shape(spec: TrialSpec, subject: Subject, data: DataSet) -> None:
@@ -154,6 +150,21 @@ def _check_shape(spec: TrialSpec, subject: Subject, data: DataSet) -> None:
         raise RigError(
             f"the images of {data.name} are {found}, {spec.network} takes {height}x{width}x{channels}: "
             "choose another data set or network."
+        )
+
+
+def _check_counts(spec: TrialSpec, data: DataSet) -> None:
+    """Refuse more images than there are: a figure over fewer than were asked for would not say so."""
+    there = len(data.test_images)
+    if spec.evaluate > there:
+        raise RigError(f"TrialSpec: evaluate is {spec.evaluate:,}, {data.name} has {there:,} test images: choose 0..{there:,}.")
+    if spec.batch > len(data.train_images):
+        raise RigError(f"TrialSpec: batch is {spec.batch:,}, {data.name} has {len(data.train_images):,} training images: choose fewer.")
+    most = len(data.train_images) - spec.batch
+    if spec.variant == SELECTED and spec.selection.held_out > most:
+        raise RigError(
+            f"Selection: held_out is {spec.selection.held_out:,}, which leaves no batch of {spec.batch} among {len(data.train_images):,} training images of "
+            f"{data.name}: choose at most {most:,}."
         )
 
 

@@ -1,70 +1,96 @@
-"""The live line while a trial runs: step, rate, loss, time left."""
+"""The live line while a trial runs: its phase, and of training step, rate, loss and time left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from hil.trial.outcome import StepRow
 from hil.trial.spec import TrialSpec
+
+TRAIN = "train"
 
 
 class ProgressLine:
     """A line on the terminal that is gone when the trial is over; draws nothing where there is no terminal.
 
+    It draws from a thread of its own, so that the seconds of a phase are seen to pass.
+
     Args:
         spec: the trial.
-        console: where to draw.
-        uncaptured: entered around every drawing, so that a test runner that captures output lets it through.
+        console: where to draw: a terminal that nothing is captured of.
     """
 
-    def __init__(
-        self, spec: TrialSpec, console: Console, uncaptured: Callable[[], AbstractContextManager[object]] = nullcontext
-    ) -> None:
-        self._batch, self._uncaptured = spec.batch, uncaptured
-        self._live = console.is_terminal and spec.steps > 0
+    def __init__(self, spec: TrialSpec, console: Console) -> None:
+        self._spec, self._console = spec, console
+        self._live = console.is_terminal and not console.quiet
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TextColumn("{task.fields[loss]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
-            auto_refresh=False,
+            auto_refresh=True,
+            refresh_per_second=4,
             transient=True,
+            redirect_stdout=False,  # what the test prints is the test runner's
+            redirect_stderr=False,
         )
-        self._task = self._progress.add_task(f"{spec.board} {spec.variant}", total=spec.steps, rate="", loss="starting")
+        self._task: TaskID | None = None
+        self._phase = ""
 
     def __enter__(self) -> ProgressLine:
         if self._live:
-            with self._uncaptured():
-                self._progress.start()
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live:
-            with self._uncaptured():
-                self._progress.stop()
+            self._progress.stop()
 
     def tell(self, sentence: str) -> None:
         """Show a sentence to the person at the bench, and leave it there."""
-        with self._uncaptured():
-            self._progress.console.print(sentence, markup=False, highlight=False)
+        self._progress.console.print(sentence, markup=False, highlight=False)
 
-    def __call__(self, row: StepRow) -> None:
-        """Show a step that is done."""
+    def stage(self, name: str) -> None:
+        """Show the phase that begins."""
+        self._phase = name
         if not self._live:
             return
-        loss = (row.reference_float_plus + row.reference_float_minus) / (2 * self._batch)
-        self._progress.update(self._task, advance=1, loss=f"loss {loss:.3f}")
-        speed = self._progress.tasks[self._task].speed
-        with self._uncaptured():
-            self._progress.update(self._task, rate=f"{speed:.1f} steps/s" if speed else "")
-            self._progress.refresh()
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        what = f"{self._spec.board} {self._spec.variant}: {name}"
+        total = self._spec.steps if name == TRAIN else None
+        self._task = self._progress.add_task(what, total=total, rate="", loss="")
+        self._progress.refresh()
+
+    def step(self, row: StepRow) -> None:
+        """Show a step that is done."""
+        if self._task is None:
+            return
+        loss = (row.reference_float_plus + row.reference_float_minus) / (2 * self._spec.batch)
+        self._progress.update(self._task, advance=1)
+        speed = self._progress.tasks[0].speed
+        self._progress.update(self._task, loss=f"loss {loss:.3f}", rate=f"{speed:.1f} steps/s" if speed else "")
+
+    def part(self, done: int, of: int) -> None:
+        """Show how much of a phase is done; an evaluation in the midst of training has no line of its own."""
+        if self._task is None or self._phase == TRAIN:
+            return
+        self._progress.update(self._task, completed=done, total=of)

@@ -24,15 +24,17 @@ from hil.trial.device import Device, refused
 from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
-from hil.trial.outcome import Flashed, Outcome, StepRow
+from hil.trial.outcome import Flashed, Outcome
 from hil.trial.prepare import SELECTED, Prepared, prepare
 from hil.trial.selection import select_block
 from hil.trial.silence import Hang, placed
 from hil.trial.spec import TrialSpec
 from hil.trial.stages import StageLogs
+from hil.trial.watch import Watch
 from hil.trial.witness import Witness
 
 LOG = logging.getLogger(__name__)
+NOBODY = Watch()
 CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
@@ -42,9 +44,8 @@ def run_trial(
     folder: Path,
     elf: Path | None = None,
     inject: tuple[str, ...] = (),
-    progress: Callable[[StepRow], None] = lambda row: None,
     reflash: bool = False,
-    tell: Callable[[str], None] = lambda sentence: None,
+    watch: Watch = NOBODY,
 ) -> Outcome:
     """Run one trial to its verdict; faults of the rig and of the device end in the outcome, not in an exception.
 
@@ -54,42 +55,77 @@ def run_trial(
         folder: takes the logs: `log/STAGE.log`, and `bench.log`, what a stand-in says.
         elf: the user's own firmware in the place of the prebuilt image.
         inject: faults for the virtual bench.
-        progress: called after every step.
         reflash: program the board even when it holds the image.
-        tell: takes a sentence for the person at the bench (a button to be pressed).
+        watch: is called as the trial goes on.
 
     Raises:
         RigError: the request itself is wrong (unknown name, setting out of range); nothing was started.
+        KeyboardInterrupt: Ctrl-C; the outcome says so, and `watch` has it.
     """
     started = time.monotonic()
     outcome = Outcome(spec)
-    stages = StageLogs(folder)
+    stages = StageLogs(folder, watch.stage)
+    blocked = _prepare(outcome, elf, stages)
     try:
-        with stages("plan"):
-            prepared = prepare(spec, elf)
-            outcome.begin(prepared)
+        if blocked is not None:
+            raise blocked
+        watch.begun(outcome)
         with contextlib.ExitStack() as stack:
             stack.enter_context(threadpool_limits(1, "blas"))  # the reference's products are small: its threads would wait for each other
+            prepared = outcome.prepared
+            assert prepared is not None
             with stages("bench"):
                 taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
                 LOG.info("%s", taken.endpoints)
             outcome.reality = taken.endpoints.reality
-            trial = _Attempt(prepared, taken, stages, progress, reflash, tell)
+            trial = _Attempt(prepared, taken, stages, watch, reflash)
             try:
                 trial.run(outcome)
             except RigError as error:
                 if taken.endpoints.power is None or not _power_may_help(error):
                     raise
                 with stages("power"):
-                    outcome = _after_power_cycle(outcome, taken, error, tell)
+                    outcome = _after_power_cycle(outcome, taken, error, watch.tell)
                 trial.run(outcome)
-    except Blocked as blocked:
-        outcome.block(blocked)
+    except Blocked as error:
+        outcome.block(error)
     except DeviceFault as fault:
         outcome.fail(str(fault))
-    outcome.wall_s = time.monotonic() - started
-    outcome.judge()
+    except Exception as error:
+        outcome.block(Blocked(stages.current, _defect(error, stages.current)))
+    except BaseException as error:
+        done = f"{len(outcome.steps):,} of {spec.steps:,} steps were compared"
+        outcome.interrupt(f"{type(error).__name__} in stage {stages.current!r}: {done} before.")
+        raise
+    finally:
+        outcome.wall_s = time.monotonic() - started
+        outcome.notes += [stages.trouble] if stages.trouble else []
+        outcome.judge()
+        watch.ended(outcome)
     return outcome
+
+
+def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs) -> Blocked | None:
+    """Look everything up; return why the board cannot run it, where it cannot.
+
+    Raises:
+        RigError: the request is wrong.
+    """
+    try:
+        with stages("plan"):
+            outcome.begin(prepare(outcome.spec, elf))
+    except Blocked as blocked:
+        return blocked
+    return None
+
+
+def _defect(error: Exception, stage: str) -> str:
+    """Return a sentence on what nobody has foreseen; a mistake in what the rig was given says itself what it is."""
+    if isinstance(error, RigError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}{f': {Path(error.filename).name}' if isinstance(error.filename, str) else ''}: see to this computer's disk and devices."
+    return f"{type(error).__name__}: {error or 'without a word'}: this is a defect of the rig, report it with log/{stage}.log."
 
 
 def _power_may_help(error: RigError) -> bool:
@@ -116,9 +152,8 @@ class _Attempt:
     prepared: Prepared
     taken: Taken
     stages: StageLogs
-    progress: Callable[[StepRow], None]
+    watch: Watch
     reflash: bool
-    tell: Callable[[str], None]
 
     def run(self, outcome: Outcome) -> None:
         """Open, flash, train, measure, close.
@@ -161,7 +196,7 @@ class _Attempt:
     @contextlib.contextmanager
     def _target(self) -> Iterator[Target]:
         with self.stages("connect"):
-            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.tell)
+            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.watch.tell)
         try:
             yield target
         finally:
@@ -178,10 +213,10 @@ class _Attempt:
                 LOG.info("%s", device.identity)
             if prepared.spec.variant == SELECTED:
                 with self.stages("select"):
-                    prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.progress)
+                    prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.watch)
                     outcome.begin(prepared)
             with self.stages("load"):
-                trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.progress)
+                trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.watch)
                 trial.begin()
             with self.stages("train"):
                 trial.train()

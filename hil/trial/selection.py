@@ -6,7 +6,6 @@ chosen. The board trains and classifies, every step and every logit compared wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -14,9 +13,10 @@ from hil.data import DataSet
 from hil.errors import Blocked
 from hil.trial.device import Device
 from hil.trial.lockstep import LockStep
-from hil.trial.outcome import Outcome, StepRow
+from hil.trial.outcome import Outcome
 from hil.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.trial.spec import Selection
+from hil.trial.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Tried:
 
 
 def select_block(
-    prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, progress: Callable[[StepRow], None]
+    prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch
 ) -> Prepared:
     """Try every block; return the trial with the one that gains most, the first of equals.
 
@@ -58,7 +58,7 @@ def select_block(
             outcome.selection.append(Tried(block, reason=blocked.reason))
             continue
         one = replace(one, slots=slots, plan=planned)
-        tried = _try(one, block, device, outcome, wanted, progress)
+        tried = _try(one, block, device, outcome, wanted, watch)
         if outcome.difference is not None:
             return one
         outcome.selection.append(tried)
@@ -70,11 +70,11 @@ def select_block(
 
 
 def _try(
-    one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, progress: Callable[[StepRow], None]
+    one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch
 ) -> Tried:
     spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
     own = Outcome(spec, one, outcome.reality)
-    trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, progress)
+    trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, watch)
     trial.begin()
     trial.train()
     trial.evaluate()

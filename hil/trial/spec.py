@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from hil.errors import RigError
+from hil.measure.energy import MLPERF_TINY
+from hil.trial.bounds import STEPS, check_kind, check_names, check_shares, check_whole, check_word
 
 SHORT = {
     "integer": "int8star",
@@ -18,7 +23,7 @@ class EnergyWindows:
     """How energy is measured (docs/energy.md).
 
     Attributes:
-        windows: how many count.
+        windows: how many count, two at least: one has no spread.
         steps: autonomous steps in each, at least.
         idle_ms: sleep before and behind each, at least.
         uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
@@ -33,6 +38,12 @@ class EnergyWindows:
     rules: str = ""
     accuracy: float | None = None
 
+    def __post_init__(self) -> None:
+        limits = {"windows": (2, 1000), "steps": (1, 1_000_000), "idle_ms": (0, 600_000)}
+        check_whole("EnergyWindows", vars(self), limits)
+        check_shares("EnergyWindows", {name: getattr(self, name) for name in ("uncertainty", "accuracy")})
+        check_word("EnergyWindows", "rules", self.rules, ("", MLPERF_TINY))
+
 
 @dataclass(frozen=True)
 class LatencySteps:
@@ -41,6 +52,10 @@ class LatencySteps:
     steps: int = 1000
     layers: bool = False
 
+    def __post_init__(self) -> None:
+        check_whole("LatencySteps", vars(self), {"steps": (1, 1_000_000)})
+        check_word("LatencySteps", "layers", self.layers, (False, True))
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -48,6 +63,9 @@ class Selection:
 
     steps: int = 10
     held_out: int = 100
+
+    def __post_init__(self) -> None:
+        check_whole("Selection", vars(self), {"steps": (1, 1_000_000), "held_out": (1, 1_000_000)})
 
 
 @dataclass(frozen=True)
@@ -63,7 +81,7 @@ class TrialSpec:
         batch: samples a step.
         seed: decides initial weights, order of samples and perturbations.
         steps: training steps, every one compared.
-        evaluate: test images for the accuracy before and after; 0 for none.
+        evaluate: test images for the accuracy before and after, at most as many as the data set has; 0 for none.
         evaluate_every: steps between two evaluations in the midst of training; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
         settings: settings of the method that differ from its defaults.
@@ -75,6 +93,9 @@ class TrialSpec:
         network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits (second family).
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
+
+    Raises:
+        RigError: a field of a wrong type or out of its range. Names are looked up when the trial is prepared.
     """
 
     board: str
@@ -98,6 +119,33 @@ class TrialSpec:
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
 
+    def __post_init__(self) -> None:
+        check_names("TrialSpec", {name: getattr(self, name) for name in NAMES})
+        check_whole("TrialSpec", vars(self), LIMITS)
+        if self.first_step + self.steps > STEPS + 1:
+            raise RigError(f"TrialSpec: steps is {self.steps:,} from first_step {self.first_step:,}: the last step has an index of at most {STEPS:,}.")
+        if self.slots is not None:
+            check_whole("TrialSpec", vars(self), {"slots": (1, self.batch)})
+        check_kind("TrialSpec", "settings", self.settings, Mapping, "give the settings as a dictionary")
+        check_names("TrialSpec, settings", {f"the key {key!r}": key for key in self.settings})
+        for name, kind in OPTIONAL.items():
+            if getattr(self, name) is not None:
+                check_kind("TrialSpec", name, getattr(self, name), kind, f"give {_words(kind)}, or None")
+        check_kind("TrialSpec", "selection", self.selection, Selection, "give Selection(...)")
+        self._check_schedule()
+
+    def _check_schedule(self) -> None:
+        check_kind("TrialSpec", "schedule", self.schedule, (tuple, list), "give pairs of a step and a dictionary of settings")
+        before = -1
+        for entry in self.schedule:
+            if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[1], Mapping)):
+                raise RigError(f"TrialSpec: schedule has {entry!r}: give pairs of a step and a dictionary of settings.")
+            check_whole("TrialSpec, schedule", {"step": entry[0]}, {"step": (0, STEPS)})
+            check_names("TrialSpec, schedule", {f"the key {key!r}": key for key in entry[1]})
+            if entry[0] <= before:
+                raise RigError(f"the schedule names step {entry[0]} after step {before}: put its changes in order of steps.")
+            before = entry[0]
+
     @property
     def name(self) -> str:
         """Name of the trial's folder."""
@@ -107,3 +155,15 @@ class TrialSpec:
         parts += [f"step{self.first_step}"] if self.first_step else []
         parts += ["latency"] if self.latency else []
         return "-".join([*parts, f"seed{self.seed}"])
+
+
+NAMES = ("board", "variant", "network", "method", "data", "network_in")
+LIMITS = {
+    "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000), "evaluate_every": (0, STEPS),
+    "probe_every": (1, STEPS), "first_step": (0, STEPS),
+}  # fmt: skip
+OPTIONAL: dict[str, type | tuple[type, ...]] = {"checkpoint": (str, Path), "energy": EnergyWindows, "latency": LatencySteps}
+
+
+def _words(kind: Any) -> str:
+    return "the path of an .npz" if isinstance(kind, tuple) else f"{kind.__name__}(...)"

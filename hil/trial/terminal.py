@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import StringIO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from hil.record import TrialRecord
+from hil.record import AskedTest, TrialRecord
 
 HEADINGS = ("verdict", "board", "method", "steps", "accuracy", "SRAM", "cycles a step")
 EXACT = {True: "bit-exact", False: "DIFFERENT", None: "-"}
-STYLES = {"pass": "green", "fail": "red", "blocked": "yellow"}
+STYLES = {"pass": "green", "fail": "red", "blocked": "yellow", "refused": "red", "interrupted": "red", "skipped": "yellow"}
 
 
-def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -> list[str]:
-    """Return the lines of the table, one row a trial, every figure with its provenance.
+def verdict_table(tests: Sequence[AskedTest], trials: Sequence[TrialRecord], width: int, colour: bool = False) -> list[str]:
+    """Return the lines of the table, every figure with its provenance, and a line for every reason.
+
+    There is a row a trial, and one for each test that made none.
 
     Args:
+        tests: of this run, each with the folders of its trials.
         trials: records of this run.
         width: columns of the terminal.
         colour: whether to write colour codes.
@@ -25,22 +30,34 @@ def verdict_table(trials: list[TrialRecord], width: int, colour: bool = False) -
     table = Table(box=None, pad_edge=False)
     for heading in HEADINGS:
         table.add_column(heading, justify="right" if heading in ("steps", "SRAM", "cycles a step") else "left")
-    for trial in trials:
-        table.add_row(
-            f"[{STYLES[trial.verdict]}]{trial.verdict}",
-            f"{trial.board}\n{trial.reality or '-'}",
-            f"{trial.method}\n{trial.variant}",
-            f"{trial.steps_compared}\n{EXACT[trial.bit_exact]}",
-            _accuracy(trial),
-            "-" if trial.sram["total"] is None else f"{trial.sram['total']:,} B\n{trial.sram_provenance['total']}",
-            "-" if not trial.cycles else f"{trial.cycles['total']:,}\n{trial.cycles_provenance}",
-        )
+    of = {trial.folder: trial for trial in trials}
+    reasons = []
+    for test in tests:
+        mine = [of[folder] for folder in test.trials]
+        for trial in mine:
+            table.add_row(*_row(trial))
+            reasons += [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}"] if trial.reason else []
+        if not mine:
+            name = test.test.rpartition("::")[2]
+            table.add_row(f"[{STYLES[test.verdict]}]{test.verdict}", f"{test.board or '-'}\n-", escape(f"no trial of\n{name}"), "-", "-", "-", "-")
+        if test.reason and test.reason not in {trial.reason for trial in mine}:
+            expected = " (expected)" if test.expected else ""
+            reasons.append(f"{test.verdict}{expected}: {test.test}: {test.reason}")
     out = StringIO()
     Console(file=out, width=max(width, 100), force_terminal=colour, highlight=False).print(table)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    return lines + [
-        f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}" for trial in trials if trial.reason
-    ]
+    return [line.rstrip() for line in out.getvalue().splitlines()] + reasons
+
+
+def _row(trial: TrialRecord) -> tuple[str, ...]:
+    return (
+        f"[{STYLES[trial.verdict]}]{trial.verdict}",
+        f"{trial.board}\n{trial.reality or '-'}",
+        f"{trial.method}\n{trial.variant}",
+        f"{trial.steps_compared}\n{EXACT[trial.bit_exact]}",
+        _accuracy(trial),
+        "-" if trial.sram["total"] is None else f"{trial.sram['total']:,} B\n{trial.sram_provenance['total']}",
+        "-" if not trial.cycles else f"{trial.cycles['total']:,}\n{trial.cycles_provenance}",
+    )
 
 
 def _accuracy(trial: TrialRecord) -> str:

@@ -17,7 +17,7 @@ from hil.rig.config import BenchBoard, PowerEntry
 from hil.rig.doctor import OK, examine
 from hil.standins import StandIn
 from hil.targets import open_target
-from hil.trial import TrialSpec, run_trial
+from hil.trial import TrialSpec, Watch, run_trial
 from hil.trial.recording import trial_record
 
 IN_THE_FIRST_STEPS = {"rp2040": 60_000_000, "stm32h7b3": 40_000_000}  # instructions
@@ -64,7 +64,7 @@ def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_pat
     said = serve(board, f"latch_up:{IN_THE_FIRST_STEPS[board]}")
     told: list[str] = []
     with Rig(Bench(board=[named(said, 3.3)])) as rig:
-        outcome = run_trial(TrialSpec(board, "cls1", steps=4, evaluate=0), rig, tmp_path, tell=told.append)
+        outcome = run_trial(TrialSpec(board, "cls1", steps=4, evaluate=0), rig, tmp_path, watch=Watch(tell=told.append))
     assert (outcome.verdict, len(outcome.steps)) == ("pass", 4), outcome.reason
     assert outcome.flash is not None and not outcome.flash.programmed, "what is in the flash stays"
     assert outcome.notes == told

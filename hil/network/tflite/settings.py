@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.network.checks import check_numbers, check_words
+from hil.network.checks import check_numbers, check_real, check_words
 from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 
 WORDS = {
@@ -70,12 +69,8 @@ class GraphSettings:
     def __post_init__(self) -> None:
         check_words(self, WORDS)
         check_numbers(self, LIMITS)
-        if not (math.isfinite(self.eta) and 0 < self.eta <= LARGEST_ETA):
-            raise RigError(f"setting eta is {self.eta}: choose a number above 0, 2^20 at most.")
-        if not 0 <= np.float32(self.momentum) < 1:
-            raise RigError(
-                f"setting momentum is {self.momentum}: choose a number from 0 on that is below 1 in binary32."
-            )
+        check_real(self, "eta", "a number above 0, 2^20 at most", lambda eta: 0 < eta <= LARGEST_ETA)
+        check_real(self, "momentum", "a number from 0 on that is below 1 in binary32", lambda momentum: bool(0 <= np.float32(momentum) < 1))
         self._check_pairs()
 
     def _check_pairs(self) -> None:

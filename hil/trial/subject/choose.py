@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import numpy as np
 
 from hil.boards import Board
 from hil.errors import Blocked, RigError, close_matches
-from hil.network import build
+from hil.network import BUILDERS, build
 from hil.network.graph import Network
 from hil.network.settings import Settings
 from hil.network.tflite.file import file_size
 from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
-from hil.network.tflite.networks import build_graph
+from hil.network.tflite.networks import NETWORKS, build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.trial.spec import TrialSpec
 from hil.trial.subject.exponents import ExponentSubject
@@ -23,6 +24,7 @@ from hil.trial.subject.graphs import GraphSubject, resident
 from hil.trial.subject.subject import Subject
 
 MOST_COORDINATES = 1 << 17  # of DeepZero, which makes a forward pass for each: LeNet-5 has 107,786
+EXPONENT_METHOD = "elasticzo-int8"  # the method of the first family
 PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}  # of the network file: whether in flash, in the order in which they are tried
 
 
@@ -38,20 +40,37 @@ def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.
     """
+    networks = {EXPONENT_METHOD: tuple(BUILDERS)} | dict.fromkeys(METHODS, tuple(NETWORKS))
+    if spec.method not in networks:
+        raise RigError(f"there is no method {spec.method!r}: {close_matches(spec.method, networks)}")
+    mine = networks[spec.method]
+    if spec.network not in mine:
+        others = sorted(name for name, theirs in networks.items() if spec.network in theirs)
+        known = f"it is one of {', '.join(others)}; {spec.method} trains {', '.join(mine)}." if others else close_matches(spec.network, mine)
+        raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
     return _graph(spec, board, arena, in_flash) if spec.method in METHODS else _exponents(spec)
 
 
 def _exponents(spec: TrialSpec) -> ExponentSubject:
     if spec.network_in != "auto":
         raise RigError(f"network_in is {spec.network_in!r} with {spec.method}, whose networks lie in RAM: leave it out.")
+    _check_settings(spec)
     network = build(spec.network, spec.seed)
+    settings = Settings.of_variant(spec.variant, len(network.trained), batch=spec.batch, seed=spec.seed, **spec.settings)
     if spec.checkpoint is not None:
-        network = network.with_weights(_checkpoint(spec.checkpoint, network))
-    others = {"batch": spec.batch, "seed": spec.seed, **spec.settings}
-    return ExponentSubject(spec.method, network, Settings.of_variant(spec.variant, len(network.trained), **others))
+        network = network.with_weights(_checkpoint(Path(spec.checkpoint), network))
+    return ExponentSubject(spec.method, network, settings)
+
+
+def _check_settings(spec: TrialSpec) -> None:
+    """Refuse a setting that is a field of the trial itself: two places for one number would disagree."""
+    for name in ("batch", "seed"):
+        if name in spec.settings:
+            raise RigError(f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={spec.settings[name]!r} there.")
 
 
 def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
+    _check_settings(spec)
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
     if spec.network_in not in PLACES:
         raise RigError(f"the network cannot lie in {spec.network_in!r}: {close_matches(spec.network_in, PLACES)}")
@@ -62,7 +81,7 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
         raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
     _check_coordinates(spec, settings, graph)
     if spec.checkpoint is not None:
-        graph = settings.with_trained(graph, _tensors(spec.checkpoint, settings, graph))
+        graph = settings.with_trained(graph, _tensors(Path(spec.checkpoint), settings, graph))
     fits_flash = room is not None and file_size(graph) <= room.size
     places = PLACES[spec.network_in] if in_flash is None else (in_flash,)
     if not fits_flash and places == (True,):
@@ -99,12 +118,16 @@ def _tensors(path: Path, settings: GraphSettings, graph: Graph) -> list[np.ndarr
 
 def _arrays(path: Path, count: int) -> list[np.ndarray]:
     try:
-        with np.load(path) as arrays:
-            return [arrays[f"w{index}"] for index in range(count)]
-    except (OSError, KeyError, ValueError) as error:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as arrays:
+            found = [arrays[f"w{index}"] for index in range(count)]
+    except Exception as error:  # a damaged zip file may raise nearly anything
         raise RigError(
-            f"the checkpoint {path} cannot be read ({error}): give an .npz with the arrays w0, w1, ... of the trained tensors."
+            f"the checkpoint {path} cannot be read ({error or type(error).__name__}): give an .npz with the arrays w0, w1, ... of the trained tensors."
         ) from error
+    for index, array in enumerate(found):
+        if not isinstance(array, np.ndarray):  # a member that is no .npy comes as its bytes
+            raise RigError(f"the checkpoint {path} holds no array w{index}: give an .npz with the arrays w0, w1, ... of the trained tensors.")
+    return found
 
 
 def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from hil.record.trial_record import schema
 from hil.trial import LatencySteps, TrialSpec
 from hil.trial.latency import LAP_PHASES, Latency, check_rounds
 from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
-from hil.trial.outcome import Outcome
+from hil.trial.outcome import PHASES, Outcome, StepRow
 from hil.trial.prepare import prepare
 from hil.trial.recording import latency_table, trial_record
 
@@ -65,8 +65,9 @@ def test_what_the_bookings_cost_is_subtracted_and_the_rest_bounded(cycles, booki
 
 def latency_outcome(reality, slowest_ms, board="rp2040", variant="cls1", steps=200):
     """An outcome whose p99 lies near `slowest_ms`."""
-    outcome = Outcome(TrialSpec(board, variant, latency=LatencySteps(steps)))
+    outcome = Outcome(TrialSpec(board, variant, steps=1, latency=LatencySteps(steps)))
     outcome.begin(prepare(outcome.spec))
+    outcome.steps = [StepRow(0, 1, 1, 1, 1, 1, 1, 1, True, True, 0, dict.fromkeys(PHASES, 1))]
     outcome.reality, outcome.clock_hz = reality, boards.load(board).clock_hz
     word = Provenance.MEASURED if reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of([20, 21, 26]), "systick", word)

@@ -11,7 +11,7 @@ from hil.standins import start_virtual
 from hil.targets import connect
 from hil.targets.pyocd_session import PyocdSession
 from hil.targets.serial_port import open_serial
-from hil.trial import LatencySteps, TrialSpec, run_trial
+from hil.trial import LatencySteps, TrialSpec, Watch, run_trial
 from hil.trial.device import Device
 from hil.trial.latency import LAP_PHASES
 from hil.trial.lockstep import LockStep
@@ -41,7 +41,7 @@ def on_the_bench(spec, log):
         probe.reset()
         outcome.begin(prepared)
         device = Device(Session(port, fresh_nonce()), prepared.board, prepared.image)
-        trial = LockStep(prepared, device, None, outcome, lambda row: None)
+        trial = LockStep(prepared, device, None, outcome, Watch())
         trial.begin()
         yield trial, probe._target
     finally:

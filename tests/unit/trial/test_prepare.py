@@ -48,9 +48,9 @@ def test_in_scope_batch_all_samples_must_fit():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"slots": 9}, "9 slots for a batch of 8"),
+        ({"slots": 9}, "slots is 9"),
         ({"slots": 4, "settings": {"scope": "batch"}}, "scope 'batch'"),
-        ({"schedule": ((5, {"b_bp": 4}), (5, {"b_bp": 3}))}, "step 5 behind step 5"),
+        ({"schedule": ((5, {"b_bp": 4}), (5, {"b_bp": 3}))}, "step 5 after step 5"),
         ({"schedule": ((5, {"batch": 4}),)}, "cannot change 'batch'"),
         ({"schedule": ((5, {"b_bp": 9}),)}, "setting b_bp is 9"),
         ({"settings": {"loss": "intger"}}, "did you mean integer"),

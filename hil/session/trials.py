@@ -1,0 +1,131 @@
+"""What the fixture `hil_trial` does: run a trial of a test, show it, record it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hil.errors import Blocked, RigError
+from hil.record import TrialWriter
+from hil.rig import Rig
+from hil.session.course import Course
+from hil.trial import TrialSpec, Watch, run_trial
+from hil.trial.outcome import Outcome
+from hil.trial.progress import ProgressLine
+from hil.trial.recording import latency_table, steps_table, trial_record
+
+EVALUATIONS = 8  # of a training whose course to an accuracy is asked for
+
+
+class Trials:
+    """Args:
+        config: of the session.
+        rig: gives boards.
+        writer: takes the records.
+        reflash: boards that --reflash has yet to program.
+        course: of the test.
+    """
+
+    def __init__(self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], course: Course) -> None:
+        self._config, self._rig, self._writer, self._reflash, self._course = config, rig, writer, reflash, course
+
+    def run(self, spec: TrialSpec) -> Outcome:
+        """Run one trial to its verdict.
+
+        Raises:
+            RigError: the request is wrong; nothing was started, and no trial is recorded.
+            Blocked: the rig could not tell.
+        """
+        if not isinstance(spec, TrialSpec):
+            raise RigError(f"hil_trial was given {spec!r}: give it a TrialSpec.")
+        spec = _with_energy(spec, self._config)
+        try:
+            folder = self._writer.trial_folder(spec.name)
+        except OSError as error:
+            raise _no_room(self._writer.folder, error) from error
+        try:
+            outcome = self._recorded(spec, folder)
+        except RigError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        if outcome.verdict == "blocked":
+            raise Blocked(outcome.stage, outcome.reason)
+        return outcome
+
+    def _recorded(self, spec: TrialSpec, folder: Path) -> Outcome:
+        with _progress_line(self._config, spec) as line:
+            watch = Watch(
+                begun=lambda outcome: self._begin(outcome, folder), ended=lambda outcome: self._end(outcome, folder),
+                stage=line.stage, step=line.step, part=line.part, tell=line.tell,
+            )  # fmt: skip
+            elf = self._config.getoption("elf")
+            outcome = run_trial(spec, self._rig, folder, elf, reflash=spec.board in self._reflash, watch=watch)
+        if outcome.flash is not None:
+            self._reflash.discard(spec.board)
+        return outcome
+
+    def _begin(self, outcome: Outcome, folder: Path) -> None:
+        """Leave on disk what will be true if the trial is killed; a disk that does not take it is found before anything is flashed."""
+        try:
+            self._writer.begin_trial(trial_record(outcome, self._course.asked.test), folder)
+        except OSError as error:
+            raise _no_room(folder, error) from error
+
+    def _end(self, outcome: Outcome, folder: Path) -> None:
+        record = trial_record(outcome, self._course.asked.test)
+        record.folder = folder.name
+        self._course.trials.append(record)
+        try:
+            if outcome.verdict == "interrupted":
+                self._writer.begin_trial(record, folder)  # no tables: somebody waits for the prompt
+            else:
+                self._writer.write_trial(record, steps_table(outcome), folder, outcome.power, latency_table(outcome))
+        except OSError as error:
+            self._course.missing.append(f"{folder.name}: {error.strerror or error}.")
+
+
+def _no_room(folder: Path, error: OSError) -> Blocked:
+    return Blocked("record", f"the trial cannot be recorded in {folder} ({error.strerror or error}): see to the disk, nothing was flashed.")
+
+
+def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
+    """Return the trial with its energy measured as the options say, where it is measured at all."""
+    if spec.energy is None:
+        return spec
+    rules = config.getoption("energy_rules")
+    uncertainty = None if rules else config.getoption("energy_u") or spec.energy.uncertainty
+    accuracy = config.getoption("energy_to") or spec.energy.accuracy
+    every = spec.evaluate_every or (max(1, spec.steps // EVALUATIONS) if accuracy is not None else 0)
+    energy = replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules, accuracy=accuracy)
+    return replace(spec, energy=energy, evaluate_every=every)
+
+
+@contextlib.contextmanager
+def _progress_line(config: pytest.Config, spec: TrialSpec) -> Iterator[ProgressLine]:
+    """Yield the live line, drawn on a copy of the terminal that pytest has not captured; none under -q, where the user asked for quiet.
+
+    What is asked of the captured output, such as whether it is a terminal, is answered for the file that it goes to.
+    """
+    capture = config.pluginmanager.getplugin("capturemanager")
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    with capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext():
+        try:
+            terminal = os.dup(sys.stdout.fileno())
+        except (OSError, ValueError):  # no file: whoever runs pytest has put something else there
+            terminal = os.open(os.devnull, os.O_WRONLY)
+        live = os.isatty(terminal) and config.option.verbose >= 0
+        if live and reporter is not None:
+            reporter.ensure_newline()
+            sys.stdout.flush()
+    with os.fdopen(terminal, "w", encoding="utf-8", errors="replace") as out:
+        console = Console(file=out, quiet=config.option.verbose < 0, width=os.get_terminal_size(terminal).columns if live else None)
+        with ProgressLine(spec, console) as line:
+            yield line

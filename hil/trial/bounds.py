@@ -1,0 +1,71 @@
+"""What is asked of the fields of a trial: type and range, each mistake one sentence that names field, value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from hil.errors import RigError, close_matches
+
+STEPS = 2**32 - 1  # the index of a step has 32 bits on the line (docs/link.md)
+
+
+def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[int, int]]) -> None:
+    """Check that fields are whole numbers within their limits, both included.
+
+    Args:
+        of: name of what has the fields, such as `TrialSpec`.
+        values: by name of the field.
+        limits: lowest and highest, by name.
+
+    Raises:
+        RigError: one is not; True and 5.0 are no whole numbers.
+    """
+    for name, (low, high) in limits.items():
+        value = values[name]
+        if type(value) is not int or not low <= value <= high:
+            raise RigError(f"{of}: {name} is {value!r}: choose a whole number in {low:,}..{high:,}.")
+
+
+def check_shares(of: str, values: Mapping[str, Any]) -> None:
+    """Check that fields are numbers above 0 and below 1, or None.
+
+    Raises:
+        RigError: one is not.
+    """
+    for name, value in values.items():
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if value is not None and not (number and math.isfinite(value) and 0 < value < 1):
+            raise RigError(f"{of}: {name} is {value!r}: choose a number above 0 and below 1, or None.")
+
+
+def check_names(of: str, values: Mapping[str, Any]) -> None:
+    """Check that fields are text.
+
+    Raises:
+        RigError: one is not.
+    """
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise RigError(f"{of}: {name} is {value!r}: give a name as text.")
+
+
+def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
+    """Check that a field is one of some words.
+
+    Raises:
+        RigError: it is not.
+    """
+    if value not in known:
+        raise RigError(f"{of}: {name} is {value!r}: {close_matches(str(value), map(repr, known))}")
+
+
+def check_kind(of: str, name: str, value: Any, kind: type | tuple[type, ...], cure: str) -> None:
+    """Check that a field is an object of a kind.
+
+    Raises:
+        RigError: it is not; `cure` says what to give.
+    """
+    if not isinstance(value, kind):
+        raise RigError(f"{of}: {name} is {value!r}: {cure}.")

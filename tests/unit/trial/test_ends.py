@@ -1,0 +1,76 @@
+"""How a trial ends when nobody has foreseen it: in a verdict, with all that was known by then."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from hil.errors import Blocked, DeviceFault, RigError
+from hil.trial import TrialSpec, Watch, run_trial
+
+SPEC = TrialSpec("stm32h7b3", "cls1", steps=3, evaluate=0)
+
+
+class Breaking:
+    """A rig that gives no board, but this error."""
+
+    def __init__(self, error):
+        self.error = error
+
+    @contextlib.contextmanager
+    def take(self, *_):
+        raise self.error
+        yield
+
+
+def run(tmp_path, error, spec=SPEC):
+    """Return the outcome as `begun` and as `ended` got it."""
+    seen = []
+    watch = Watch(begun=lambda outcome: seen.append(outcome.verdict), ended=seen.append)
+    ended = contextlib.suppress(KeyboardInterrupt, SystemExit)
+    with ended:
+        assert run_trial(spec, Breaking(error), tmp_path, watch=watch) is seen[1]
+    assert seen[0] == "interrupted", "until it has ended, that is what would be true if it were killed"
+    return seen[1]
+
+
+def test_a_defect_of_the_rig_is_blocked_with_its_place_in_a_log(tmp_path):
+    outcome = run(tmp_path, ZeroDivisionError("integer modulo by zero"))
+    assert (outcome.verdict, outcome.stage) == ("blocked", "bench")
+    assert "ZeroDivisionError: integer modulo by zero" in outcome.reason and "log/bench.log" in outcome.reason
+    assert "Traceback" in (tmp_path / "log" / "bench.log").read_text()
+
+
+def test_what_the_rig_was_given_wrongly_is_blocked_with_its_own_sentence(tmp_path):
+    outcome = run(tmp_path, RigError("rig.toml, line 3: no such meter."))
+    assert (outcome.verdict, outcome.reason) == ("blocked", "rig.toml, line 3: no such meter.")
+
+
+@pytest.mark.parametrize(("error", "verdict"), [(Blocked("bench", "gone."), "blocked"), (DeviceFault("it hangs."), "fail")])
+def test_the_verdict_follows_the_type(tmp_path, error, verdict):
+    assert run(tmp_path, error).verdict == verdict
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_ctrl_c_is_an_interrupted_trial(tmp_path, error):
+    outcome = run(tmp_path, error)
+    assert outcome.verdict == "interrupted"
+    assert "0 of 3 steps" in outcome.reason and "'bench'" in outcome.reason
+    with pytest.raises(type(error)):
+        run_trial(SPEC, Breaking(error), tmp_path)
+
+
+def test_a_wrong_request_begins_nothing(tmp_path):
+    seen = []
+    spec = TrialSpec("stm32h7b3", "cls3")
+    with pytest.raises(RigError, match="no variant"):
+        run_trial(spec, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=seen.append, ended=seen.append))
+    assert seen == []
+
+
+def test_what_does_not_fit_takes_no_board(tmp_path):
+    seen = []
+    spec = TrialSpec("stm32h7b3", "cls1", batch=256, settings={"scope": "batch"})
+    outcome = run_trial(spec, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=seen.append, ended=seen.append))
+    assert (outcome.verdict, outcome.stage, seen) == ("blocked", "plan", [outcome])
