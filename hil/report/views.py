@@ -75,6 +75,7 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "t": trial,
         "at": at,
         "test": test,
+        "verdict": test.verdict if test is not None and len(test.trials) == 1 else trial.verdict,
         "found": quantities(trial),
         "figures": figures,
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],

@@ -37,7 +37,9 @@ def test_a_test_that_is_worse_than_its_trial_says_why(record):
     folder = record(of_test("t.py::a"), tests=[asked(verdict="fail", reason="assert 3 < 2")])
     (line,) = lines_of(read_run(folder))
     assert (line.verdict, line.reason, line.trial.verdict) == ("fail", "assert 3 < 2", "pass")
-    assert "assert 3 &lt; 2" in overview_of(folder) and "The test is fail:</strong> assert 3 &lt; 2" in trial_of(folder)
+    page = trial_of(folder)
+    assert "assert 3 &lt; 2" in overview_of(folder) and '<p class="reason fail">assert 3 &lt; 2</p>' in page
+    assert re.search(r'<h1[^>]*><span class="verdict fail">fail</span>', page), "no green word over a test that failed"
 
 
 def test_a_test_of_several_trials_has_a_line_of_its_own_only_where_it_is_worse(record):
