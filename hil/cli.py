@@ -87,6 +87,7 @@ def _command(argv: list[str] | None) -> int:
     report.add_argument(
         "run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)"
     )
+    report.add_argument("--single-file", action="store_true", help="write one page that holds everything, to be sent, into the run's folder")
     options, rest = parser.parse_known_args(argv)
     if rest and options.command not in OWN_OPTIONS:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")
@@ -152,9 +153,9 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         if options.what == "stream":
             return stream.main(options.json)
         return kernels.main(options.json) if options.what == "kernels" else benchmarks(options.board, options.json)
-    from hil.report import render
+    from hil.report import render, render_single
 
-    print(render(options.run))
+    print(render_single(options.run) if options.single_file else render(options.run))
     return 0
 
 

@@ -1,93 +1,160 @@
-"""A line chart as SVG: what an experiment's rows come to, epoch by epoch or column by column."""
+"""A line chart as SVG: what an experiment's rows come to, epoch by epoch or column by column. Both axes follow from the values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from hil.experiment.strokes import Point, strokes
+
 WIDTH, HEIGHT = 560, 260
-LEFT, RIGHT, TOP, BOTTOM = 36, 150, 10, 34
+TOP, BOTTOM = 10, 34
 LABEL_GAP = 13  # least distance between two labels at the ends of their lines
+LETTER = 6.6  # width of a letter of a label, on the wide side
+LEADER = 22  # from the end of the lines to their labels: room for what joins a label that was moved to its line
 COLOURS = 10  # that the page's style knows; further lines begin with the first again
-STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)  # between two lines of the grid
+MOST_GRID_LINES = 7
+LEAST_SPAN = 1e-3  # of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written
+HIDDEN = 1.5  # two lines so near lie on one another: a line is 2 wide
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Both axes.
+    """The horizontal axis. The vertical one spans the values.
 
     Attributes:
-        top: largest value on the vertical one, which begins at 0.
-        title: of the horizontal one.
-        marks: what is written below places 0..1 of it.
+        title: what is said below it.
+        marks: what is written below places 0..1 of it; None: the numbers of the places.
         stretched: whether every line goes from end to end, however many places it has.
     """
 
-    top: float = 100
     title: str = "epoch"
     marks: Mapping[float, str] | None = None
     stretched: bool = False
 
 
+@dataclass(frozen=True)
+class Frame:
+    """What is drawn where: the values of the lowest and the highest line of the grid, and the edges of the drawing in the SVG's units."""
+
+    low: float
+    high: float
+    step: float
+    left: float
+    right: float
+    height: float
+
+    @property
+    def ticks(self) -> list[float]:
+        """The values of the grid's lines, from the lowest."""
+        values = (self.low + number * self.step for number in range(round((self.high - self.low) / self.step) + 1))
+        return [0.0 if abs(value) < self.step / 2 else value for value in values]
+
+    def x(self, place: float) -> float:
+        """Return where a place 0..1 is drawn."""
+        return self.left + (self.right - self.left) * place
+
+    def y(self, value: float) -> float:
+        """Return where a value is drawn."""
+        return TOP + (self.height - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
+
+
 def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = None) -> Markup:
-    """Draw lines over places 0, 1, ...; every line is named at its end.
+    """Draw lines over places 0, 1, ...; every line is named at its end, and lines that lie on one another are drawn in turns.
 
     Args:
-        lines: values from 0 on, by name; percent by epoch where no axes say otherwise. What lies above the top is drawn at it.
+        lines: values by name, of any sign; one that is not finite leaves a gap.
         title: said to who cannot see it.
-        axes: what the chart spans.
+        axes: the horizontal axis.
     """
     axes = axes or Axes()
-    last = max((len(values) - 1 for values in lines.values()), default=0)
+    named = {name: values for name, values in lines.items() if any(map(math.isfinite, values))}
+    frame = _frame(named)
+    last = max((len(values) - 1 for values in named.values()), default=0)
     marks = axes.marks or {place / max(last, 1): str(place) for place in sorted({0, last // 2, last})}
-    parts = [_grid(axes, marks)]
-    ends = _spread([_y(values[-1], axes) for values in lines.values()])
-    for number, ((name, values), end) in enumerate(zip(lines.items(), ends, strict=True)):
-        end_place = max(len(values) - 1 if axes.stretched else last, 1)
-        points = " ".join(f"{_x(place / end_place):.1f},{_y(value, axes):.1f}" for place, value in enumerate(values))
-        label = Markup('<text x="{}" y="{:.1f}">{}</text>').format(WIDTH - RIGHT + 6, end + 4, name)
-        line = Markup('<g class="line row{}"><polyline points="{}"/>{}</g>')
-        parts.append(line.format(number % COLOURS, points, label))
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, title, Markup("").join(parts)
+    points = _points(named.values(), frame, None if axes.stretched else max(last, 1))
+    ends = [next(point for point in reversed(line) if point is not None) for line in points]
+    labels = spread([y for _, y in ends], TOP, frame.height - BOTTOM)
+    parts = [_grid(frame, axes, marks)]
+    for number, (name, drawn, end, label) in enumerate(zip(named, strokes(points), ends, labels, strict=True)):
+        line = Markup('<g class="line row{}">{}{}</g>')
+        parts.append(line.format(number % COLOURS, Markup("").join(drawn), _label(name, end, label, frame)))
+    return Markup('<svg viewBox="0 0 {} {:g}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, frame.height, title, Markup("").join(parts)
     )
 
 
-def _x(place: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * place
+def _frame(lines: Mapping[str, Sequence[float]]) -> Frame:
+    """Return the least whole steps of the grid that hold every finite value; a chart of many lines is higher, for their labels."""
+    finite = [value for values in lines.values() for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    step = _step(max(high - low, LEAST_SPAN * max(abs(low), abs(high))) or 1.0)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    if first == last:
+        first, last = first - 1, last + 1
+    right = WIDTH - LEADER - min(max((len(name) * LETTER for name in lines), default=0.0), WIDTH / 2)
+    frame = Frame(first * step, last * step, step, 0.0, right, max(HEIGHT, TOP + BOTTOM + LABEL_GAP * len(lines)))
+    return replace(frame, left=10 + LETTER * max(len(f"{value:.6g}") for value in frame.ticks))
 
 
-def _y(value: float, axes: Axes) -> float:
-    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - min(max(value / axes.top, 0), 1))
+def _step(span: float) -> float:
+    """Return 1, 2 or 5 times a power of ten: the least of which a few span so much."""
+    power = 10.0 ** math.floor(math.log10(span / (MOST_GRID_LINES - 2)))
+    return next(power * times for times in (1, 2, 5, 10) if power * times * (MOST_GRID_LINES - 2) >= span * (1 - 1e-9))
 
 
-def _grid(axes: Axes, marks: Mapping[float, str]) -> Markup:
+def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) -> list[list[Point | None]]:
+    """Return what is drawn of every line; a point that would hide one of another line is drawn upon it, so that both take turns there."""
+    found: list[list[Point | None]] = []
+    seen: dict[float, list[float]] = {}
+    for values in lines:
+        line: list[Point | None] = []
+        for place, value in enumerate(values):
+            if not math.isfinite(value):
+                line.append(None)
+                continue
+            x, y = round(frame.x(place / (last or max(len(values) - 1, 1))), 1), round(frame.y(value), 1)
+            others = seen.setdefault(x, [])
+            y = min((other for other in others if abs(other - y) <= HIDDEN), key=lambda other: abs(other - y), default=y)
+            others.append(y)
+            line.append((x, y))
+        found.append(line)
+    return found
+
+
+def _label(name: str, end: Point, at: float, frame: Frame) -> Markup:
+    """Return the name beside the end of its line, joined to it where it had to move away."""
+    begin = frame.right + LEADER - 4
+    text = Markup('<text x="{:.1f}" y="{:.1f}">{}</text>').format(begin, at + 4, name)
+    leader = Markup('<path class="leader" d="M{:.1f},{:.1f}L{:.1f},{:.1f}"/>').format(end[0] + 3, end[1], begin - 3, at)
+    return Markup("").join([leader, text])
+
+
+def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
     parts = []
-    step = next((one for one in STEPS if axes.top / one <= 6), axes.top)
-    for number in range(math.floor(axes.top / step + 1e-9) + 1):
-        y = _y(number * step, axes)
-        parts.append(
-            Markup('<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>').format(LEFT, WIDTH - RIGHT, y, y)
-        )
-        tick = Markup('<text class="tick end" x="{}" y="{:.1f}">{:g}</text>')
-        parts.append(tick.format(LEFT - 6, y + 4, number * step))
+    for value in frame.ticks:
+        y, kind = frame.y(value), "grid" if value else "grid zero"
+        parts.append(Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(kind, frame.left, frame.right, y, y))
+        parts.append(Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>').format(frame.left - 6, y + 4, value))
     for place, said in marks.items():
-        parts.append(
-            Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(_x(place), HEIGHT - 18, said)
-        )
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{}">{}</text>').format(middle, HEIGHT - 4, axes.title))
+        parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(frame.x(place), frame.height - 18, said))
+    middle = (frame.left + frame.right) / 2
+    parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(middle, frame.height - 4, axes.title))
     return Markup("").join(parts)
 
 
-def _spread(places: Sequence[float]) -> list[float]:
-    """Move labels down where they would lie on one another, in their order from the top."""
-    moved = list(places)
-    free = float("-inf")
-    for index in sorted(range(len(places)), key=lambda i: places[i]):
+def spread(places: Sequence[float], low: float, high: float) -> list[float]:
+    """Return places for labels at least `LABEL_GAP` apart, in the order of the lines and as near to them as the drawing allows."""
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    moved, free = list(places), low
+    for index in order:
         moved[index] = max(places[index], free)
         free = moved[index] + LABEL_GAP
+    taken = high + LABEL_GAP
+    for index in reversed(order):
+        moved[index] = min(moved[index], taken - LABEL_GAP)
+        taken = moved[index]
     return moved

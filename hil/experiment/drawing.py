@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from hil.experiment.chart import STEPS, Axes, chart
+from hil.experiment.chart import Axes, chart
 from hil.experiment.curve import EpochRow
 from hil.experiment.paper import UNTUNED
 from hil.experiment.summary import Summary
@@ -31,7 +30,7 @@ def _by_column(summary: Summary, data: str) -> Markup:
         if means and None not in means:
             lines[table.called(row)] = [mean for mean in means if mean is not None]
     marks = {place / max(len(columns) - 1, 1): table.called(name) for place, name in enumerate(columns)}
-    return chart(lines, f"{table.measure.title} by layer, {data}", Axes(1, "layer", marks))
+    return chart(lines, f"{table.measure.title} by layer, {data}", Axes("layer", marks))
 
 
 def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
@@ -44,9 +43,8 @@ def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
             lines[table.called(row)] = [
                 _mean(point, loss) for point in zip(*(curve[loss:] for curve in curves), strict=True)
             ]
-    top = max((max(values) for values in lines.values()), default=1.0) if loss else 100.0
     marks = _marks(table.axis, max(map(len, lines.values()), default=1), loss)
-    axes = Axes(_rounded_up(top), table.axis.title, marks, stretched=table.axis.last is not None)
+    axes = Axes(table.axis.title, marks, stretched=table.axis.last is not None)
     return chart(lines, f"{table.measure.title} by {table.axis.title}, {data} {table.called(column)}", axes)
 
 
@@ -62,9 +60,3 @@ def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
     places = sorted({first, (first + last) // 2, last})
     scale = 1.0 if axis.last is None else axis.last / max(last, 1)
     return {(place - first) / max(rows - 1, 1): f"{place * scale:.3g}" for place in places}
-
-
-def _rounded_up(top: float) -> float:
-    """Return the next line of the grid."""
-    step = next((one for one in STEPS if top / one <= 6), top)
-    return step * math.ceil(top / step - 1e-9)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from hil.measure.capture import Edge
 from hil.measure.decimate import keep_peaks
+from hil.record.trace import read_facts
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
-PHASES = ("idle before", "steps", "idle after")
+STEPS = "steps"
+PHASES = ("idle before", STEPS, "idle after")
 PHASE_COLOURS = {"perturb": THIRD, "forward": REFERENCE, "backward": LIMIT, "update": GREY}
 MOST_POINTS = 4000  # of a power trace; a longer one is thinned to the lowest and highest of neighbours
 MOST_LABELS = 6  # step markers that are named; more would cover each other on a phone
@@ -39,50 +43,76 @@ class PhaseRow:
     highest: float
 
 
-def first_window(power: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first window of power.parquet (columns t_s, power_w, window, phase)."""
-    return power[power["window"] == power["window"].min()]
+@dataclass(frozen=True)
+class Trace:
+    """Readings and edges of the first energy window, times in s from its first edge.
+
+    Attributes:
+        power: columns t_s, power_w, phase (`idle before`, `steps`, `idle after`).
+        edges: of the marker.
+        aperture_s: the time that a reading is the mean of, from its t_s on; 0 for instants.
+    """
+
+    power: pd.DataFrame
+    edges: tuple[Edge, ...]
+    aperture_s: float
+
+    @property
+    def end_s(self) -> float:
+        """When the window ended."""
+        return self.edges[-1].t_s
 
 
-def end_of(energy: dict[str, Any]) -> float:
-    """Return when the first window ended, in s from its first edge: the board tells the times of its first steps only, and the meter that of the window."""
-    laps_s = energy["laps_s"]
-    whole = len(laps_s) >= energy["steps_per_window"]
-    return sum(laps_s) if whole else float(energy["windows"][0]["duration"])
+def read_trace(path: Path) -> Trace:
+    """Read the first window of power.parquet."""
+    meter, edges = read_facts(path)
+    power = pd.read_parquet(path, filters=[("window", "==", 0)])
+    return Trace(power, tuple(edge for edge, window in edges if window == 0), float(meter.get("aperture_s") or 0.0))
 
 
-def power_trace(power: pd.DataFrame, laps_s: list[float], end_s: float, stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
-    """Power of the first energy window over time, with a line where each step ends and its phases behind.
+def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
+    """Power of the first energy window over time, with a line where each step ends and its phases in the background.
+
+    A reading is drawn over the time that it is a mean of: from its own time stamp to that of the next one. An edge of the marker is a line, and a red
+    field as wide as what is known of its time.
 
     Args:
-        power: columns t_s, power_w, window, phase (power.parquet).
+        trace: of the window.
         laps_s: how long each autonomous step took, of the first ones at least.
-        end_s: when the window ended.
         stretches: phase and seconds of the window's first stretches of a phase, from its first edge on.
     """
     figure = go.Figure()
     _shade(figure, stretches)
-    window = first_window(power)
-    for phase, colour in zip(PHASES, (GREY, BOARD, GREY), strict=True):
-        part = _thinned(window[window["phase"] == phase])
-        line = {"color": colour, "width": 1.5}
-        figure.add_scatter(x=part["t_s"], y=1e3 * part["power_w"], name=phase, mode="lines", line=line)
-    edges = [0.0]
-    for lap in laps_s:
-        edges.append(edges[-1] + lap)
-    last = len(edges) - 1
-    for edge in (0.0, end_s):
-        figure.add_vline(x=edge, line={"dash": "dot", "color": LIMIT})
-    for number, edge in enumerate(edges):
-        if 0 < edge < end_s:
-            figure.add_vline(x=edge, line={"dash": "dot", "color": THIRD})
-        if number and (last <= MOST_LABELS or number in (1, last)):
-            middle = (edges[number - 1] + edge) / 2
-            figure.add_annotation(x=middle, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False)
-    figure.update_xaxes(rangeslider={"visible": True, "thickness": 0.09})
+    for name, part, shape in _parts(trace):
+        line = {"color": BOARD if name == STEPS else GREY, "width": 1.5, "shape": shape}
+        figure.add_scatter(x=part["t_s"], y=1e3 * part["power_w"], name=name, mode="lines", line=line)
+    for edge in trace.edges:
+        figure.add_vline(x=edge.t_s, line={"dash": "dot", "color": LIMIT})
+        if edge.half_s:
+            figure.add_vrect(x0=edge.t_s - edge.half_s, x1=edge.t_s + edge.half_s, fillcolor=LIMIT, opacity=0.15, line_width=0)
+    ends = list(itertools.accumulate(laps_s))
+    for number, (lap, end) in enumerate(zip(laps_s, ends, strict=True), start=1):
+        if number < len(ends) or end < trace.end_s - lap / 2:  # the last step of the window ends at its edge
+            figure.add_vline(x=end, line={"dash": "dot", "color": THIRD})
+        if len(ends) <= MOST_LABELS or number in (1, len(ends)):
+            figure.add_annotation(x=end - lap / 2, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False)
     figure.update_yaxes(rangemode="tozero")
-    styled(figure, 400, "s from the first edge of the marker", "mW")
+    styled(figure, 360, "s from the first edge of the marker", "mW")
     return figure.update_layout(legend={"y": 1.08})
+
+
+def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield phase, readings and shape of the line of each phase; every part goes on to where the next one begins."""
+    parts = [(phase, trace.power[trace.power["phase"] == phase]) for phase in PHASES]
+    parts = [(phase, part) for phase, part in parts if len(part)]
+    for (phase, part), (_, following) in itertools.zip_longest(parts, parts[1:], fillvalue=("", None)):
+        assert part is not None
+        thinned = _thinned(part)
+        held = trace.aperture_s > 0 and len(thinned) == len(part)
+        if following is not None:
+            meets = following.iloc[:1].assign(power_w=part["power_w"].iloc[-1]) if held else following.iloc[:1]
+            thinned = pd.concat([thinned, meets])
+        yield phase, thinned, "hv" if held else "linear"
 
 
 def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
@@ -107,9 +137,8 @@ def zooms(laps_s: list[float], end: float) -> list[Zoom]:
 
 
 def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
-    """Return the table behind the trace: power of each phase of the first window."""
-    window = first_window(power)
-    parts = ((phase, window["power_w"][window["phase"] == phase]) for phase in PHASES)
+    """Return the table of the trace: power of each phase of the window."""
+    parts = ((phase, power["power_w"][power["phase"] == phase]) for phase in PHASES)
     return [
         PhaseRow(phase, len(part), float(part.mean()), float(part.min()), float(part.max()))
         for phase, part in parts

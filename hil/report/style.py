@@ -6,6 +6,8 @@ import plotly.graph_objects as go
 
 BOARD, REFERENCE, THIRD, GREY = "#2f81c7", "#e08a1e", "#4f9d69", "#8b8f98"
 LIMIT = "#c2504c"
+FONT = 13  # pixels
+MARGIN = 10  # pixels around a figure; titles and numbers of the axes make more of it for themselves
 
 
 def styled(figure: go.Figure, height: int, x: str, y: str) -> go.Figure:
@@ -13,14 +15,14 @@ def styled(figure: go.Figure, height: int, x: str, y: str) -> go.Figure:
     figure.update_layout(
         template={},  # the default one is 7 kB a figure and none of it is used
         height=height,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        margin={"l": MARGIN, "r": MARGIN, "t": MARGIN, "b": MARGIN},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": GREY, "family": "system-ui, sans-serif", "size": 13},
+        font={"color": GREY, "family": "system-ui, sans-serif", "size": FONT},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         dragmode=False,
     )
-    axis = {"gridcolor": "rgba(128,128,128,0.22)", "zerolinecolor": "rgba(128,128,128,0.4)", "automargin": True}
-    figure.update_xaxes(title=x, **axis)
-    figure.update_yaxes(title=y, **axis)
+    axis = {"gridcolor": "rgba(128,128,128,0.22)", "zerolinecolor": "rgba(128,128,128,0.4)", "automargin": True, "title_font_size": FONT}
+    figure.update_xaxes(title_text=x, title_standoff=6, **axis)
+    figure.update_yaxes(title_text=y, title_standoff=6, **axis)
     return figure

@@ -9,54 +9,74 @@ from markupsafe import Markup
 
 from hil.record import TrialRecord
 from hil.report.figures import accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
-from hil.report.latency import histograms
+from hil.report.latency import PHASES, TOTAL, histograms
 from hil.report.memory import lifetimes, memory_bars
-from hil.report.power import end_of, power_trace
+from hil.report.power import Trace, power_trace
 from hil.report.sparkline import sparkline
 
-NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "latency", "memory", "lifetimes", "power")
+FEWEST_POINTS = 3  # of an accuracy curve: two are said in a sentence
+NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "latency", "latency_phases", "memory", "lifetimes", "power")
 
 
-def trial_figures(trial: TrialRecord, steps: pd.DataFrame, power: pd.DataFrame | None) -> dict[str, Markup | None]:
-    """Return every figure by its name on the page, None where the record has no data for it."""
-    figures: dict[str, Markup | None] = dict.fromkeys(NAMES)
-    if len(steps):
-        figures |= _of_steps(trial, steps)
-        figures["cycles"] = _box(cycle_bars(trial), "cycles", "Cycles a step by phase")
-    if trial.evaluations:
-        label = "Accuracy on the test images, with one standard uncertainty"
-        figures["accuracy"] = _box(accuracy_points(trial.evaluations), "accuracy", label)
+def trial_figures(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = "") -> dict[str, Markup | None]:
+    """Return every figure by its name on the page, None where the record has no data for it.
+
+    Args:
+        trial: its record.
+        steps: the columns of steps.parquet.
+        trace: of its first energy window.
+        at: what the ids of the page's parts begin with.
+    """
+    drawn = {name: figure for name, figure in _drawn(trial, steps, trace).items() if figure is not None}
+    instead = {"loss": sparkline(steps, trial)} if "loss" in drawn else {}
+    labels = _labels(trial, steps)
+    return {name: _box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES}
+
+
+def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, go.Figure | None]:
+    integers = trial.settings.get("loss") == "integer"
+    figures: dict[str, go.Figure | None] = {}
+    if has_curve(trial, steps):
+        figures["loss"] = loss_curve(steps, trial.batch, integers)
+    if len(steps) and differs(steps).any() and not integers:
+        figures["difference"] = difference(steps, trial.batch)
+    if trial.cycles:
+        figures["cycles"] = cycle_bars(trial)
+    if len(trial.evaluations) >= FEWEST_POINTS:
+        figures["accuracy"] = accuracy_points(trial.evaluations)
     if trial.profile is not None:
-        figures["layers"] = _box(layer_bars(trial), "layers", "Cycles a step by layer")
+        figures["layers"] = layer_bars(trial)
     if trial.latency is not None:
-        label = f"Cycles of {trial.latency['steps']} autonomous steps, a histogram a phase"
-        figures["latency"] = _box(histograms(trial.latency), "latency", label)
+        figures |= {"latency": histograms(trial.latency, (TOTAL,)), "latency_phases": histograms(trial.latency, PHASES)}
     if trial.sram["total"] is not None:
-        figures["memory"] = _box(memory_bars(trial), "memory", "SRAM in use beside plan, formula and budget")
+        figures["memory"] = memory_bars(trial)
     if trial.memory_plan is not None:
-        label = "The arena over the time slots of a step, one rectangle a buffer"
-        figures["lifetimes"] = _box(lifetimes(trial.memory_plan), "lifetimes", label)
-    if power is not None and trial.energy is not None:
-        phases = (trial.energy.get("phases") or {}).get("first_window", [])
-        figures["power"] = _box(power_trace(power, trial.energy["laps_s"], end_of(trial.energy), phases), "power", "Power of the first energy window")
+        figures["lifetimes"] = lifetimes(trial.memory_plan)
+    if trace is not None and trial.energy is not None:
+        figures["power"] = power_trace(trace, trial.energy["laps_s"], (trial.energy.get("phases") or {}).get("first_window", []))
     return figures
+
+
+def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
+    """Return what each figure is to who cannot see it."""
+    autonomous = trial.latency["steps"] if trial.latency else 0
+    return {
+        "loss": f"Loss a sample over {len(steps)} steps",
+        "difference": "Loss of the board less loss of the reference",
+        "accuracy": "Accuracy on the test images, with one standard uncertainty",
+        "cycles": "Cycles a step by phase",
+        "layers": "Cycles a step by layer",
+        "latency": f"Histogram of the cycles of {autonomous} autonomous steps",
+        "latency_phases": f"Cycles of {autonomous} autonomous steps, a histogram a phase that varies",
+        "memory": "SRAM in use beside plan, formula and budget",
+        "lifetimes": "The arena over the time slots of a step, one rectangle a buffer",
+        "power": "Power of the first energy window",
+    }
 
 
 def has_curve(trial: TrialRecord, steps: pd.DataFrame) -> bool:
     """Return whether there is a loss in floats to draw: INT8* has one only where the reference recorded it."""
     return len(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
-
-
-def _of_steps(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, Markup | None]:
-    figures: dict[str, Markup | None] = {}
-    integers = trial.settings.get("loss") == "integer"
-    if has_curve(trial, steps):
-        label = f"Loss a sample over {len(steps)} steps"
-        figures["loss"] = _box(loss_curve(steps, trial.batch, integers), "loss", label, sparkline(steps, trial))
-    if differs(steps).any() and not integers:
-        label = "Loss of the board less loss of the reference"
-        figures["difference"] = _box(difference(steps, trial.batch), "difference", label)
-    return figures
 
 
 def _box(figure: go.Figure, name: str, label: str, instead: Markup | None = None) -> Markup:

@@ -1,32 +1,51 @@
-// plotly.js travels compressed within the page; where a browser cannot unpack it, the tables stand alone.
-const specs = [...document.querySelectorAll("script[data-plot]")].map(script => [document.getElementById(script.dataset.plot), JSON.parse(script.textContent)]);
+// plotly.js comes compressed, from a file beside the pages or within this one; without it the tables stand alone.
+const specs = new Map([...document.querySelectorAll("script[data-plot]")].map(script => [document.getElementById(script.dataset.plot), script]));
+const boxes = [...specs.keys()], drawn = new Set();
+const TICK = 18; // pixels between two names below an axis, so that they do not touch
 
 async function library() {
-  const bytes = Uint8Array.from(atob(document.getElementById("plotly").textContent), letter => letter.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(globalThis.packedPlotly), letter => letter.charCodeAt(0));
   const script = document.createElement("script");
   script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   document.head.append(script);
 }
 
-function draw() {
-  for (const [box, spec] of specs) {
-    box.replaceChildren();
-    Plotly.newPlot(box, spec.data, spec.layout, { displayModeBar: false, responsive: true });
-  }
+function draw(box) {
+  if (drawn.has(box)) return;
+  drawn.add(box);
+  const spec = JSON.parse(specs.get(box).textContent);
+  const ticks = spec.layout.xaxis.tickvals, room = Math.ceil(TICK * (ticks || []).length / (box.clientWidth - 70));
+  if (room > 1) spec.layout.xaxis.ticktext = spec.layout.xaxis.ticktext.map((text, place) => place % room ? "" : text);
+  box.replaceChildren();
+  Plotly.newPlot(box, spec.data, spec.layout, { displayModeBar: false, responsive: true });
 }
 
-function zoom(how) {
-  const box = document.getElementById("plot-power");
+function zoom(box, how) {
+  draw(box);
   const [low, high] = box.layout.xaxis.range.map(Number), wide = high - low, middle = (low + high) / 2;
   const ranges = { in: [middle - wide / 4, middle + wide / 4], out: [middle - wide, middle + wide], earlier: [low - wide / 4, high - wide / 4], later: [low + wide / 4, high + wide / 4] };
   Plotly.relayout(box, how === "all" ? { "xaxis.autorange": true } : { "xaxis.range": ranges[how] || how.split(" ").map(Number) });
 }
 
-library().then(draw);
-document.querySelectorAll("[data-zoom]").forEach(button => button.addEventListener("click", () => zoom(button.dataset.zoom)));
-// Paper is narrower than most windows, and shows nothing that is folded away.
-addEventListener("beforeprint", () => {
-  document.querySelectorAll("details").forEach(details => { details.open = true; });
-  specs.forEach(([box]) => Plotly.relayout(box, { width: Math.min(box.clientWidth, 640) }));
-});
-addEventListener("afterprint", () => specs.forEach(([box]) => Plotly.relayout(box, { width: null, autosize: true })));
+// A figure is drawn when it comes near the screen: what is folded away costs nothing, and gets its width when it is unfolded.
+function begin() {
+  const near = new IntersectionObserver(entries => entries.forEach(entry => entry.isIntersecting && draw(entry.target)), { rootMargin: "600px" });
+  boxes.forEach(box => near.observe(box));
+  document.querySelectorAll("[data-zoom]").forEach(button => button.addEventListener("click", () => zoom(document.getElementById(button.dataset.of), button.dataset.zoom)));
+  // Paper is narrower than most windows, and shows nothing that is folded away.
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach(details => { details.open = true; });
+    boxes.forEach(box => { draw(box); Plotly.relayout(box, { width: Math.min(box.clientWidth, 640) }); });
+  });
+  addEventListener("afterprint", () => boxes.forEach(box => Plotly.relayout(box, { width: null, autosize: true })));
+}
+
+// A link to a trial that is folded away unfolds it.
+function unfold() {
+  const target = location.hash && document.getElementById(location.hash.slice(1)), folded = target && target.closest("details.trial");
+  if (folded && !folded.open) { folded.open = true; target.scrollIntoView(); }
+}
+
+addEventListener("hashchange", unfold);
+unfold();
+if (boxes.length) (globalThis.packedPlotly ? library() : Promise.reject()).then(begin, () => document.querySelectorAll(".undrawn").forEach(said => { said.hidden = false; }));

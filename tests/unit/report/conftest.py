@@ -6,6 +6,7 @@ import pytest
 
 from hil.measure.capture import Capture, Edge
 from hil.record import RunWriter, TrialRecord
+from hil.report.power import Trace
 
 CYCLES = {"perturb": 3_383_361, "forward": 32_601_119, "backward": 504_653, "update": 2_867_450, "digest": 128_286}
 SRAM = {"static": 18_720, "arena_peak": 182_592, "stack_peak": 1_220, "total": 202_532}
@@ -54,11 +55,12 @@ def figure_of(value, unit, uncertainty=None, provenance="modelled"):
     return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": provenance}
 
 
+WINDOW = {"gross": 0.0881, "idle": 0.03252, "net": 0.05558, "burden": 1.6e-4, "idle_burden": 4e-5, "duration": 0.28125, "readings": 125}
 ENERGY = {
     "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4, "interval": [0.0276, 0.028]}, "gross": figure_of(0.088, "J", 1e-5),
     "idle": figure_of(0.0325, "J", 6e-6), "net": figure_of(0.0556, "J", 1.9e-4), "idle_power": figure_of(0.1155, "W"),
     "active_power": figure_of(0.3131, "W"), "duration": figure_of(0.28125, "s"), "steps_per_window": 2,
-    "rules": None, "phases": {"seconds": {"perturb": 1e-3}, "refused": "too short."}, "windows": [{"gross": 0.088, "readings": 125}] * 6, "laps_s": [0.14, 0.141],
+    "rules": None, "phases": {"seconds": {"perturb": 1e-3}, "refused": "too short."}, "windows": [WINDOW] * 6, "laps_s": [0.14, 0.141],
     "budget": [{"source": "current gain", "kind": "B", "standard_uncertainty": 4e-6, "share": 0.25}],
     "meter": {"name": "Keithley 2450", "identity": "MODEL 2450", "range": 0.1}, "assumptions": ["currents are assumed."],
     "flags": ["only 5 readings a step."],
@@ -86,22 +88,25 @@ def make_captures(first_s=7.0):
     return [Capture(t, power, power / 3.3, np.full(len(t), 3.3), 0.00225, 0.00225, edges, 0.1, 0)]
 
 
-def make_power():
-    """The same as power.parquet holds it."""
+def make_trace(end_s=0.281, half_s=0.0, aperture_s=0.00225):
+    """The same as a page has it from power.parquet."""
     t = np.arange(-0.1, 0.38, 0.00225)
     busy = (t >= 0) & (t < 0.281)
     phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
-    return pd.DataFrame({"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "window": 0, "phase": phase})
+    power = pd.DataFrame({"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "window": 0, "phase": phase})
+    return Trace(power, (Edge(0.0, half_s, True), Edge(end_s, half_s, False)), aperture_s)
 
 
 @pytest.fixture
 def record(tmp_path):
-    """Record trials, given as (record, steps) pairs, and return the folder of the run."""
+    """Record trials, given as (record, steps) pairs, and what else was asked for, and return the folder of the run."""
 
-    def write(*pairs, power=()):
+    def write(*pairs, power=(), tests=(), **finished):
         run = RunWriter.begin(tmp_path / "reports")
+        run.plan(tests)
         for trial, steps in pairs:
             run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), power)
+        run.finish(**finished)
         return run.folder
 
     return write

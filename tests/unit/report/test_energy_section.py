@@ -6,12 +6,15 @@ import re
 
 import pytest
 
+from hil.measure.data_sheet import load_data_sheet
+from hil.measure.energy import Task, energy_of_windows
 from hil.record import quantities
 from hil.report.energy_papers import METHODS, energy_comparison
-from hil.report.power import PHASE_COLOURS, end_of, power_trace, zooms
+from hil.report.energy_view import burden_of, flags_of, window_rows
+from hil.report.power import PHASE_COLOURS, power_trace, zooms
 from hil.report.style import LIMIT
 
-from .conftest import ENERGY, WHOLE, figure_of, make_captures, make_power, make_steps, make_trial
+from .conftest import ENERGY, WHOLE, figure_of, make_captures, make_steps, make_trace, make_trial
 from .test_report_page import trial_of
 
 
@@ -77,7 +80,7 @@ def test_every_figure_has_its_path_among_the_quantities():
 
 
 def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
-    figure = power_trace(make_power(), [0.1045], 0.1045, [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
+    figure = power_trace(make_trace(0.1045), [0.1045], [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
     shades = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     assert [(round(shape.x0, 4), round(shape.x1, 4), shape.fillcolor) for shape in shades] == [
         (0.0, 0.05, PHASE_COLOURS["forward"]), (0.05, 0.0505, PHASE_COLOURS["backward"]), (0.0505, 0.1045, PHASE_COLOURS["forward"]),
@@ -87,8 +90,7 @@ def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
 
 def test_a_window_of_more_steps_than_are_told_ends_where_the_meter_says():
     long = FULL | {"laps_s": [0.05] * 32, "steps_per_window": 200, "windows": [{"duration": 10.1}]}
-    assert end_of(long) == 10.1 and end_of(FULL) == pytest.approx(0.281)
-    figure = power_trace(make_power(), long["laps_s"], end_of(long))
+    figure = power_trace(make_trace(10.1), long["laps_s"])
     red = [shape.x0 for shape in figure.layout.shapes if shape.line.color == LIMIT]
     assert red == [0.0, 10.1] and len(figure.layout.shapes) == 2 + 32
     assert zooms(long["laps_s"], 10.1)[-1].high == pytest.approx(10.1 + 0.15 * 0.05)
@@ -120,3 +122,47 @@ def test_the_tables_of_poor_man_s_give_energy_and_power_of_an_iteration():
 
 def test_a_record_from_before_has_no_comparison():
     assert energy_comparison(make_trial(energy=ENERGY)) == [] and energy_comparison(make_trial()) == []
+
+
+def test_the_figures_of_the_section_agree_with_each_other():
+    """The windows carry the corrections of the headline: half of the meter's own share is taken off each of them."""
+    task = Task(2, 0.1, 3.3)
+    captures = [make_captures(first_s)[0] for first_s in (7.0, 8.001, 9.0007)]
+    sheet = load_data_sheet("keysight-34465a")
+    result = energy_of_windows(captures, task, sheet, sheet.ranges[-1], {}, "modelled")
+    energy = result.to_json()
+    rows = window_rows(energy)
+    assert burden_of(energy) > 1e-5, "a meter that takes a share of its own"
+    for name in ("net", "idle", "gross"):
+        assert sum(getattr(row, name) for row in rows) / len(rows) == pytest.approx(energy[name]["value"])
+    assert all(row.gross == pytest.approx(row.net + row.idle) for row in rows)
+    assert energy["per_step"]["value"] == pytest.approx(sum(row.net for row in rows) / len(rows) / task.steps)
+
+
+def test_the_windows_of_the_page_have_their_mean_above_them(record):
+    section = section_of(record)
+    for said in ("55.5000 mJ", "32.5000 mJ", "88.0000 mJ"):
+        assert section.count(said) == 6, said
+    assert "100 µJ of the gross energy of a window" in section
+
+
+def test_what_the_data_sheet_leaves_open_is_known_by_the_words_of_the_measurement():
+    sheet = load_data_sheet("keithley-2450")
+    assert sheet.unverified
+    found = energy_of_windows([make_captures()[0]] * 6, Task(2, 0.1, 3.3), sheet, sheet.ranges[-1], {}, "modelled").to_json()
+    said, unverified = flags_of(found)
+    assert len(unverified) == 1 and sheet.unverified[0] in unverified[0] and not any("unverified" in flag for flag in said)
+
+
+def test_an_edge_is_shaded_as_wide_as_what_is_known_of_it_and_the_page_says_so(record):
+    shades = [shape for shape in power_trace(make_trace(half_s=1.25e-3), [0.14, 0.141]).layout.shapes if shape.type == "rect"]
+    assert [(shape.x0, shape.x1) for shape in shades] == [(-0.00125, 0.00125), (0.281 - 0.00125, 0.281 + 0.00125)]
+    section = section_of(record)
+    assert "A reading is the mean of" not in section, "the meter of this record is not known to average"
+    section = section_of(record, FULL | {"meter": METER | {"aperture_s": 0.00225}})
+    assert "A reading is the mean of 2.25 ms" in section and "rise up to 2.25 ms before the board began" in section
+
+
+def test_the_line_of_a_phase_goes_on_to_where_the_next_one_begins():
+    before, steps, after = power_trace(make_trace(), [0.14, 0.141]).data[-3:]
+    assert before.x[-1] == steps.x[0] and steps.x[-1] == after.x[0], "no gap at an edge"

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from hil.record.trial_record import schema
-from hil.report.latency import histograms
+from hil.report.latency import PHASES, TOTAL, histograms
 
 from .conftest import make_latency, make_steps, make_trial
 from .test_report_page import trial_of
@@ -47,12 +47,23 @@ def test_without_latency_there_is_no_section(record):
     assert 'id="latency"' not in trial_of(record((make_trial(), make_steps(5))))
 
 
-def test_the_histogram_has_a_row_for_every_phase_that_the_step_has():
-    figure = histograms(make_latency())
+def test_the_histogram_has_a_row_for_every_phase_that_varies():
+    latency = make_latency()
+    latency["phases"]["update"] |= {"least": 7, "most": 7}
+    figure = histograms(latency, PHASES)
     bars = [trace for trace in figure.data if trace.type == "bar"]
-    assert [bar.name for bar in bars] == ["total", "forward", "backward", "update", "digest"]
-    assert list(bars[0].y) == [60, 40] and list(bars[0].x) == [11_999_995, 12_000_025] and bars[0].width == 30
+    assert [bar.name for bar in bars] == ["forward", "backward", "digest"]
+    (total,) = [trace for trace in histograms(latency, (TOTAL,)).data if trace.type == "bar"]
+    assert list(total.y) == [60, 40] and list(total.x) == [11_999_995, 12_000_025] and total.width == 30
     assert "cycles (modelled)" in figure.layout.xaxis.title.text
+    assert histograms(latency, ("perturb", "update")) is None, "a phase without bookings, and one that is always the same"
+
+
+def test_a_step_that_always_takes_the_same_is_a_sentence(record):
+    phases = make_latency()["phases"]
+    phases["total"] |= {"least": 12_000_000, "most": 12_000_000}
+    section, _ = section_of(record, phases=phases)
+    assert "Every step took 12,000,000 cycles" in section and 'data-plot="plot-latency"' not in section
 
 
 def test_the_csv_has_the_same_columns_with_and_without(record):

@@ -1,0 +1,71 @@
+"""The files of a run as its pages link to them, and the ends of a trial's logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hil.report.library import NAME
+
+PAGES = ("index.html", NAME)
+WORDS = {
+    "results.json": "every trial, every figure", "results.csv": "a row a trial", "junit.xml": "the verdicts for CI", "trial.json": "the record, with units",
+    "steps.parquet": "every step", "power.parquet": "every reading of the meter", "latency.parquet": "every autonomous step",
+    "bench.log": "what the stand-in said",
+}  # fmt: skip
+TAIL_LINES, TAIL_BYTES, TAIL_WIDTH = 16, 1 << 16, 400
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a run: its path from the page that links to it, its size in bytes, and what is in it."""
+
+    path: str
+    size: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The last lines of a log; `whole` where there are no others."""
+
+    path: str
+    lines: list[str]
+    whole: bool
+
+
+def files_in(folder: Path, deep: bool) -> list[File]:
+    """Return the files of a folder but for its pages, those below it too where `deep`, with their paths from it."""
+    found = folder.rglob("*") if deep else folder.glob("*")
+    paths = sorted(path for path in found if path.is_file() and path.suffix != ".part" and not _is_page(path))
+    return [File(path.relative_to(folder).as_posix(), path.stat().st_size, _what(path)) for path in paths]
+
+
+def _is_page(path: Path) -> bool:
+    return path.name in PAGES or path.suffix == ".html"
+
+
+def _what(path: Path) -> str:
+    return WORDS.get(path.name, "") if path.parent.name != "log" else f"log of the stage {path.stem}"
+
+
+def tails(folder: Path, stage: str) -> list[Tail]:
+    """Return the ends of the logs that tell of a trial's end: that of its last stage, and that of the stand-in.
+
+    Args:
+        folder: of the trial.
+        stage: where it was blocked; empty for the stage that wrote last.
+    """
+    logs = sorted((folder / "log").glob("*.log"), key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
+    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if path.is_file()]
+    return [tail for tail in found if tail.lines]
+
+
+def _tail(path: Path, folder: Path) -> Tail:
+    """Read the end of a log, which may be too long to be read whole."""
+    size = path.stat().st_size
+    with path.open("rb") as log:
+        log.seek(max(0, size - TAIL_BYTES))
+        lines = log.read().decode("utf-8", "replace").splitlines()
+    cut = [line if len(line) <= TAIL_WIDTH else f"{line[:TAIL_WIDTH]} …" for line in lines[-TAIL_LINES:]]
+    return Tail(path.relative_to(folder).as_posix(), cut, size <= TAIL_BYTES and len(lines) <= TAIL_LINES)

@@ -1,0 +1,101 @@
+"""What the pages of a run are made from: a view a trial, a view of the whole."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from hil.record import AskedTest, Run, TrialRecord, quantities
+from hil.report.energy_papers import energy_comparison
+from hil.report.energy_view import burden_of, flags_of, window_rows
+from hil.report.figures import asks_queries, drawn_losses
+from hil.report.files import File, files_in, tails
+from hil.report.losses import loss_rows
+from hil.report.overview import banner, costs, lines_of
+from hil.report.paper_elasticzo import elasticzo_rows
+from hil.report.paper_pmt import pmt_rows
+from hil.report.power import Trace, phase_rows, read_trace, zooms
+from hil.report.trial_figures import has_curve, trial_figures
+
+View = dict[str, Any]
+
+
+def overview_view(run: Run, single: bool) -> View:
+    """Return what the overview is made from.
+
+    Args:
+        run: with its folder.
+        single: it shares a page with the trials.
+    """
+    lines = lines_of(run)
+    folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir())
+    return {
+        "single": single,
+        "lines": lines,
+        "addresses": {
+            trial.folder: f"#{_at(number)}trial" if single else f"{quote(trial.folder)}/index.html" for number, trial in enumerate(run.trials, start=1)
+        },
+        "banner": banner(run),
+        "costs": costs(lines),
+        "count": run.totals["tests"],
+        "files": files_in(run.folder, deep=False),
+        "folders": {name: [File(f"{name}/{file.path}", file.size, file.what) for file in files_in(run.folder / name, deep=True)] for name in folders},
+    }
+
+
+def trial_views(run: Run, single: bool) -> list[View]:
+    """Return what the page of each trial is made from, in the order of the record.
+
+    Args:
+        run: with its folder.
+        single: they all go into one page: their ids differ, and nothing beside it is linked to.
+    """
+    asked = {folder: test for test in run.tests for folder in test.trials}
+    views = []
+    for number, (trial, steps) in enumerate(zip(run.trials, run.steps, strict=True), start=1):
+        at = _at(number) if single else ""
+        views.append(_view(run, trial, drawn_losses(trial, steps), asked.get(trial.folder), at) | {"single": single})
+    return views
+
+
+def _at(number: int) -> str:
+    return f"t{number}-"
+
+
+def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | None, at: str) -> View:
+    folder = run.folder / trial.folder
+    trace = _trace(run, trial)
+    figures = trial_figures(trial, steps, trace, at)
+    integers = trial.settings.get("loss") == "integer"
+    files = files_in(folder, deep=True)
+    flags, unverified = flags_of(trial.energy)
+    return {
+        "t": trial,
+        "at": at,
+        "test": test,
+        "verdict": test.verdict if test is not None and len(test.trials) == 1 else trial.verdict,
+        "found": quantities(trial),
+        "figures": figures,
+        "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
+        "integers": integers,
+        "queries": asks_queries(trial),
+        "papers": {name: rows for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial))) if rows},
+        "energy_rows": energy_comparison(trial),
+        "flags": flags,
+        "unverified": unverified,
+        "windows": window_rows(trial.energy) if trial.energy else [],
+        "burden": burden_of(trial.energy) if trial.energy else 0.0,
+        "trace": trace,
+        "zooms": zooms(trial.energy["laps_s"], trace.end_s) if trace and trial.energy and trial.energy["laps_s"] else [],
+        "phase_rows": phase_rows(trace.power) if trace else [],
+        "tails": tails(folder, trial.stage) if trial.verdict != "pass" else [],
+        "files": files,
+        "logs": [file.path for file in files if file.path.startswith("log/")],
+    }
+
+
+def _trace(run: Run, trial: TrialRecord) -> Trace | None:
+    path = run.folder / trial.folder / "power.parquet"
+    return read_trace(path) if path.is_file() and trial.energy is not None else None
