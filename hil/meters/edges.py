@@ -11,6 +11,7 @@ from hil.measure.capture import Capture, joined
 from hil.measure.edge_check import WrongEdges, check_changes, checked_edges
 from hil.measure.synchronise import POWER, NoEdges, Stamped, Told, edges_by_power
 from hil.meters.meter import Meter, Spoiled, Streams
+from hil.meters.readings import require_within_range
 
 BLOCKS = 200  # means of a sleep that the edges of a window which streams are checked by
 
@@ -23,8 +24,10 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         idle_s: for how long.
 
     Raises:
-        Spoiled: the marker bounced, the power does not show an edge that is missing, or shows one elsewhere than the marker.
+        Spoiled: readings lie at the end of the range, the marker bounced, the power does not show an edge that is missing, or shows one elsewhere
+            than the marker.
     """
+    require_within_range(capture)
     levels = [edge.high for edge in capture.edges]
     try:
         check_changes(levels)
@@ -57,6 +60,7 @@ def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
         return
     thin: list[Capture] = []
     for piece in meter.pieces(deadline_s):
+        require_within_range(piece)
         thin.append(_thinned(piece, idle_s / BLOCKS))
         yield piece
     with_both_edges(joined(thin), idle_s)

@@ -91,7 +91,7 @@ class Keysight34465A(VisaMeter):
         current = self._read(count)
         self._session.tell("ABOR")
         self._session.check()
-        self._refuse_changed_range(self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a)
+        self._look()
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
@@ -126,6 +126,7 @@ class Keysight34465A(VisaMeter):
         while True:
             over = self._over  # before the instrument is asked, whose answer then is of a time behind the window
             made_all = not int(self._session.ask("STAT:OPER:COND?")) & (MEASURING | WAITING)
+            self._look()
             if int(self._session.ask("STAT:QUES:COND?")) & MEMORY_OVERFLOW:
                 raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
             count = int(self._session.ask_floats("DATA:POIN?")[0])
@@ -145,6 +146,10 @@ class Keysight34465A(VisaMeter):
         if count == self._behind:
             raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
         return count - self._behind
+
+    def _look(self) -> None:
+        """See that the range is still the one that was set."""
+        self._refuse_changed_range(self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a)
 
     def _require_sound(self) -> None:
         """Look at the questionable data: its events since the window was armed."""

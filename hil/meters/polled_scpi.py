@@ -104,19 +104,22 @@ class PolledScpi(UnmarkedVisaMeter):
             Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
-        polls = self._poller.run(self._ask, setting.interval_s, lambda: self._window.over(began, deadline_s))
+        polls = self._poller.run(self._ask_and_look, setting.interval_s, lambda: self._window.over(began, deadline_s))
         current, volt, power = self._columns(polls.values)
         if np.max(np.abs(current), initial=0.0) > MARGIN * setting.range_a:
             raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
-        self._check_range(within=True)
-        self.after()
+        if self._dialect.error_query:
+            self._session.check(self._dialect.error_query)
         stamped = Stamped(polls.t_s, power, polls.half_s, 0.0)
         return self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
 
-    def after(self) -> None:
-        """Look whether the instrument did within the window what was set; by default its errors only."""
-        if self._dialect.error_query:
-            self._session.check(self._dialect.error_query)
+    def look(self) -> None:
+        """Look, after every reading of a window, whether the instrument does what was set: by default, whether it is on its range.
+
+        Raises:
+            Spoiled: it is not.
+        """
+        self._check_range(within=True)
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts.
@@ -132,6 +135,11 @@ class PolledScpi(UnmarkedVisaMeter):
         unknown = np.full(len(values), np.nan)
         current, volt = columns.get("I", unknown), columns.get("V", unknown)
         return current, volt, columns.get("P", current * (volt if "V" in columns else self._window.setting.volt))
+
+    def _ask_and_look(self) -> tuple[float, float, list[float]]:
+        told = self._ask()
+        self.look()
+        return told
 
     def _ask(self) -> tuple[float, float, list[float]]:
         values: list[float] = []

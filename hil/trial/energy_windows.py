@@ -14,6 +14,7 @@ from hil.measure.energy import MLPERF_TINY, EnergyResult, Task, energy_of_window
 from hil.measure.mlperf_tiny import SHORTEST_S, WINDOWS
 from hil.measure.more import plan_more, reached
 from hil.measure.phases import Counted
+from hil.measure.ranges import first_range, next_range, peak_current, range_with_headroom
 from hil.measure.synchronise import HOST, SERIAL
 from hil.measure.window import edges_of
 from hil.meters.edges import with_both_edges
@@ -57,7 +58,7 @@ class Windows:
     def __init__(self, trial: LockStep, meter: Meter, wanted: EnergyWindows) -> None:
         self._trial, self._meter, self._wanted = trial, meter, wanted
         self._steps, self._step_s = max(wanted.steps, 1), _step_s(trial)
-        self._used = meter.sheet.ranges[-1]
+        self._used = first_range(meter.sheet)
         self._spoiled = 0
         self.captures: list[Capture] = []
         self.counted: list[Counted | None] = []
@@ -75,7 +76,7 @@ class Windows:
         up, down = edges_of(capture)
         self._step_s = (down.t_s - up.t_s) / self._steps
         current = np.where(np.isnan(capture.current_a), capture.power_w / self._trial.p.board.supply_v, capture.current_a)
-        self._used = self._meter.sheet.range_for(min(float(np.max(current)), self._used.amperes))
+        self._used = range_with_headroom(self._meter.sheet, peak_current(current))
         self._steps = self._enough_steps()
         self._configure()
 
@@ -150,12 +151,11 @@ class Windows:
         self._spoiled += 1
         sheet = self._meter.sheet
         if spoiled.beyond_range:
-            larger = [one for one in sheet.ranges if one.amperes > self._used.amperes]
-            if not larger:
-                raise Blocked(
-                    "meter", f"the board draws more than {self._used.amperes:g} A, the largest range of the {sheet.name}: measure with another instrument."
-                ) from spoiled
-            self._used = larger[0]
+            larger = next_range(sheet, self._used.amperes)
+            if larger is None:
+                reason = str(spoiled).rstrip(".")
+                raise Blocked("meter", f"{reason}; {self._used.amperes:g} A is the largest range of the {sheet.name}: use another meter or supply.") from spoiled
+            self._used = larger
             self._start_anew()
         if self._spoiled > MOST_SPOILED:
             raise Blocked("energy", f"{self._spoiled} windows were thrown away, the last because {str(spoiled).rstrip('.')}: run again.") from spoiled
