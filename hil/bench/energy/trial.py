@@ -11,6 +11,7 @@ from hil.bench.energy.case import Case
 from hil.bench.energy.scene import Stage
 from hil.bench.energy.served import metered
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
 from hil.measure.energy import EnergyResult, Task, energy_of_windows
 from hil.meters.edges import with_both_edges
@@ -62,7 +63,7 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
         window_s = case.steps * case.load.step_s
         meter.configure(Setting(case.load.volt, case.used.amperes, case.interval_s, case.idle_s, window_s))
         captures = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]
-    task = Task(case.steps, case.idle_s, case.load.volt)
+    task = Task(case.steps, case.idle_s, case.load.volt, conditions=Conditions(supply_error=0.0))
     return energy_of_windows(captures, task, sheet, case.used, {}, "modelled", DRAWS)
 
 
