@@ -35,6 +35,7 @@ class Capture:
         synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
         temperature_c: mean of what the meter's own sensor said meanwhile; None where it has none.
         ends_s: float64[n], when each aperture ended where their lengths differ, as those between two values of a counter; else None.
+        notes: what is to be doubted of these readings, a sentence each; they become flags of the result.
     """
 
     t_s: np.ndarray
@@ -49,6 +50,11 @@ class Capture:
     synchronisation: str = MARKER
     ends_s: np.ndarray | None = None
     temperature_c: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def noted(self, sentence: str) -> Capture:
+        """Return the same with one more doubt, once."""
+        return self if sentence in self.notes else replace(self, notes=(*self.notes, sentence))
 
     def from_first_edge(self) -> Capture:
         """Return the same with times from the first edge on; one without edges stays as it is."""
@@ -66,6 +72,7 @@ def joined(pieces: Sequence[Capture]) -> Capture:
         current_a=np.concatenate([piece.current_a for piece in pieces]), voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
         edges=tuple(edge for piece in pieces for edge in piece.edges), lost=None if None in lost else sum(one or 0 for one in lost),
         ends_s=None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
+        notes=tuple(dict.fromkeys(note for piece in pieces for note in piece.notes)),
     )  # fmt: skip
 
 

@@ -88,11 +88,17 @@ class PartedBuffers:
         )  # fmt: skip
         self._session.check()
 
-    def deadline(self, deadline_s: float) -> Callable[[], bool]:
-        """Return what tells, after a short wait, whether the trigger model is through; it raises `Blocked` behind the deadline."""
+    def deadline(self, deadline_s: float, look: Callable[[], None]) -> Callable[[], bool]:
+        """Return what tells, after a short wait, whether the trigger model is through; it raises `Blocked` after the deadline.
+
+        Args:
+            deadline_s: from now.
+            look: called each time: a look at what must stay as it is during a window, such as the range.
+        """
         until = self._host.now() + deadline_s
 
         def through() -> bool:
+            look()
             if self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
                 return True
             if self._host.now() > until:
@@ -104,13 +110,13 @@ class PartedBuffers:
 
         return through
 
-    def wait(self, deadline_s: float) -> None:
-        """Wait until the trigger model is through.
+    def wait(self, deadline_s: float, look: Callable[[], None]) -> None:
+        """Wait until the trigger model is through; `look` as in `deadline`.
 
         Raises:
             Blocked: it is not within the deadline.
         """
-        through = self.deadline(deadline_s)
+        through = self.deadline(deadline_s, look)
         while not through():
             pass
 

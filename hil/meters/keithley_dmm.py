@@ -64,7 +64,7 @@ class KeithleyDmm(VisaMeter):
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window piece by piece while it lasts, of PIECE readings and more; arguments and errors: `capture`."""
-        through, series, reached = self._buffers.deadline(deadline_s), _Series(self.sheet.name, self._interval_s, self._setting), 0
+        through, series, reached = self._buffers.deadline(deadline_s, self._look), _Series(self.sheet.name, self._interval_s, self._setting), 0
         since_s, over = self._host.now(), False
         while not over:
             over = through()
@@ -83,7 +83,7 @@ class KeithleyDmm(VisaMeter):
             self._buffers.places(STEPS)  # neither full nor empty
         last = self._read(AFTER, self._buffers.places(AFTER))
         self._session.check()
-        self._refuse_changed_range(self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a)
+        self._look()
         yield series.piece(last, high=False)
         series.require_complete()
 
@@ -97,6 +97,10 @@ class KeithleyDmm(VisaMeter):
         voltage = np.full(len(current), self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         return current * voltage
+
+    def _look(self) -> None:
+        """See that the range is still the one that was set."""
+        self._refuse_changed_range(self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a)
 
     def _require_kept(self, since_s: float) -> None:
         """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""

@@ -2,7 +2,12 @@
 
 Its external data log keeps about 20 s and overwrites what is older, so it is fetched while the board trains. Records have no time stamps: a record's time
 is its number. The log cannot see the marker, but the mainframe's digital port can, and is asked for its level; so edges are dated by the host, each
-between the last query that saw the old level and the first that saw the new one, and the log's begin between the two ends of the command that triggered it.
+between the last query that saw the old level and the first that saw the new one. The log begins after its trigger was sent, and so early that every fetch
+can have held the records it held; what is left between the two widens the edges, and the power narrows them (hil/measure/edge_check.py). Records that are
+lost show as a count that falls ever further behind the host's clock.
+
+At its limit of current the output gives less than the board wants: bit 1 (CC) of the operation status or bit 7 (LIM+) of the questionable status, of
+which the event registers keep that it happened (N6705C Operating and Service Guide, page 350).
 
 Sources: Keysight N6700C Operating and Service Guide, External Data Logging (commands, buffer, 102.4 us for each parameter, steps of 20.48 us);
 N6900/N7900 Operating and Service Guide, page 161 (order of a record, blocks); N6700 User's Guide, Measurement Ranges; digital port: public drivers.
@@ -18,20 +23,20 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import NOT_A_NUMBER, require_numbers
+from hil.meters.readings import NOT_A_NUMBER, require_below_limit, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
 CHANNEL = "(@1)"
 LIMIT_A = 1.0
 RECORDS = 4096  # a fetch
-FETCH_S = 0.25
+FETCHES, FETCH_S = 40, (0.05, 0.25)  # of the log in a window, and how far apart
 KEPT_S = 20.0  # by the log
 POLLS = 2000  # of the marker in a window
 POLL_S = (0.001, 0.02)
 IDLE_KEPT = 0.9
-LAG_S = 0.25  # that the log may be behind the host's clock
-STEADY_S = 0.02  # by which that may change within a window; more, and records are missing
+UNEVEN = 0.5  # of how far counts scatter about the host's clock, which a log that is handed over in lumps may gain or lose
+CONSTANT_CURRENT, LIMIT_REACHED = 1 << 1, 1 << 7  # operation status, questionable status
 
 
 @dataclass
@@ -40,7 +45,7 @@ class _Log:
 
     began: tuple[float, float]
     parts: list[np.ndarray] = field(default_factory=list)
-    fetches: list[tuple[float, int]] = field(default_factory=list)  # when, and how many records there were then
+    fetches: list[tuple[float, float, int]] = field(default_factory=list)  # when it was asked and answered, and how many records there were then
     edges: list[tuple[float, float, bool]] = field(default_factory=list)
     fetched: float = 0.0
 
@@ -57,7 +62,7 @@ class KeysightN6705C(VisaMeter):
         self._setting = setting
         fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
         tell = self._session.tell
-        tell(f"ABOR:ELOG {CHANNEL}", "*CLS")
+        tell(f"ABOR:ELOG {CHANNEL}", "*CLS", "STAT:PRES")
         if fed != setting.volt:
             tell("*RST", f"VOLT {setting.volt:g},{CHANNEL}", f"CURR:LIM {LIMIT_A:g},{CHANNEL}")
         for quantity in ("CURR", "VOLT"):
@@ -76,6 +81,7 @@ class KeysightN6705C(VisaMeter):
         """Begin to log: the edges of the marker that follow belong to the window."""
         self._session.tell(f"ABOR:ELOG {CHANNEL}")
         self._fix_range()
+        self._limits_reached()  # reading forgets what was before
         self._session.tell(f"INIT:ELOG {CHANNEL}")
         before = self._host.now()
         self._session.tell(f"TRIG:ELOG {CHANNEL}")
@@ -91,6 +97,7 @@ class KeysightN6705C(VisaMeter):
             Blocked: no edges within the deadline, or the instrument failed.
         """
         log, poll_s = self._log, float(np.clip(self._setting.window_s / POLLS, *POLL_S))
+        fetch_s = float(np.clip(self._setting.window_s / FETCHES, *FETCH_S))
         until = self._host.now() + deadline_s
         level, asked = self._level()
         while len(log.edges) < 2 or self._host.now() < log.edges[1][1] + IDLE_KEPT * self._setting.idle_s:
@@ -101,8 +108,9 @@ class KeysightN6705C(VisaMeter):
                     f"the {self.sheet.name} has not seen both edges of the marker within {deadline_s:.0f} s: "
                     "wire the board's marker pin to pin 1 of its digital port.",
                 )
-            if self._host.now() - log.fetched > FETCH_S:
+            if self._host.now() - log.fetched > fetch_s:
                 self._fetch()
+                self._require_same_range()
             self._host.sleep(poll_s)
             now, then = self._level()
             if now != level:
@@ -112,6 +120,8 @@ class KeysightN6705C(VisaMeter):
         self._session.tell(f"ABOR:ELOG {CHANNEL}")
         self._session.check()
         self._require_same_range()
+        if self._limits_reached():
+            raise Spoiled(f"the {self.sheet.name} held the current back at its limit of {LIMIT_A:g} A: the board was starved", beyond_range=True)
         return self._joined()
 
     def watch(self) -> np.ndarray:
@@ -138,13 +148,20 @@ class KeysightN6705C(VisaMeter):
         log = self._log
         if self._host.now() - log.fetched > KEPT_S / 2:
             raise Spoiled(f"the log of the {self.sheet.name} was not fetched for {self._host.now() - log.fetched:.0f} s, and keeps {KEPT_S:.0f} s")
-        log.fetched = self._host.now()
+        log.fetched = asked = self._host.now()
         while True:
             part = self._session.ask_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
             log.parts.append(part.reshape(-1, 2))
             if len(log.parts[-1]) < RECORDS:
                 break
-        log.fetches.append((log.fetched, sum(map(len, log.parts))))
+        log.fetches.append((asked, self._host.now(), sum(map(len, log.parts))))
+
+    def _limits_reached(self) -> bool:
+        """Return whether the output was at a limit of current since this was last asked, or is now."""
+        operation, questionable = (
+            int(self._session.ask(f"STAT:{name}? {CHANNEL}")) | int(self._session.ask(f"STAT:{name}:COND? {CHANNEL}")) for name in ("OPER", "QUES")
+        )
+        return bool(operation & CONSTANT_CURRENT or questionable & LIMIT_REACHED)
 
     def _require_same_range(self) -> None:
         fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
@@ -158,18 +175,35 @@ class KeysightN6705C(VisaMeter):
         return current, voltage
 
     def _joined(self) -> Capture:
-        log, sheet = self._log, self.sheet
         current, voltage = self._numbers()
+        require_below_limit(current, LIMIT_A, self.sheet.name)
+        began = self._begin()
         t_s = self._period_s * np.arange(len(current))
-        behind = np.array(log.fetches) @ [1.0, -self._period_s] - log.began[0]  # the host's clock before the log's
-        slack = self._period_s + sheet.timebase * (log.fetched - log.began[0])  # a record that is not over is not there yet
-        if np.any(behind > LAG_S + slack) or np.any(behind - np.minimum.accumulate(behind) > STEADY_S + slack):
-            raise Spoiled(f"the log of the {sheet.name} has {len(current)} records, and falls {behind[-1]:.2f} s behind the host's clock: some are lost")
-        edges = tuple(self._dated(*edge) for edge in log.edges[:2])
+        edges = tuple(self._dated(*edge, began) for edge in self._log.edges)
         return Capture(t_s, current * voltage, current, voltage, self._period_s, self._period_s, edges, self._setting.range_a, None)
 
-    def _dated(self, first: float, last: float, high: bool) -> Edge:
-        """Return an edge in the log's time, of which the host knows the begin and end of two queries, and of the trigger."""
-        began = self._log.began
+    def _begin(self) -> tuple[float, float]:
+        """Return between which of the host's times the log began: after its trigger was sent, and before the earliest begin that a fetch allows.
+
+        Raises:
+            Spoiled: there are none, or the count of records falls behind the host's clock more and more: some are lost.
+        """
+        fetches = [one for one in self._log.fetches if one[2]]  # a log that begins late has nothing at first
+        if not fetches:
+            raise Spoiled(f"the log of the {self.sheet.name} has no records")
+        asked, answered, counts = np.array(fetches, np.float64).T
+        drift_s = self.sheet.timebase * (answered - self._log.began[0])
+        begun = answered - counts * self._period_s  # a record that is not over is not there yet
+        parts = np.array_split(begun, min(3, len(begun)))
+        slower = float(np.min(parts[-1]) - np.min(parts[0]))
+        uneven = UNEVEN * max(float(np.ptp(parts[0])), float(np.ptp(parts[-1])))
+        allowed = self._period_s + float(np.max(answered - asked)) + float(drift_s[-1]) + uneven
+        if slower > allowed:
+            raise Spoiled(f"the log of the {self.sheet.name} has {counts[-1]:.0f} records, and falls {slower:.4f} s behind the host's clock: some are lost")
+        first = self._log.began[0]
+        return first, max(float(np.min(begun + drift_s)), first)
+
+    def _dated(self, first: float, last: float, high: bool, began: tuple[float, float]) -> Edge:
+        """Return an edge in the log's time, of which the host knows the begin and end of two queries, and between which times the log began."""
         low, up = first - began[1], last - began[0]
         return Edge((low + up) / 2, (up - low) / 2 + self.sheet.timebase * up, high)

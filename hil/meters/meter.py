@@ -38,7 +38,7 @@ class Spoiled(Exception):
 
     Args:
         reason: one sentence.
-        beyond_range: the current was more than the range allows: take the next one up.
+        beyond_range: the current was more than the range or the source allows: take the next one up, and give up where there is none.
     """
 
     def __init__(self, reason: str, *, beyond_range: bool = False) -> None:

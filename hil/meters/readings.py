@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.measure.capture import Edge
+from hil.measure.capture import Capture, Edge
+from hil.measure.ranges import at_limit
 from hil.meters.meter import Spoiled
 
 OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37
@@ -24,6 +25,28 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
     over = np.abs(current_a) > OVERLOAD
     if np.any(over):
         raise Spoiled(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
+
+
+def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> None:
+    """Refuse readings at the limit of current that a supply was set to, float64[n] amperes: the board wanted more, and was starved.
+
+    Raises:
+        Spoiled: one at least.
+    """
+    cut = at_limit(current_a, limit_a)
+    if cut:
+        raise Spoiled(f"{cut} readings of the {name} lie at its limit of current, {limit_a:g} A: the board was starved", beyond_range=True)
+
+
+def require_within_range(capture: Capture) -> None:
+    """Refuse readings at the end of the range or so near to it that they may be cut off.
+
+    Raises:
+        Spoiled: one at least; the next range up cures it.
+    """
+    cut = at_limit(capture.current_a, capture.range_a)
+    if cut:
+        raise Spoiled(f"{cut} readings lie at the end of the range of {capture.range_a:g} A, and may be cut off: take a larger range", beyond_range=True)
 
 
 def missing(t_s: np.ndarray, interval_s: float) -> int:

@@ -34,9 +34,9 @@ class RigolDP800(PolledScpi):
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host, *, jitter: float = JITTER, seed: int = 0) -> None:
         super().__init__(session, sheet, host, DIALECT, jitter=jitter, seed=seed)
 
-    def after(self) -> None:
+    def look(self) -> None:
         """See that the output still regulates voltage: at its limit of current the board was starved."""
-        super().after()
+        super().look()
         mode = self._session.ask(f":OUTP:CVCC? {CHANNEL}")
         if mode != "CV":
-            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}) within the window: the board drew more than the limit.", beyond_range=True)
+            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of {LIMIT_A:g} A", beyond_range=True)

@@ -14,7 +14,7 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import require_numbers
+from hil.meters.readings import require_below_limit, require_numbers
 from hil.meters.unmarked import check_range
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -98,6 +98,7 @@ class RsNGU(UnmarkedVisaMeter):
             raise Spoiled(f"the {self.sheet.name} logged nothing in the window.")
         pairs = np.concatenate(blocks)
         volt, current = pairs[:, 0], pairs[:, 1]
+        require_below_limit(current, LIMIT_A, self.sheet.name)
         t = self._begin + np.arange(len(pairs)) / self._rate
         stamped = Stamped(t, volt * current, np.full(len(t), self._wrong), 0.0)
         return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
@@ -130,6 +131,7 @@ class RsNGU(UnmarkedVisaMeter):
         self._due = asked - WAITS_S + BLOCK_S - WAITS_S  # it may have waited, and its clock may be fast
         pairs = self._pairs()
         self._clear("OPER")
+        self._check_range(within=True)
         blocks.append(pairs)
         self._count += len(pairs)
         missing = (asked - self._begin) * self._rate - self._count

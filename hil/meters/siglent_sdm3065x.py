@@ -82,6 +82,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         while not self._window.over(began, deadline_s):
             sent = self._host.now()
             values += self._drain()
+            self._check_range(within=True)
             table.append((sent, self._host.now(), len(values)))
             self._host.sleep(DRAIN_S)
         self._session.tell("ABOR")

@@ -74,6 +74,7 @@ class YokogawaWT310(UnmarkedVisaMeter):
         rows: list[tuple[float, ...]] = []
         while not self._window.over(began, deadline_s):
             rows.append(self._update())
+            self._check_range(within=True)
         self._session.tell(":INTEG:STOP")
         self._check_range(within=True)
         self._session.check(":STAT:ERR?")

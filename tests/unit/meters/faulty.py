@@ -67,7 +67,7 @@ class Kind:
 KINDS = {
     one.key: one
     for one in (
-        Kind("keithley-2450", 0.00225, 0.1, "READ, SOUR, SEC, FRAC", "text", 0, 4, ":SENS:CURR:RANG 1"),
+        Kind("keithley-2450", 0.00225, 0.1, "READ, SOUR, SEC, FRAC, SOURSTAT", "text", 0, 5, ":SENS:CURR:RANG 1"),
         Kind("keithley-dmm6500", 0.001, 0.1, "READ, REL", "<f8", 0, 2, ":DIG:CURR:RANG 1"),
         Kind("keithley-dmm7510", 0.0001, 0.1, "READ, REL", "<f8", 0, 2, ":DIG:CURR:RANG 1"),
         Kind("keysight-34465a", 0.001, 0.1, "R? ", "block", turn="CURR:RANG 1"),

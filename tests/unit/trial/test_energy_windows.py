@@ -27,7 +27,7 @@ from hil.trial.spec import EnergyWindows, TrialSpec
 from tests.unit.measure.energy_scene import NONE, Bench
 
 SHEET = load_data_sheet("keithley-2450")
-LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.06, 0.09, 0.045), 0.02, 2e-3, 3.3)
+LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.04, 0.06, 0.03), 0.015, 2e-3, 3.3)
 CYCLES = {"perturb": 274_000, "forward": 685_000, "backward": 0, "update": 411_000, "digest": 0, "total": 1_370_000}
 CLOCK_HZ = 100_000_000
 
@@ -130,7 +130,7 @@ def test_too_many_spoiled_windows_block_with_the_last_reason():
 
 
 def test_a_board_beyond_every_range_blocks():
-    with pytest.raises(Blocked, match=r"more than 1 A, the largest range of the Keithley 2450"):
+    with pytest.raises(Blocked, match=r"overload; 1 A is the largest range of the Keithley 2450: use another meter or supply"):
         measured(load=replace(LOAD, levels_a=(1.2, 1.3, 1.1)))
 
 

@@ -91,12 +91,17 @@ class KeithleyInstrument(ScpiInstrument):
         begins, ends = self.clock.true(begin), self.clock.true(begin + aperture)
         true = mean_current(self.truth, begins, ends - begins) if aperture else self.truth.current(begins)
         window_s = self.noise_aperture_s()
-        read = self.as_read(true, self.errors.current(true, window_s, since_s, self.rng))
-        return Readings(begin, read, self.errors.voltage(self.truth.volt(), len(begin), window_s, self.rng))
+        flowing, status = self.delivered(true)
+        read = self.as_read(flowing, self.errors.current(flowing, window_s, since_s, self.rng))
+        return Readings(begin, read, self.errors.voltage(self.truth.volt(), len(begin), window_s, self.rng), status)
 
     def noise_aperture_s(self) -> float:
         """Return the aperture that the noise of a reading is that of."""
         return self.timing()[0] / PS_PER_S
+
+    def delivered(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the currents that flow where the board wants others, float64[n] amperes, and the status of the source, int64[n]; an ammeter has none."""
+        return wanted, np.zeros(len(wanted), np.int64)
 
     def as_read(self, true: np.ndarray, read: np.ndarray) -> np.ndarray:
         """Return what is shown: overflow beyond the range."""
@@ -157,7 +162,7 @@ class KeithleyInstrument(ScpiInstrument):
         first, last, name, *elements = [*words(argument), "", ""][: max(len(words(argument)), 3)]
         buffer = self._buffer(name)
         low, high = int(number(first, 1, len(buffer))), int(number(last, 1, len(buffer)))
-        names = [element.upper()[:4] for element in elements] or ["READ"]
+        names = [_element(word) for word in elements] or ["READ"]
         if low > high or any(one not in _ELEMENTS for one in names) or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names)):
             raise ScpiError(-224)
         chosen, origin = buffer.places(low, high), int(buffer.places(buffer.start(), buffer.start()).begin[0])
@@ -213,12 +218,18 @@ class KeithleyInstrument(ScpiInstrument):
 _ELEMENTS: dict[str, tuple[Callable[[Readings, int], np.ndarray], str]] = {
     "READ": (lambda r, _: r.current, "%.9E"),
     "SOUR": (lambda r, _: r.voltage, "%.9E"),
+    "SOURSTAT": (lambda r, _: r.status, "%d"),
     "SEC": (lambda r, _: EPOCH_S + r.begin // PS_PER_S, "%d"),
     "SECO": (lambda r, _: EPOCH_S + r.begin // PS_PER_S, "%d"),
     "FRAC": (lambda r, _: r.begin % PS_PER_S / PS_PER_S, "%.9f"),
     "REL": (lambda r, origin: (r.begin - origin) / PS_PER_S, "%.9f"),
     "RELA": (lambda r, origin: (r.begin - origin) / PS_PER_S, "%.9f"),
 }
+
+
+def _element(word: str) -> str:
+    """Return the name of a buffer element, in its short form or in full (2450-901-01 Rev. B, TRACe:DATA?)."""
+    return "SOURSTAT" if word.upper() in ("SOURSTAT", "SOURSTATUS") else word.upper()[:4]
 
 
 def two(argument: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, switch
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 DEAD_PS = PS_PER_S // 4000
+LIMITED = 1 << 5  # of the source status: its limit holds the current back (2450-901-01 Rev. B, 8-29)
 # The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V range.
 LIMITS = Limits(gain=0.0002, offset_a=600e-9, voltage_gain=0.00015, voltage_offset_v=1e-3, timebase=50e-6, noise_a=40e-9, noise_v=10e-6)
 
@@ -38,7 +39,8 @@ class VirtualKeithley2450(KeithleyInstrument):
             "[:SENSe]:CURRent[:DC]:RELative": self._set_relative, "[:SENSe]:CURRent[:DC]:RELative:STATe": self._use_relative,
             ":MEASure:CURRent[:DC]?": self._measure_current, ":MEASure:VOLTage[:DC]?": self._measure_voltage, ":READ?": self._read,
             ":SOURce:FUNCtion[:MODE]": self._set_source, ":SOURce:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
-            ":SOURce:VOLTage:ILIMit[:LEVel]": lambda a: ignore(number(a, 1e-9, 1.05)), ":SOURce:VOLTage:READ:BACK": lambda a: ignore(switch(a)),
+            ":SOURce:VOLTage:ILIMit[:LEVel]": self._set_limit, ":SOURce:VOLTage:ILIMit[:LEVel]:TRIPped?": self._tripped,
+            ":SOURce:VOLTage:READ:BACK": lambda a: ignore(switch(a)),
             ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)),
             ":TRIGger:BLOCk:MEASure": self._reading_block,
         }  # fmt: skip
@@ -48,7 +50,7 @@ class VirtualKeithley2450(KeithleyInstrument):
         """Return every setting to its value after *RST; the output goes off."""
         super().preset()
         self._function, self._nplc, self._autozero = "CURR:DC", 1.0, True
-        self._relative, self._output = (0.0, False), False
+        self._relative, self._output, self._limit = (0.0, False), False, 1e-4
 
     def timing(self) -> tuple[int, int]:
         if not self._output:
@@ -115,6 +117,15 @@ class VirtualKeithley2450(KeithleyInstrument):
     def _set_level(self, argument: str) -> None:
         if abs(number(argument, 0, 20) - self.truth.volt()) > 0.05 * self.truth.volt():
             raise ScpiError(-222)  # the model of the board knows its own voltage only
+
+    def _set_limit(self, argument: str) -> None:
+        self._limit = number(argument, 1e-9, 1.05)
+
+    def delivered(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.minimum(wanted, self._limit), np.where(wanted > self._limit, LIMITED, 0)
+
+    def _tripped(self, _argument: str) -> str:
+        return str(int(self.truth.current(np.array([self.truth.now()]))[0] > self._limit))
 
     def _set_output(self, argument: str) -> None:
         self._output = switch(argument)

@@ -19,15 +19,16 @@ INFINITE = -1
 
 @dataclass(frozen=True)
 class Readings:
-    """Begin of each aperture, int64[n] picoseconds; amperes and volts, float64[n]."""
+    """Begin of each aperture, int64[n] picoseconds; amperes and volts, float64[n]; status of the source, int64[n]."""
 
     begin: np.ndarray
     current: np.ndarray
     voltage: np.ndarray
+    status: np.ndarray
 
     def take(self, chosen: slice | np.ndarray) -> Readings:
         """Return some of them."""
-        return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen])
+        return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen], self.status[chosen])
 
 
 class Buffer:
@@ -39,7 +40,7 @@ class Buffer:
 
     def __init__(self, size: int, once: bool) -> None:
         self.size, self.once = size, once
-        self._columns = Readings(np.empty(size, np.int64), np.empty(size), np.empty(size))
+        self._columns = Readings(np.empty(size, np.int64), np.empty(size), np.empty(size), np.empty(size, np.int64))
         self.clear()
 
     def clear(self) -> None:

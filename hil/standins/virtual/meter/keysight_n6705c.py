@@ -24,6 +24,7 @@ OVERLOAD = 9.91e37  # not a number, as SCPI says it
 STEP_PS = 20_480_000
 LEAST_STEPS = 5  # of each parameter
 KEPT_PS = 20 * PS_PER_S
+LIMIT_REACHED = 1 << 7  # questionable status: the output is at its limit of current (N6705C Operating and Service Guide, page 350)
 
 
 class VirtualKeysightN6705C(ScpiInstrument):
@@ -35,12 +36,13 @@ class VirtualKeysightN6705C(ScpiInstrument):
 
     Attributes:
         lost_share: the share of records, drawn by chance, that is never logged.
+        late_s: how long after its trigger the log begins.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self._truth, self._drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
-        self.lost_share = 0.0
+        self.lost_share = self.late_s = 0.0
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level, "[:SOURce]:CURRent:LIMit[:POSitive]": self._set_limit,
             ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)), ":FORMat[:DATA]": self._set_format,
@@ -50,7 +52,9 @@ class VirtualKeysightN6705C(ScpiInstrument):
             ":SENSe:ELOG:CURRent:RANGe:AUTO?": lambda _: str(int(self._auto)), ":TRIGger:ELOG:SOURce": self._set_source,
             ":TRIGger:ELOG[:IMMediate]": self._trigger, ":INITiate[:IMMediate]:ELOG": self._initiate, ":ABORt:ELOG": self._abort,
             ":FETCh:ELOG?": self._fetch, "[:SOURce]:DIGital:PIN1:FUNCtion": self._set_pin, "[:SOURce]:DIGital:PIN1:POLarity": self._set_polarity,
-            "[:SOURce]:DIGital:INPut:DATA?": self._levels,
+            "[:SOURce]:DIGital:INPut:DATA?": self._levels, ":STATus:PRESet": lambda _: None,
+            ":STATus:OPERation[:EVENt]?": lambda _: "0", ":STATus:OPERation:CONDition?": lambda _: "0",
+            ":STATus:QUEStionable[:EVENt]?": self._event, ":STATus:QUEStionable:CONDition?": lambda _: str(self._condition()),
         }  # fmt: skip
         for name in ("CURRent", "VOLTage"):
             for what in ("", ":MINMax"):
@@ -64,6 +68,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._steps, self._range, self._auto = LEAST_STEPS * 2, RANGES_A[-1], True
         self._logged = {"CURR": False, "VOLT": False, "CURR:MINMax": False, "VOLT:MINMax": False}
         self._pin, self._inverted = "DIO", False
+        self._limit, self._reached = RANGES_A[-1], 0
         self._abort("")
 
     # settings
@@ -73,7 +78,14 @@ class VirtualKeysightN6705C(ScpiInstrument):
             raise ScpiError(-222)  # the model of the board knows its own voltage only
 
     def _set_limit(self, argument: str) -> None:
-        number(_value(argument), 0, 3)
+        self._limit = number(_value(argument), 0, 3)
+
+    def _condition(self) -> int:
+        return LIMIT_REACHED if self._truth.current(np.array([self._truth.now()]))[0] > self._limit else 0
+
+    def _event(self, _argument: str) -> str:
+        event, self._reached = self._reached | self._condition(), 0
+        return str(event)
 
     def _set_output(self, argument: str) -> None:
         self._output = switch(_value(argument))
@@ -133,14 +145,14 @@ class VirtualKeysightN6705C(ScpiInstrument):
     def _trigger(self, _argument: str) -> None:
         if not self._ready:
             raise ScpiError(-224)
-        self._next = self._began = self._clock.own(self._truth.now())
+        self._next = self._began = self._clock.own(self._truth.now()) + round(self.late_s * PS_PER_S)
 
     def _fetch(self, argument: str) -> Answer:
         wanted = int(number(_value(argument), 1, 4096))
         if self._next < 0:
             raise ScpiError(-224)
         period, now = self._period(), self._clock.own(self._truth.now())
-        ended = (now - self._next) // period
+        ended = max((now - self._next) // period, 0)
         kept = KEPT_PS // period
         if ended > kept:  # overwritten, without a word
             self._next += (ended - kept) * period
@@ -156,6 +168,9 @@ class VirtualKeysightN6705C(ScpiInstrument):
     def _columns(self, begin: np.ndarray, period: int) -> list[np.ndarray]:
         begins, ends = self._clock.true(begin), self._clock.true(begin + period)
         true = mean_current(self._truth, begins, ends - begins)
+        if np.any(true > self._limit):
+            self._reached = LIMIT_REACHED
+            true = np.minimum(true, self._limit)
         read = self._drawn.current(true, period / PS_PER_S, (begin - self._began) / PS_PER_S, self._rng)
         current = read if self._auto else np.where(np.abs(true) > self._range, OVERLOAD, read)
         voltage = self._drawn.voltage(self._truth.volt(), len(begin), period / PS_PER_S, self._rng)

@@ -1,0 +1,109 @@
+"""Whether the marker's edges are those of the work: by the power beside them, whoever recorded them.
+
+A marker that bounces, a glitch on its wire and a log that begins late all give two edges that look right and a window that is not. The power knows
+better: the board sleeps before the first edge and after the second, at about the same power, and draws another one between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hil.measure.capture import Capture, Edge
+from hil.measure.integrate import cells
+from hil.measure.synchronise import NOISE, POWER, NoEdges, Stamped, Told, edges_by_power
+from hil.measure.window import SMEAR_IDLE, SMEAR_S
+
+SLEEP_USED = 0.9  # of the sleep: its far ends may hold what came before it
+DIFFERS = 0.25  # of the rise from sleep to work: sleeps that differ by more are not both sleep
+FEWEST = 4  # readings of sleep on either side, and of work: fewer tell nothing
+UNCHECKED = "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
+
+
+class WrongEdges(Exception):
+    """The edges are not those of the work; the reason is one sentence without an end."""
+
+
+def slack_s(capture: Capture, idle_s: float) -> float:
+    """Return how far an edge and the change of power that belongs to it may lie apart: smear, and a reading."""
+    return min(SMEAR_S, SMEAR_IDLE * idle_s) + capture.interval_s
+
+
+def check_changes(levels: list[bool]) -> None:
+    """See that a marker went up and down once, or that a part of it was seen.
+
+    Raises:
+        WrongEdges: it bounced, or came in another order.
+    """
+    if levels not in ([], [True], [True, False]):
+        told = ", ".join("up" if level else "down" for level in levels[:6])
+        raise WrongEdges(
+            f"the marker changed {len(levels)} times in one window ({told}{', ...' if len(levels) > 6 else ''}), not up and down: "
+            "look for bounce or a loose wire at the marker pin"
+        )
+
+
+def checked_edges(capture: Capture, idle_s: float) -> Capture:
+    """Return a capture with two edges that the power agrees with; an edge that the power dates better than its recorder did is dated by it.
+
+    Where the power cannot tell (the work draws what the sleep draws, or there are too few readings) a note says so.
+
+    Args:
+        capture: with an edge up and one down.
+        idle_s: sleep before and after them.
+
+    Raises:
+        WrongEdges: the board worked outside the edges, or the power changes elsewhere.
+    """
+    up, down = capture.edges
+    rise_w, noise_w = _same_sleep(capture, idle_s)
+    if not rise_w > NOISE * noise_w:
+        return capture.noted(UNCHECKED)
+    reach = SLEEP_USED * idle_s
+    near = (capture.t_s >= up.t_s - up.half_s - reach) & (capture.t_s + capture.aperture_s <= down.t_s + down.half_s + reach)
+    readings = Stamped(capture.t_s[near], capture.power_w[near], np.zeros(int(near.sum())), capture.aperture_s)
+    try:
+        by_power = edges_by_power(readings, Told(reach))
+    except NoEdges:
+        return capture.noted(UNCHECKED)
+    slack = slack_s(capture, idle_s)
+    for edge, power in zip((up, down), by_power, strict=True):
+        if abs(edge.t_s - power.t_s) > edge.half_s + power.half_s + slack:
+            raise WrongEdges(
+                f"the marker goes {'up' if edge.high else 'down'} at {edge.t_s:.6g} s of the readings, and the power changes at {power.t_s:.6g} s: "
+                "look at the marker's wire"
+            )
+    better = tuple(_better(edge, power, slack) for edge, power in zip((up, down), by_power, strict=True))
+    return capture if better == (up, down) else replace(capture, edges=better, synchronisation=POWER)
+
+
+def _better(edge: Edge, power: Edge, slack: float) -> Edge:
+    """Return the change of power in the place of an edge that is known much worse."""
+    return edge if edge.half_s <= 2 * (power.half_s + slack) else replace(power, half_s=power.half_s + slack)
+
+
+def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
+    """Return the rise from sleep to work in watts, as a size, and the standard uncertainty of the means that it is the difference of.
+
+    Raises:
+        WrongEdges: the power after the second edge is not that before the first one.
+    """
+    up, down = capture.edges
+    bounds, slack = cells(capture), slack_s(capture, idle_s)
+    begin, end = bounds[:-1], bounds[1:]
+    before = (end <= up.t_s - up.half_s - slack) & (begin >= up.t_s - SLEEP_USED * idle_s)
+    after = (begin >= down.t_s + down.half_s + slack) & (end <= down.t_s + SLEEP_USED * idle_s)
+    work = (begin >= up.t_s + up.half_s) & (end <= down.t_s - down.half_s)
+    parts = [capture.power_w[part] for part in (before, after, work)]
+    if min(map(len, parts)) < FEWEST:
+        return 0.0, 0.0
+    first, second, between = (float(np.mean(part)) for part in parts)
+    uncertain = float(np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2]))  # the other one may hold work
+    rise = max(abs(between - first), abs(between - second))
+    if abs(second - first) > DIFFERS * rise + NOISE * uncertain:
+        raise WrongEdges(
+            f"the power is {first:.4g} W before the marker's first edge, {between:.4g} W between the two and {second:.4g} W after the second: "
+            "one of the edges is not that of the work, or the board did not sleep on both sides; look for bounce at the marker pin, or let it sleep"
+        )
+    return rise, uncertain
