@@ -21,6 +21,11 @@ def positive(text: str) -> float:
     return value
 
 
+def not_negative(text: str) -> float:
+    """Return a number that is not negative, for argparse."""
+    return 0.0 if float(text) == 0 else positive(text)
+
+
 def count(text: str) -> int:
     """Return how many times something is, for argparse."""
     value = int(text)
