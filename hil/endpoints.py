@@ -60,6 +60,7 @@ class Endpoints:
         meter_model: key of the meter's data sheet; None: the usual one.
         measuring_point: where in the board's supply the meter is; None: nobody said.
         ambient_c: temperature about the board in degrees, as somebody wrote it down; None: nobody did.
+        supply_error: limit of the error of the board's supply, under load too, as a share of its voltage; None: nobody declares one.
     """
 
     board: str
@@ -74,3 +75,4 @@ class Endpoints:
     meter_model: str | None = None
     measuring_point: str | None = None
     ambient_c: float | None = None
+    supply_error: float | None = None

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.measure.capture import Capture
-from hil.measure.window import edges_of
+from hil.measure.window import edges_of, on_a_grid
 
 FEWEST_READINGS = 10  # a step: fewer, and a step's shape is lost between them
 COVERED = 0.99  # of the time: readings that cover more cannot alias
 PARTS = 10  # of a step that must all have been looked at
 ENOUGH = 8  # readings a part: at random none of ten parts stays empty with 99.8 %
 PROBES = 11  # points of an aperture that are looked at
+FINE, FEWEST_STEPS = 400, 8  # parts of a step, which readings with short gaps must all have looked at in a window of so many steps
+VARIED = 2.0  # readings by which windows must differ, for one pace to drift through all of another
 
 
 def readings_a_step(capture: Capture, step_s: float) -> float:
@@ -35,6 +37,8 @@ def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
         return False
     up, down = edges_of(capture)
     inside = capture.t_s[(capture.t_s >= up.t_s) & (capture.t_s + capture.aperture_s < down.t_s)]
+    if capture.aperture_s and len(laps_s) >= FEWEST_STEPS and len(inside) * capture.aperture_s >= FEWEST_STEPS * float(np.mean(laps_s)):
+        return _unseen(inside - up.t_s, capture.aperture_s, np.asarray(laps_s)) > 1 - COVERED
     parts = min(PARTS, max(len(inside) // ENOUGH, 2))
     points = inside[:, None] + np.linspace(0, capture.aperture_s, PROBES)
     seen = np.floor(parts * (_steps_done(points.ravel() - up.t_s, np.asarray(laps_s)) % 1))
@@ -46,3 +50,31 @@ def _steps_done(since_s: np.ndarray, laps_s: np.ndarray) -> np.ndarray:
     ends = np.concatenate([[0.0], np.cumsum(laps_s)])
     within = np.interp(since_s, ends, np.arange(len(ends)))
     return np.where(since_s <= ends[-1], within, len(laps_s) + (since_s - ends[-1]) / np.mean(laps_s))
+
+
+def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float:
+    """Return the share of a step that no aperture reached into in any of the steps, of apertures that began so long after the first edge."""
+    first, last = (np.floor(FINE * _steps_done(at, laps_s)).astype(np.int64) for at in (since_s, since_s + aperture_s))
+    touched = np.zeros(FINE + 1, np.int64)
+    whole = int(np.sum(last - first >= FINE))
+    begin, end = first % FINE, last % FINE
+    np.add.at(touched, begin, 1)
+    np.add.at(touched, end + 1, -1)
+    touched[0] += int(np.sum(end < begin))
+    return 0.0 if whole else float(np.mean(np.cumsum(touched)[:FINE] <= 0))
+
+
+def pace_doubts(captures: Sequence[Capture]) -> list[str]:
+    """Return what readings with gaps cannot show where all windows are read at one pace, a sentence: what the board does at that very pace."""
+    first = captures[0]
+    gap_s = first.interval_s - first.aperture_s
+    if gap_s <= (1 - COVERED) * first.interval_s or not all(map(on_a_grid, captures)):
+        return []
+    paces = np.array([float(np.median(np.diff(one.t_s))) for one in captures])
+    drift = np.ptp(paces) / np.mean(paces) * min(len(one.t_s) for one in captures)
+    if drift > VARIED:
+        return []
+    return [
+        f"every window was read every {1000 * float(np.mean(paces)):.4g} ms with {gap_s / first.interval_s:.0%} of the time between readings: "
+        "what the board does at that very pace is seen always or never (aliasing)."
+    ]

@@ -12,11 +12,14 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge, joined, tail
+from hil.measure.conditions import Conditions, rows
 from hil.measure.data_sheet import DataSheet
 from hil.measure.integrate import cells, integral
 from hil.measure.uncertainty import Contribution, rectangular
+from hil.measure.window import SWING
 
 HELD = 16  # readings of a piece that the next one may need: for the bound between them, and to see an edge that lies there from both sides
+EXACT = Conditions(supply_error=0.0)
 BESIDE = 2  # intervals beside an edge, in which its step of power is looked for
 
 
@@ -28,6 +31,7 @@ class Between:
         begin, end: the edges.
         energy_j: energy.
         charge_c, voltage_v: charge and mean voltage, NaN where the meter tells none.
+        square_a2s: integral of the current's square, NaN where the meter tells no current.
         lowest_w, highest_w: of the readings between.
         readings: how many, in part or whole.
         steps_w: by how much the power may be told wrong at either edge where that is not sharp: the largest power near it, less the smallest.
@@ -35,6 +39,7 @@ class Between:
         lost: of the whole capture.
         synchronisation: how the edges were had.
         changes: how often the marker changed; the first two changes are the edges.
+        notes: what is to be doubted of the readings, a sentence each.
     """
 
     begin: Edge
@@ -42,6 +47,7 @@ class Between:
     energy_j: float
     charge_c: float
     voltage_v: float
+    square_a2s: float
     lowest_w: float
     highest_w: float
     readings: int
@@ -51,6 +57,7 @@ class Between:
     lost: int | None
     synchronisation: str
     changes: int
+    notes: tuple[str, ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -73,7 +80,8 @@ class Running:
         self._edges: list[Edge] = []
         self._last: Capture | None = None
         self._from_s = self._reached_s = math.nan
-        self._energy = self._charge = self._volts = 0.0
+        self._energy = self._charge = self._square = self._volts = 0.0
+        self._notes: dict[str, None] = {}
         self._readings = 0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
@@ -85,6 +93,7 @@ class Running:
             raise ValueError("an edge came behind readings that lie behind it")
         self._edges += piece.edges
         self._lost = None if self._lost is None or piece.lost is None else self._lost + piece.lost
+        self._notes |= dict.fromkeys(piece.notes)
         if not len(piece.t_s):
             return
         first = self._last is None
@@ -115,8 +124,9 @@ class Running:
             self._integrate(last, reach)
         steps = [max(near) - min(near) if len(near) > 1 else self._highest for near in self._beside]
         return Between(
-            begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan, self._lowest, self._highest,
-            self._readings, (steps[0], steps[1]), last.aperture_s, last.range_a, self._lost, last.synchronisation, len(self._edges),
+            begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan, self._square,
+            self._lowest, self._highest, self._readings, (steps[0], steps[1]), last.aperture_s, last.range_a, self._lost, last.synchronisation,
+            len(self._edges), tuple(self._notes),
         )  # fmt: skip
 
     def _integrate(self, seen: Capture, reach_s: float) -> None:
@@ -130,6 +140,7 @@ class Running:
             return
         self._energy += integral(seen, seen.power_w, begin_s, end_s)
         self._charge += integral(seen, seen.current_a, begin_s, end_s)
+        self._square += integral(seen, seen.current_a**2, begin_s, end_s)
         if seen.aperture_s:
             bounds = cells(seen)
             inside = (bounds[1:] > begin_s) & (bounds[:-1] < end_s)
@@ -162,13 +173,31 @@ def between(capture: Capture, begin: Edge, end: Edge) -> Between:
     return running.result()
 
 
-def budget(found: Between, sheet: DataSheet) -> list[Contribution]:
-    """Return what the standard uncertainty of the energy between two edges is made of, in joules, from the data sheet and the edges.
+def burden_j(found: Between, sheet: DataSheet) -> tuple[float, float]:
+    """Return what the meter itself took of the energy, as far as its data sheet tells, and the limit of that figure's error; both in joules.
 
-    Limits of error are rectangular (GUM, 4.3.7). The noise of the current is white: over a time T its mean scatters by noise / sqrt(T).
+    Both are 0 where the meter tells no current, or has no burden.
     """
     used = sheet.range_for(found.range_a)
-    t, e = found.duration_s, abs(found.energy_j)
+    most = used.burden_ohm * (1 + SWING) * found.square_a2s if math.isfinite(found.square_a2s) else 0.0
+    return used.burden_share * most, (1 - used.burden_share) * most
+
+
+def budget(found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, voltage_read: bool = True) -> list[Contribution]:
+    """Return what the standard uncertainty of the energy between two edges is made of, in joules, from the data sheet and the edges.
+
+    It is that of the board's energy: what the meter itself took (`burden_j`) is to be taken off. Limits of error are rectangular (GUM, 4.3.7). The noise
+    of the current is white: over a time T its mean scatters by noise / sqrt(T).
+
+    Args:
+        found: between the edges.
+        sheet: of the meter.
+        conditions: of supply and room.
+        voltage_read: whether the power is of voltages that the meter read.
+    """
+    used = sheet.range_for(found.range_a)
+    taken, unknown = burden_j(found, sheet)
+    t, e = found.duration_s, abs(found.energy_j - taken)
     q = abs(found.charge_c) if math.isfinite(found.charge_c) else 0.0
     volt = e / q if q else found.voltage_v if math.isfinite(found.voltage_v) else 1.0
     edges = [rectangular(edge.half_s) * step for edge, step in zip((found.begin, found.end), found.steps_w, strict=True)]
@@ -181,5 +210,7 @@ def budget(found: Between, sheet: DataSheet) -> list[Contribution]:
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * e),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v) * q),
         Contribution("time base", "B", rectangular(sheet.timebase) * e),
+        *rows(conditions, sheet, e, voltage_read=voltage_read),
+        Contribution(f"burden voltage, {used.burden_share:.0%} of the largest taken off", "B", rectangular(unknown)),
         Contribution("both edges", "B", math.hypot(*edges)),
     ]

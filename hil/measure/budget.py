@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hil.measure.conditions import Conditions, rows
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import MEAN, efficiency
 from hil.measure.synchronise import HOST, SERIAL
@@ -14,18 +15,18 @@ from hil.measure.uncertainty import Contribution, least_variance, rectangular
 from hil.measure.window import Window
 
 NET, GROSS, IDLE = "net", "gross", "idle"
+DECLARED = Conditions(supply_error=0.0)
 DITHER = 0.5  # of the resolution: noise of that standard deviation turns rounding into noise (to 1 % of a step)
 
 
 def energies(windows: Sequence[Window], figure: str) -> np.ndarray:
-    """Return an energy of every window in joules, float64[n], less half of what the meter itself may have taken of it."""
-    burden = {NET: lambda w: w.burden, IDLE: lambda w: w.idle_burden, GROSS: lambda w: w.burden + w.idle_burden}[figure]
-    return np.array([getattr(window, figure) - burden(window) / 2 for window in windows])
+    """Return an energy of every window in joules, float64[n], less the middle of what the meter itself may have taken of it."""
+    return np.array([getattr(window, figure) - window.burden_share * _burden(window, figure) for window in windows])
 
 
 def budget(
     windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float, aperture_s: float,
-    statistic: str = MEAN,
+    statistic: str = MEAN, conditions: Conditions = DECLARED, *, voltage_read: bool = True,
 ) -> list[Contribution]:  # fmt: skip
     """Return the contributions to the net, gross or idle energy of a step, in joules.
 
@@ -37,6 +38,8 @@ def budget(
         volt: supply.
         aperture_s: of a reading; 0 for an instant.
         statistic: of the windows, `mean` or `median`.
+        conditions: of supply and room.
+        voltage_read: whether the power is of voltages that the meter read.
     """
     per_step = energies(windows, figure) / steps
     size = abs(float(np.mean(per_step)))
@@ -47,7 +50,11 @@ def budget(
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
         *_of_the_current(windows, steps, figure, used, volt),
         *_resolution(windows, steps, figure, used, volt, aperture_s),
-        Contribution("burden voltage, half of it taken off", "B", rectangular(_burden(windows, figure) / 2 / steps)),
+        *rows(conditions, sheet, size, voltage_read=voltage_read),
+        Contribution(
+            f"burden voltage, {windows[0].burden_share:.0%} of the largest taken off", "B",
+            rectangular(_mean(windows, lambda w: abs((1 - w.burden_share) * _burden(w, figure))) / steps),
+        ),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
     ]
 
@@ -78,9 +85,9 @@ def _resolution(
     return [Contribution(f"resolution, {level}" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred) for level in levels]
 
 
-def _burden(windows: Sequence[Window], figure: str) -> float:
-    parts = {NET: (1, 0), IDLE: (0, 1), GROSS: (1, 1)}[figure]
-    return _mean(windows, lambda w: parts[0] * w.burden + parts[1] * w.idle_burden)
+def _burden(window: Window, figure: str) -> float:
+    """Return what the meter takes of an energy at its full burden voltage, in joules; negative where the work draws less than the sleep."""
+    return {NET: window.burden, IDLE: window.idle_burden, GROSS: window.burden + window.idle_burden}[figure]
 
 
 def _of_the_windows(

@@ -27,7 +27,8 @@ class CurrentRange:
         gain: a share of the reading.
         offset_a, resolution_a: amperes.
         noise_a: standard deviation of a reading with an aperture of one second; white, so that it grows as 1 / sqrt(aperture).
-        burden_v: voltage lost in the meter at full scale.
+        burden_v: voltage lost in the meter at full scale, at most.
+        least_burden_v: the same at least: 0 where nobody measured it.
         drift_a_per_s: limit of the drift of the offset within a window.
     """
 
@@ -38,6 +39,17 @@ class CurrentRange:
     noise_a: float = 0.0
     burden_v: float = 0.0
     drift_a_per_s: float = 0.0
+    least_burden_v: float = 0.0
+
+    @property
+    def burden_ohm(self) -> float:
+        """Largest resistance between supply and board."""
+        return self.burden_v / self.amperes
+
+    @property
+    def burden_share(self) -> float:
+        """Share of the largest burden that is taken off: the middle between least and largest; the rest is its limit of error."""
+        return (1 + self.least_burden_v / self.burden_v) / 2 if self.burden_v else 0.5
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class DataSheet:
         ranges: smallest first.
         unverified: facts whose source could not be read; each result says so.
         sources: where the others are from.
+        specified_c: temperatures that the limits of error hold between, in degrees Celsius.
+        per_degree: by which share of themselves they grow with each degree beyond.
         dialect: how a meter without a driver of its own is asked (hil/meters/polled_scpi.py); empty for all others.
     """
 
@@ -81,6 +95,8 @@ class DataSheet:
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
+    specified_c: tuple[float, float] = (18.0, 28.0)
+    per_degree: float = 0.15  # as Keithley has it of the 2450 (SPEC-2450 Rev. A, page 2), taken for those that say nothing
     dialect: dict[str, Any] = field(default_factory=dict)
 
     def range_for(self, amperes: float) -> CurrentRange:
@@ -125,5 +141,5 @@ def _own(path: Path) -> DataSheet:
 def _read(key: str, text: str) -> DataSheet:
     raw: dict[str, Any] = tomllib.loads(text)
     ranges = tuple(CurrentRange(**fields) for fields in raw.pop("range"))
-    lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources")}
+    lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources", "specified_c") if name in raw}
     return DataSheet(key=key, ranges=ranges, **raw, **lists)

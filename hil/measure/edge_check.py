@@ -13,8 +13,8 @@ import numpy as np
 from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells
 from hil.measure.synchronise import NOISE, POWER, NoEdges, Stamped, Told, edges_by_power
+from hil.measure.window import SMEAR_IDLE, SMEAR_S
 
-SMEAR_S = 1e-3  # that capacitors between meter and board may carry the work over an edge
 SLEEP_USED = 0.9  # of the sleep: its far ends may hold what came before it
 DIFFERS = 0.25  # of the rise from sleep to work: sleeps that differ by more are not both sleep
 FEWEST = 4  # readings of sleep on either side, and of work: fewer tell nothing
@@ -25,9 +25,9 @@ class WrongEdges(Exception):
     """The edges are not those of the work; the reason is one sentence without an end."""
 
 
-def slack_s(capture: Capture) -> float:
+def slack_s(capture: Capture, idle_s: float) -> float:
     """Return how far an edge and the change of power that belongs to it may lie apart: smear, and a reading."""
-    return SMEAR_S + capture.interval_s
+    return min(SMEAR_S, SMEAR_IDLE * idle_s) + capture.interval_s
 
 
 def check_changes(levels: list[bool]) -> None:
@@ -67,7 +67,7 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
         by_power = edges_by_power(readings, Told(reach))
     except NoEdges:
         return capture.noted(UNCHECKED)
-    slack = slack_s(capture)
+    slack = slack_s(capture, idle_s)
     for edge, power in zip((up, down), by_power, strict=True):
         if abs(edge.t_s - power.t_s) > edge.half_s + power.half_s + slack:
             raise WrongEdges(
@@ -90,7 +90,7 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
         WrongEdges: the power after the second edge is not that before the first one.
     """
     up, down = capture.edges
-    bounds, slack = cells(capture), slack_s(capture)
+    bounds, slack = cells(capture), slack_s(capture, idle_s)
     begin, end = bounds[:-1], bounds[1:]
     before = (end <= up.t_s - up.half_s - slack) & (begin >= up.t_s - SLEEP_USED * idle_s)
     after = (begin >= down.t_s + down.half_s + slack) & (end <= down.t_s + SLEEP_USED * idle_s)

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from hil.errors import Blocked
-from hil.measure.aliasing import COVERED, FEWEST_READINGS, is_aliased
+from hil.measure import conditions, swings
+from hil.measure.aliasing import COVERED, FEWEST_READINGS, is_aliased, pace_doubts
 from hil.measure.budget import GROSS, IDLE, NET, budget, energies
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions, reads_voltage
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import DRAWS, MEAN, MEDIAN, interval
+from hil.measure.swings import Fast
 from hil.measure.uncertainty import Contribution, combined, coverage_factor, effective_dof
 from hil.measure.window import Window, window_of
 
@@ -35,6 +38,8 @@ class Task:
         epoch: samples of an epoch.
         rules: `mlperf-tiny` for the median of gross energies, else empty.
         laps_s: time of each step of a window by the board's clock; empty where it is not known.
+        conditions: of supply and room.
+        fast: what a capture at the meter's fastest rate showed of the same work; None: none was made.
     """
 
     steps: int
@@ -44,6 +49,8 @@ class Task:
     epoch: int = 1
     rules: str = ""
     laps_s: tuple[float, ...] = ()
+    conditions: Conditions = field(default_factory=Conditions)
+    fast: Fast | None = None
 
 
 @dataclass
@@ -177,19 +184,23 @@ def energy_of_windows(
     """
     if len(captures) < 2:
         raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
-    windows = [window_of(capture, task.idle_s, used.burden_v / used.amperes, task.steps) for capture in captures]
+    hidden = None if task.fast is None else task.fast.hidden(captures[0].interval_s)
+    windows = [window_of(capture, task.idle_s, used.burden_ohm, task.steps, used.burden_share, hidden) for capture in captures]
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt
     aperture = captures[0].aperture_s
-    parts = {one: budget(windows, task.steps, one, sheet, used, volt, aperture, statistic) for one in (NET, GROSS, IDLE)}
+    read = reads_voltage(captures, sheet, task.volt)
+    parts = {
+        one: budget(windows, task.steps, one, sheet, used, volt, aperture, statistic, task.conditions, voltage_read=read) for one in (NET, GROSS, IDLE)
+    }
     values = energies(windows, figure) / task.steps
     value = float(np.median(values) if task.rules else np.mean(values))
     limits = interval(value, parts[figure], len(windows), statistic, draws)
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
         windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
-        assumptions=_assumptions(sheet), flags=_flags(captures, windows, task, sheet, aliased),
+        assumptions=conditions.doubts(task.conditions, sheet, voltage_read=read), flags=_flags(captures, windows, task, sheet, aliased),
     )  # fmt: skip
 
 
@@ -200,13 +211,6 @@ def _laps(task: Task, window: Window) -> list[float]:
     return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]
 
 
-def _assumptions(sheet: DataSheet) -> list[str]:
-    found = []
-    if not sheet.voltage_gain and not sheet.voltage_offset_v:
-        found.append(f"the {sheet.name} reads no voltage: the supply was taken to be what it was set to, and its error is in no interval.")
-    return found
-
-
 def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, aliased: bool) -> list[str]:
     flags = []
     first = captures[0]
@@ -215,6 +219,8 @@ def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet
         flags.append(f"only {fewest:.1f} readings a step, which do not cover the time: what lies between them is guessed from other steps.")
     if aliased:
         flags.append("aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter.")
+    flags += swings.doubts(captures, task.fast) + pace_doubts(captures)
+    flags += dict.fromkeys(note for capture in captures for note in capture.notes)
     if len(windows) < FEWEST_WINDOWS and not task.rules:
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")
     lost = [window.lost for window in windows]

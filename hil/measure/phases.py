@@ -124,10 +124,11 @@ def split(
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
     steady = used.resolution_a / math.sqrt(12) * volt if noise < used.resolution_a / 2 else 0.0
     common = math.hypot(*map(rectangular, (used.gain, sheet.voltage_gain, sheet.voltage_offset_v / volt, sheet.timebase)))
-    burden = float(np.mean([window.burden / abs(window.net) if window.net else 0.0 for window in windows])) / 2
+    taken = float(np.mean([window.burden / window.net if window.net else 0.0 for window in windows]))  # of what flows above idle, at most
+    share = windows[0].burden_share
     found = {}
     for phase, seconds in seconds_of(counted).items():
-        energies = (1 - burden) * np.array([share.energy[phase] for share in shares])
+        energies = (1 - share * taken) * np.array([share.energy[phase] for share in shares])
         energy, n = float(energies.mean()), len(shares)
         border = float(np.mean([share.border_j[phase] for share in shares]))
         stretches = _stretches(counted, phase)
@@ -136,7 +137,7 @@ def split(
             (
                 Contribution("gain, voltage and time base", "B", common * abs(energy)),
                 Contribution("resolution, awake and asleep", "B", math.sqrt(2) * steady * seconds),
-                Contribution("burden voltage, half of it taken off", "B", rectangular(burden * abs(energy))),
+                Contribution(f"burden voltage, {share:.0%} of the largest taken off", "B", rectangular(abs((1 - share) * taken * energy))),
                 Contribution("borders of its stretches (limit)", "B", rectangular(border)),
                 Contribution(f"scatter of {n} windows", "A", float(energies.std(ddof=1)) / math.sqrt(n), n - 1, "scatter"),
             ),

@@ -27,6 +27,7 @@ LONG_IDLE = 0.6  # of the sleep, without a busy reading, is the sleep and no pau
 FEWEST = 8  # readings asleep: fewer tell no standard deviation
 NOISE = 8.0  # standard deviations above idle that are no noise: with FEWEST - 1 degrees of freedom, 5e-5 (Student's t)
 CONTRAST = 20.0  # standard deviations from idle to busy; less, and readings are averaged first
+ROUNDING = 1e-8  # of the level: readings that are all alike have no noise, and are rounded to the digits of an answer all the same
 PARTS = 4  # of a sleep, each of which must be idle in the mean
 SHARE = 0.1  # of the busy power above idle: what a reading that straddles an edge may hide
 
@@ -172,7 +173,8 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
     asleep = (blocks.begin >= start + ARRIVAL * told.idle_s) & (blocks.end <= start + (1 - IDLE_SHARE) * told.idle_s)
     if np.count_nonzero(asleep) < FEWEST:
         return None
-    level, noise = float(np.mean(blocks.power[asleep])), float(np.std(blocks.power[asleep], ddof=1))
+    level = float(np.mean(blocks.power[asleep]))
+    noise = max(float(np.std(blocks.power[asleep], ddof=1)), ROUNDING * abs(level))
     above = np.abs(blocks.power - level)
     busy = above > NOISE * noise
     work = float(np.median(above[busy])) if busy.any() else 0.0

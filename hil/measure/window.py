@@ -23,6 +23,7 @@ PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of the sleep on both sides together
 IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
 SEEN = 10  # means a step that tell how its current swings
+SMEAR_S, SMEAR_IDLE = 1e-3, 0.1  # that capacitors carry the work over an edge, at most; of the sleep
 SWING = 1 / 27  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
 REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
@@ -46,6 +47,7 @@ class Window:
         synchronisation: how the edges were had (hil/measure/capture.py).
         temperature_c: at the meter's own sensor; None where it has none.
         burden, idle_burden: what the meter itself takes at its full burden voltage, of the net energy and of the idle energy.
+        burden_share: of these, what is taken off; the rest is the limit of error.
     """
 
     gross: float
@@ -66,6 +68,7 @@ class Window:
     missing: float
     burden: float
     idle_burden: float
+    burden_share: float = 0.5
     synchronisation: str = "marker"
     temperature_c: float | None = None
 
@@ -86,7 +89,9 @@ def _spelled(levels: list[bool]) -> str:
     return " and ".join("up" if level else "down" for level in levels) or "nowhere"
 
 
-def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: int = 1) -> Window:
+def window_of(
+    capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: int = 1, burden_share: float = 0.5, hidden: float | None = None
+) -> Window:
     """Evaluate one window.
 
     Args:
@@ -94,6 +99,8 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: i
         idle_s: sleep before and behind it.
         burden_ohm: largest resistance of the meter between supply and board.
         steps: how many the window is of.
+        burden_share: of the largest burden, what is taken off.
+        hidden: by which share the mean square of the current is larger than that of the readings, where a faster capture showed it.
 
     Raises:
         Blocked: the edges are not two, or too few readings to tell steps from idle.
@@ -109,14 +116,15 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: i
             f"the meter made {before.sum() + after.sum()} readings while the board slept and {inside.sum()} while it trained: "
             "choose a shorter interval, a longer sleep or more steps.",
         )
-    power, current = capture.power_w, _current(capture)
+    power, current = capture.power_w, current_of(capture)
     idles = _mean(power, before), _mean(power, after)
     idle_power, idle_current = _both(*idles), _both(_mean(current, before), _mean(current, after))
     net = integral(capture, power, bounds[first], bounds[last]) - idle_power * (bounds[last] - bounds[first])
     charge = integral(capture, current, bounds[first], bounds[last]) - idle_current * (bounds[last] - bounds[first])
     square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (bounds[last] - bounds[first])
-    if capture.aperture_s and duration / steps < SEEN * capture.interval_s:
-        square += SWING * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean
+    if hidden is None:
+        hidden = SWING if capture.aperture_s and duration / steps < SEEN * capture.interval_s else 0.0
+    square += hidden * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean
     lost_s = (capture.lost or 0) * capture.interval_s
     return Window(
         gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,
@@ -126,7 +134,7 @@ def window_of(capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: i
         ends_u=_ends(capture, net / duration), lever=_lever(bounds, first, last, before, after),
         missing=lost_s * float(np.ptp(power[inside])) / 2,
         burden=_or_zero(burden_ohm * square), idle_burden=_or_zero(burden_ohm * idle_current**2 * duration),
-        synchronisation=capture.synchronisation, temperature_c=capture.temperature_c,
+        burden_share=burden_share, synchronisation=capture.synchronisation, temperature_c=capture.temperature_c,
     )  # fmt: skip
 
 
@@ -134,15 +142,16 @@ def _parts(capture: Capture, bounds: np.ndarray, idle_s: float) -> tuple[int, in
     """Return the bounds between which the steps lie for certain, one cell to spare, and which readings are idle: bool[n] each."""
     up, down = edges_of(capture)
     last_cell = len(bounds) - 1
+    smear = min(SMEAR_S, SMEAR_IDLE * idle_s)  # what capacitors hold comes late: it is of the work, wherever it lies
     first = max(int(np.searchsorted(bounds, up.t_s - up.half_s, side="right")) - 2, 0)
-    last = min(int(np.searchsorted(bounds, down.t_s + down.half_s)) + 1, last_cell)
+    last = min(int(np.searchsorted(bounds, down.t_s + down.half_s + smear)) + 1, last_cell)
     number = np.arange(last_cell)
     before = (number < first) & (bounds[:-1] >= up.t_s - IDLE_USED * idle_s)
     after = (number >= last) & (bounds[1:] <= down.t_s + IDLE_USED * idle_s)
     return first, last, before, after
 
 
-def _current(capture: Capture) -> np.ndarray:
+def current_of(capture: Capture) -> np.ndarray:
     """Return the currents, from power and voltage where the meter tells only those; NaN where neither."""
     return np.where(np.isnan(capture.current_a), capture.power_w / capture.voltage_v, capture.current_a)
 
@@ -170,9 +179,15 @@ def _ends(capture: Capture, rise_w: float) -> float:
 
     While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge.
     """
-    spacing = np.diff(capture.t_s)
-    middle = float(np.median(spacing))
-    if np.median(np.abs(spacing - middle)) > REGULAR * middle:  # the median: a lost reading leaves a grid a grid
+    if not on_a_grid(capture):
         return 0.0
+    middle = float(np.median(np.diff(capture.t_s)))
     pause = max(middle - capture.aperture_s, 0.0)
     return abs(rise_w) * pause * math.sqrt(2 / 12)
+
+
+def on_a_grid(capture: Capture) -> bool:
+    """Return whether readings follow each other at one pace; a lost one leaves a grid a grid."""
+    spacing = np.diff(capture.t_s)
+    middle = float(np.median(spacing))
+    return bool(np.median(np.abs(spacing - middle)) <= REGULAR * middle)

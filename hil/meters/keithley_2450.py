@@ -14,6 +14,7 @@ from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.keithley import BEFORE, BUFFERS, PartedBuffers, blocks
 from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.pace import Pace
 from hil.meters.readings import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -33,6 +34,7 @@ class Keithley2450(VisaMeter):
         super().__init__(session, sheet, host)
         self._buffers = PartedBuffers(session, host, "DIG1", "wire the board's marker pin to its digital line 1")
         self._fed_volt: float | None = None
+        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Prepare to read; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
@@ -45,9 +47,10 @@ class Keithley2450(VisaMeter):
         else:
             self._buffers.delete()
         line_hz = self._session.ask_floats(":SYST:LFR?")[0]
-        nplc = float(np.clip((setting.interval_s - BETWEEN_S) * line_hz, *NPLC))
-        self._aperture_s = nplc / line_hz
-        tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {nplc:g}")
+        self._nplc = float(np.clip((setting.interval_s - BETWEEN_S) * line_hz, *NPLC))
+        self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
+        self._pace.restart()
+        tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {self._nplc:g}")
         self._buffers.make(setting, self._aperture_s + BETWEEN_S, MOST_READINGS)
         tell(":DIG:LINE1:MODE TRIG, IN", ":TRIG:DIG1:IN:EDGE EITH", ":OUTP ON")
         # A zero before every reading would leave the current unseen for longer than it is seen.
@@ -56,8 +59,10 @@ class Keithley2450(VisaMeter):
         self._fed_volt = setting.volt
 
     def arm(self) -> None:
-        """Begin to read: the edges of the marker that follow belong to the window."""
-        self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}")
+        """Begin to read, at another pace in each window: the edges of the marker that follow belong to it."""
+        nplc = min(self._nplc * self._pace.factor(), NPLC[1])
+        self._aperture_s = nplc / self._line_hz
+        self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
         self._buffers.start(self._setting.idle_s)
 
     def capture(self, deadline_s: float) -> Capture:

@@ -1,5 +1,8 @@
 """The Keysight 34465A as an ammeter in the board's supply: its sample timer, begun long before the marker rises at its external trigger.
 
+Without the option DIG it keeps nothing of what comes before a trigger. Then it begins at once when it is armed, and records no edge: both are found by
+the change of power.
+
 The trigger takes one slope, so it tells where the window begins and not where it ends: a capture has one edge. The instrument goes on reading until it has
 all that it was told to make, which it says itself; the host's word that the window is over spares the rest of them.
 
@@ -20,6 +23,7 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.pace import Pace
 from hil.meters.readings import edge_between, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -30,6 +34,9 @@ BETWEEN_S = 40e-6  # between two apertures, to begin with; the instrument says w
 MOST_SAMPLES = 1_000_000  # a trigger (Truevolt Series Operating and Service Guide, SAMPle:COUNt)
 BLOCK = 2_000  # readings a query
 POLL_S = 0.05
+OPTION = "DIG"  # digitizing, and readings from before a trigger
+UNTRIGGERED = "the meter has no option DIG, and read without a trigger: both edges are told by the change of power."
+EARLY_S = 1.0  # that a meter without a trigger reads before the sleep: until the host has asked the board for the steps
 KEPT_IDLE = 0.95  # of the sleep before a window: the memory for it is full when the trigger comes, whatever the board's clock (IDLE_USED of it counts)
 MEASURING, WAITING = 1 << 4, 1 << 5
 CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
@@ -41,15 +48,20 @@ class Keysight34465A(VisaMeter):
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
         self._watching = self._over = False
+        self._pretriggers = OPTION in session.ask("*OPT?").upper()
+        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to sample on a fixed range."""
         self._setting = setting
         self._session.tell("ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF")
-        self._session.tell("SAMP:SOUR TIM", "TRIG:SOUR EXT", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
+        self._session.tell("SAMP:SOUR TIM", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
         self._set_pace(setting.interval_s)
         self._session.check()
-        self._before = int(KEPT_IDLE * setting.idle_s / self._interval_s)
+        self._shortest_s = self._interval_s
+        self._pace.restart()
+        before_s = KEPT_IDLE * setting.idle_s if self._pretriggers else EARLY_S + setting.idle_s
+        self._before = int(before_s / self._interval_s)
         self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
         if self._before + self._behind > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
@@ -69,10 +81,14 @@ class Keysight34465A(VisaMeter):
         self._aperture_s = float(self._session.ask_floats("CURR:DC:APER?")[0])
 
     def arm(self) -> None:
-        """Begin to read: the rise of the marker that follows begins the window."""
+        """Begin to read, at another pace in each window: the rise of the marker that follows begins it."""
         self._watching = self._over = False
-        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", "TRIG:SOUR EXT")
-        self._session.tell(f"SAMP:COUN {self._before + self._behind}", f"SAMP:COUN:PRET {self._before}", "INIT")
+        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}")
+        self._interval_s = float(self._session.ask_floats("SAMP:TIM?")[0])
+        self._session.tell(f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}")
+        if self._pretriggers:
+            self._session.tell(f"SAMP:COUN:PRET {self._before}")
+        self._session.tell("INIT")
         self._session.check()
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
@@ -95,9 +111,10 @@ class Keysight34465A(VisaMeter):
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
-        edge = edge_between(t_s[before - 1], t_s[before], high=True)
+        edges = (edge_between(t_s[before - 1], t_s[before], high=True),) if self._pretriggers else ()
+        notes = () if self._pretriggers else (UNTRIGGERED,)
         power = current * voltage
-        return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, (edge,), self._setting.range_a, 0)
+        return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, edges, self._setting.range_a, 0, notes=notes)
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
@@ -107,7 +124,7 @@ class Keysight34465A(VisaMeter):
         """
         count = int(self._session.ask_floats("DATA:POIN?")[0]) if self._watching else 0
         if not count:  # not begun, or through
-            self._session.tell("ABOR", "*CLS", "SAMP:COUN:PRET 0", f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
+            self._session.tell("ABOR", "*CLS", *(["SAMP:COUN:PRET 0"] if self._pretriggers else []), f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
             self._session.check()
             self._watching = True
             return np.empty(0)
@@ -131,7 +148,7 @@ class Keysight34465A(VisaMeter):
                 raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
             count = int(self._session.ask_floats("DATA:POIN?")[0])
             if made_all or (over and count > self._before):
-                return count, self._before_trigger(count, made_all)
+                return count, self._before_trigger(count, made_all) if self._pretriggers else 0
             if over or self._host.now() > until:
                 self._session.tell("ABOR")
                 when = "in a window that is over" if over else f"within {deadline_s:.0f} s"

@@ -1,7 +1,8 @@
 """Any instrument that answers a query with a reading: what to ask comes from its data sheet or rig.toml (`dialect`).
 
-Readings are point samples dated by the host: the middle of the round trip, wrong by half of it. What the instrument averages, and how old
-the answer is, is not known and not claimed.
+Readings are point samples dated by the host: the middle of the round trip, wrong by half of it. Where the instrument answers with its last reading until
+it has a new one (hil/measure/refresh.py), each is as old as half of that time in the mean, and wrong by the other half. What the instrument averages is
+not known and not claimed.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.errors import RigError, close_matches
+from hil.errors import Blocked, RigError, close_matches
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
+from hil.measure.refresh import refresh_s
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading
@@ -23,6 +25,8 @@ from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
+FEWEST_SLEEP = 3  # new readings of a sleep: of fewer none may be of the sleep alone
+REPEATED = "the meter has a new reading every {:.3g} ms, and was asked every {:.3g} ms: what it answers may be so old."
 MARGIN = 1.2  # times the range: what most instruments still read
 
 
@@ -110,8 +114,12 @@ class PolledScpi(UnmarkedVisaMeter):
             raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
         if self._dialect.error_query:
             self._session.check(self._dialect.error_query)
-        stamped = Stamped(polls.t_s, power, polls.half_s, 0.0)
-        return self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
+        every_s = refresh_s(polls.t_s, polls.values)
+        if every_s > setting.idle_s / FEWEST_SLEEP:
+            raise Blocked("energy", f"the {self.sheet.name} has a new reading every {every_s:.2g} s only: let the board sleep {FEWEST_SLEEP * every_s:.2g} s.")
+        stamped = Stamped(polls.t_s - every_s / 2, power, polls.half_s + every_s / 2, 0.0)
+        capture = self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
+        return capture.noted(REPEATED.format(1000 * every_s, 1000 * setting.interval_s)) if every_s else capture
 
     def look(self) -> None:
         """Look, after every reading of a window, whether the instrument does what was set: by default, whether it is on its range.

@@ -35,7 +35,7 @@ def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> Non
     """
     cut = at_limit(current_a, limit_a)
     if cut:
-        raise Spoiled(f"{cut} readings of the {name} lie at its limit of current, {limit_a:g} A: the board was starved, feed it by another supply", beyond_range=True)
+        raise Spoiled(f"{cut} readings of the {name} lie at its limit of current, {limit_a:g} A: the board was starved", beyond_range=True)
 
 
 def require_within_range(capture: Capture) -> None:

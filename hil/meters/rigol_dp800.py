@@ -39,4 +39,4 @@ class RigolDP800(PolledScpi):
         super().look()
         mode = self._session.ask(f":OUTP:CVCC? {CHANNEL}")
         if mode != "CV":
-            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}) within the window: the board drew more than the limit of {LIMIT_A:g} A", beyond_range=True)
+            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of {LIMIT_A:g} A", beyond_range=True)

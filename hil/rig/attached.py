@@ -27,7 +27,7 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
             path = None
     return Endpoints(
         named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch,
-        named.meter_model, named.measuring_point, named.ambient_c,
+        named.meter_model, named.measuring_point, named.ambient_c, named.supply_error,
     )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class BenchBoard(BaseModel):
     meter_model: str | None = None
     measuring_point: str | None = None
     ambient_c: float | None = Field(None, ge=-40, le=125, strict=False)
+    supply_error: float | None = Field(None, ge=0, le=0.5, strict=False)
     pack: str | None = None
     loader: str | None = None
     power: PowerEntry | None = None

@@ -22,7 +22,8 @@ HEAD = """\
 # meter = "..."        VISA resource name of its power meter, such as TCPIP0::192.168.1.7::5025::SOCKET (others: docs/bench.md)
 # meter_model = "..."  which instrument it is, such as keysight-34465a; without it a keithley-2450
 # measuring_point = "..."  where in the board's supply it is, such as "JP5, 3V3 of the MCU": stands in the report
-# ambient_c = 23.0     temperature about the board in degrees: stands beside its energy
+# ambient_c = 23.0     temperature about the board in degrees: beyond the data sheet's it widens the energy's uncertainty
+# supply_error = 0.01  how far the supply may be from its voltage, as a share, under load too: for a meter that reads no voltage
 # power = {...}        what feeds it, to be switched off and on when it hangs and before its energy is measured: { uhubctl = "1-1.4", port = 2 }, or
 #                      { supply = "TCPIP0::192.168.1.9::INSTR", channel = 1, volts = 3.3, amps = 0.5 }
 """

@@ -10,6 +10,7 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions
 from hil.meters.meter import Meter
 from hil.trial.energy_windows import Windows
 from hil.trial.spec import EnergyWindows
@@ -23,7 +24,8 @@ FED_BY_METER = "no: the meter feeds the board, and stays on"
 
 
 def measure_windows(
-    trial: LockStep, meter: Meter, wanted: EnergyWindows, point: str | None = None, ambient_c: float | None = None, power: str = NOT_SWITCHED
+    trial: LockStep, meter: Meter, wanted: EnergyWindows, point: str | None = None, ambient_c: float | None = None, power: str = NOT_SWITCHED,
+    supply_error: float | None = None,
 ) -> None:  # fmt: skip
     """Run the windows and leave result, power trace and step times in the outcome.
 
@@ -34,6 +36,7 @@ def measure_windows(
         point: where the meter is in the board's supply.
         ambient_c: temperature of the room in degrees, where somebody wrote it down.
         power: whether the board's power was switched off and on before, as a sentence.
+        supply_error: limit of the supply's error as a share of its voltage, where somebody declares it.
 
     Raises:
         Blocked: the meter failed, it dates by the host what happens in virtual time, too many windows were spoiled, or the batch is larger than the slots.
@@ -42,7 +45,7 @@ def measure_windows(
         raise Blocked("energy", "a batch that streams cannot be trained without talking: choose one that the board holds.")
     _refuse_two_times(trial, meter)
     with _probe_away(trial) as detached:
-        windows = Windows(trial, meter, wanted)
+        windows = Windows(trial, meter, wanted, Conditions(supply_error, ambient_c))
         windows.warm_up()
         result = windows.measure() if trial.outcome.difference is None else None
         if result is None:

@@ -10,11 +10,15 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions
+from hil.measure.data_sheet import DataSheet
 from hil.measure.energy import MLPERF_TINY, EnergyResult, Task, energy_of_windows
 from hil.measure.mlperf_tiny import SHORTEST_S, WINDOWS
 from hil.measure.more import plan_more, reached
 from hil.measure.phases import Counted
-from hil.measure.ranges import first_range, next_range, peak_current, range_with_headroom
+from hil.measure.provenance import word_of
+from hil.measure.ranges import first_range, next_range, range_with_headroom
+from hil.measure.swings import Fast, fast_of
 from hil.measure.synchronise import HOST, SERIAL
 from hil.measure.window import edges_of
 from hil.meters.edges import with_both_edges
@@ -55,17 +59,19 @@ class Windows:
         laps_s: time of each step of the last window, by the board's clock.
     """
 
-    def __init__(self, trial: LockStep, meter: Meter, wanted: EnergyWindows) -> None:
-        self._trial, self._meter, self._wanted = trial, meter, wanted
+    def __init__(self, trial: LockStep, meter: Meter, wanted: EnergyWindows, conditions: Conditions) -> None:
+        self._trial, self._meter, self._wanted, self._conditions = trial, meter, wanted, conditions
         self._steps, self._step_s = max(wanted.steps, 1), _step_s(trial)
-        self._used = first_range(meter.sheet)
+        self._used, self._pace_s = first_range(meter.sheet), 1 / meter.sheet.fastest_hz
         self._spoiled = 0
+        self._fast: Fast | None = None
         self.captures: list[Capture] = []
         self.counted: list[Counted | None] = []
         self.laps_s: tuple[float, ...] = ()
 
     def warm_up(self) -> None:
-        """Run one window that does not count, on the largest range: it tells the largest current and how long a step takes."""
+        """Run one window that does not count, on the largest range and at the meter's fastest rate: it shows the largest current and how it swings."""
+        self._pace_s = _fastest_s(self._meter.sheet)
         self._configure()
         if isinstance(self._meter, Pulsed) and self._meter.falling_only:
             self._trial.device.mark_by_pulses()
@@ -75,8 +81,9 @@ class Windows:
         capture, _ = found
         up, down = edges_of(capture)
         self._step_s = (down.t_s - up.t_s) / self._steps
-        current = np.where(np.isnan(capture.current_a), capture.power_w / self._trial.p.board.supply_v, capture.current_a)
-        self._used = range_with_headroom(self._meter.sheet, peak_current(current))
+        self._fast = fast_of(capture)
+        self._used = range_with_headroom(self._meter.sheet, self._fast.peak_a)
+        self._pace_s = 1 / self._meter.sheet.fastest_hz
         self._steps = self._enough_steps()
         self._configure()
 
@@ -115,21 +122,20 @@ class Windows:
 
     def _evaluate(self) -> EnergyResult:
         trial, meter, first = self._trial, self._meter, self.captures[0]
-        hardware = trial.outcome.reality == "hardware"
-        word = Provenance.MEASURED if hardware else Provenance.MODELLED
+        word = word_of(trial.outcome.reality, meter.identity)
         about: dict[str, Any] = {
             "name": meter.sheet.name, "identity": meter.identity, "range": self._used.amperes, "aperture_s": first.aperture_s,
             "interval_s": first.interval_s, "data_sheet": meter.sheet.key,
         }  # fmt: skip
         task = Task(
             self._steps, self._idle_ms() / 1000, trial.p.board.supply_v, trial.p.settings.batch, len(trial.p.data.train_images),
-            self._wanted.rules, self.laps_s,
+            self._wanted.rules, self.laps_s, self._conditions, self._fast,
         )  # fmt: skip
         result = energy_of_windows(self.captures, task, meter.sheet, self._used, about, word.value)
         shortest = min(window.duration for window in result.windows)
         if self._wanted.rules == MLPERF_TINY and shortest < SHORTEST_S:
             raise Blocked("energy", f"a window took {shortest:.3f} s, and MLPerf Tiny asks for {SHORTEST_S:g} s: run again.")
-        result.assumptions += [] if hardware else [ASSUMED]
+        result.assumptions += [] if word is Provenance.MEASURED else [ASSUMED]
         result.phases = phases_json(self.captures, result, self.counted, meter.sheet, self._used)
         result.assumptions += [SMEARED] if result.phases["split"] else []
         return result
@@ -154,7 +160,8 @@ class Windows:
             larger = next_range(sheet, self._used.amperes)
             if larger is None:
                 reason = str(spoiled).rstrip(".")
-                raise Blocked("meter", f"{reason}; {self._used.amperes:g} A is the largest range of the {sheet.name}: use another meter or supply.") from spoiled
+                largest = f"{self._used.amperes:g} A is the largest range of the {sheet.name}"
+                raise Blocked("meter", f"{reason}; {largest}: use another meter or supply.") from spoiled
             self._used = larger
             self._start_anew()
         if self._spoiled > MOST_SPOILED:
@@ -200,7 +207,7 @@ class Windows:
         return self._steps * self._step_s
 
     def _interval_s(self) -> float:
-        return max(1 / self._meter.sheet.fastest_hz, self._window_s() / READINGS)
+        return max(self._pace_s, self._window_s() / READINGS)
 
     def _idle_ms(self) -> int:
         share = 0.0 if self._wanted.rules else IDLE_SHARE * self._window_s()
@@ -217,6 +224,14 @@ class Windows:
     def _silence(self) -> float:
         """Return how long the line must stay silent: the board's own time of a step, by wall clock at least a few seconds."""
         return SILENCE + SILENCE * self._window_s() + 2 * self._idle_ms() / 1000
+
+
+def _fastest_s(sheet: DataSheet) -> float:
+    """Return the shortest interval that a meter can look at the current by, below which its limits of error need not hold.
+
+    One whose readings the host dates does no better than its usual rate.
+    """
+    return sheet.apertures_s[0] if sheet.apertures_s[0] and sheet.timestamps == "meter" else 1 / sheet.fastest_hz
 
 
 def _step_s(trial: LockStep) -> float:

@@ -204,7 +204,7 @@ class _Attempt:
         endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
         assert wanted is not None  # there is a meter
         with self.stages("energy"):
-            measure_windows(trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power)
+            measure_windows(trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power, endpoints.supply_error)
 
     def _from_cold(self, trial: LockStep, meter: Meter) -> None:
         """Switch the board off and on, which ends what a debugger and the training left behind in the chip, and measure its energy without a probe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from hil.bench.energy.case import Case, algorithm, commensurate, draw
 from hil.bench.energy.served import KEYS
 from hil.bench.energy.trial import Judged, run
-from hil.errors import RigError, close_matches
+from hil.errors import Blocked, RigError, close_matches
 from hil.measure.data_sheet import DataSheet, load_data_sheet
 
 TRIALS = 100
@@ -32,11 +33,13 @@ class Row:
 
     Attributes:
         meter, case: of which instrument, drawn from what.
-        trials: how many.
+        trials: how many gave a result, which all else is of.
         coverage_mc, coverage_gum: share of the trials whose 95 % interval holds the truth: Monte Carlo, GUM.
         width_ratio: GUM's width over Monte Carlo's, the largest of all trials.
         max_error: relative error of the largest.
         aliased: share of the trials that were flagged so.
+        spoiled: windows of them that were thrown away and taken again.
+        blocked: trials that gave no result.
     """
 
     meter: str
@@ -47,6 +50,8 @@ class Row:
     width_ratio: float
     max_error: float
     aliased: float
+    spoiled: int = 0
+    blocked: int = 0
 
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
@@ -54,17 +59,31 @@ def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
     return summary(key, case, judged(key, case, range(trials), seed))
 
 
-def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged]:
+def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged | Blocked]:
     """Run the trials of some numbers, each with a seed of its own, and none with that of another meter: what one met says nothing about the next."""
     sheet = load_data_sheet(key)
-    return [try_once(sheet, case, number, seed) for number in numbers]
+    found: list[Judged | Blocked] = []
+    for number in numbers:
+        try:
+            found.append(try_once(sheet, case, number, seed))
+        except Blocked as error:
+            print(f"{key}, {case}, trial {number}: {error}", file=sys.stderr)
+            found.append(error)
+    return found
 
 
-def summary(key: str, case: str, trials: Sequence[Judged]) -> Row:
-    """Return the row of trials that were run."""
+def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
+    """Return the row of trials that were run, some of which may have given no result.
+
+    Raises:
+        RigError: none gave one.
+    """
+    trials = [one for one in found if isinstance(one, Judged)]
+    if not trials:
+        raise RigError(f"none of {len(found)} trials of {key}, {case}, gave a result: see the reasons above.")
     return Row(
         key, case, len(trials), _share(trials, "in_mc"), _share(trials, "in_gum"), max(trial.width_ratio for trial in trials),
-        max(trial.error for trial in trials), _share(trials, "aliased"),
+        max(trial.error for trial in trials), _share(trials, "aliased"), sum(trial.spoiled for trial in trials), len(found) - len(trials),
     )  # fmt: skip
 
 
@@ -116,7 +135,7 @@ def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
         if not as_json:
             print(
                 f"{one.meter:22} {one.case:26} {one.trials:6} trials  Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  "
-                f"width {one.width_ratio:.2f}  largest error {one.max_error:.3%}  aliased {one.aliased:.1%}",
+                f"width {one.width_ratio:.2f}  largest error {one.max_error:.3%}  aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}",
                 flush=True,
             )
     if as_json:

@@ -10,7 +10,9 @@ import numpy as np
 from hil.bench.energy.case import Case
 from hil.bench.energy.scene import Stage
 from hil.bench.energy.served import metered
+from hil.errors import Blocked
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
 from hil.measure.energy import EnergyResult, Task, energy_of_windows
 from hil.meters.edges import with_both_edges
@@ -28,13 +30,22 @@ ANSWER_S = 0.002  # from the end of the sleep to the board's answer
 
 @dataclass(frozen=True)
 class Judged:
-    """What one trial gave: whether either interval holds the truth, the ratio of their widths, the relative error, what was flagged."""
+    """What one trial gave.
+
+    Attributes:
+        in_mc, in_gum: whether either interval holds the truth.
+        width_ratio: of the two, GUM over Monte Carlo.
+        error: relative, as a size.
+        aliased: whether it was flagged so.
+        spoiled: windows that were thrown away and taken again.
+    """
 
     in_mc: bool
     in_gum: bool
     width_ratio: float
     error: float
     aliased: bool
+    spoiled: int = 0
 
 
 def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> Judged:
@@ -43,27 +54,35 @@ def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -
     Raises:
         Blocked: the meter did not give the windows.
     """
-    return judge(measure(sheet, case, rng, **driver), case.load.net(case.burden_ohm))
+    return judge(*measure(sheet, case, rng, **driver), case.load.net(case.burden_ohm))
 
 
-def judge(result: EnergyResult, true: float) -> Judged:
-    """Compare a result with the true energy of a step in joules."""
+def judge(result: EnergyResult, spoiled: int, true: float) -> Judged:
+    """Compare a result, for which some windows were taken again, with the true energy of a step in joules."""
     low, high = result.limits
     off, expanded = abs(result.per_step - true), result.expanded
-    return Judged(low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased)
+    return Judged(low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased, spoiled)
 
 
-def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> EnergyResult:
-    """Measure the windows of a case on the virtual twin of a meter; `driver` are more arguments of its driver."""
+def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> tuple[EnergyResult, int]:
+    """Measure the windows of a case on the virtual twin of a meter; `driver` are more arguments of its driver.
+
+    Returns:
+        The result, and how many windows were spoiled and taken again.
+
+    Raises:
+        Blocked: a window was spoiled MOST_SPOILED times, or the meter failed.
+    """
     time = VirtualTime()
     stage = Stage(time, case.load)
     host = _Host(sheet, case, time)
     with metered(sheet.key, stage, case.errors, rng, time, host.clock, case.lost_share, **driver) as meter:
         window_s = case.steps * case.load.step_s
         meter.configure(Setting(case.load.volt, case.used.amperes, case.interval_s, case.idle_s, window_s))
-        captures = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]
-    task = Task(case.steps, case.idle_s, case.load.volt)
-    return energy_of_windows(captures, task, sheet, case.used, {}, "modelled", DRAWS)
+        taken = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]
+    captures, spoiled = [capture for capture, _ in taken], sum(again for _, again in taken)
+    task = Task(case.steps, case.idle_s, case.load.volt, conditions=Conditions(supply_error=0.0))
+    return energy_of_windows(captures, task, sheet, case.used, {}, "modelled", DRAWS), spoiled
 
 
 class _Host:
@@ -106,16 +125,20 @@ class _Host:
             self._told.mark(True)
 
 
-def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> Capture:
-    """Let the board live through one window while the meter reads; once more where the driver throws it away."""
-    for attempt in range(MOST_SPOILED):
+def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> tuple[Capture, int]:
+    """Let the board live through one window while the meter reads, and again where it is thrown away; return it, and how often it was.
+
+    Raises:
+        Blocked: it was too often.
+    """
+    reason = ""
+    for again in range(MOST_SPOILED):
         meter.arm()
         begin_s = case.idle_s + float(rng.uniform(0, 2)) * case.interval_s
         end_ps = stage.window(stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal()))
         host.ask(meter, end_ps + round((case.idle_s + ANSWER_S) * PS_PER_S))
         try:
-            return with_both_edges(meter.capture(DEADLINE_S), case.idle_s)
-        except Spoiled:
-            if attempt == MOST_SPOILED - 1:
-                raise
-    raise AssertionError("unreachable")
+            return with_both_edges(meter.capture(DEADLINE_S), case.idle_s), again
+        except Spoiled as spoiled:
+            reason = str(spoiled).rstrip(".")
+    raise Blocked("energy", f"a window was thrown away {MOST_SPOILED} times, the last because {reason}.")

@@ -10,6 +10,7 @@ import pytest
 from hil.errors import Blocked
 from hil.measure.budget import GROSS, IDLE, NET, budget
 from hil.measure.capture import Capture, Edge
+from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import load_data_sheet
 from hil.measure.energy import Task, energy_of_windows
 from hil.measure.more import MOST_WINDOWS, plan_more, reached
@@ -174,7 +175,8 @@ def test_what_differs_between_windows_is_counted_once():
     noisy = replace(USED, noise_a=1e-4, gain=0.0, offset_a=0.0)
     sheet = replace(SHEET, voltage_gain=0.0, voltage_offset_v=0.0, timebase=0.0)
     captures = windows(12, errors=replace(NONE, noise_a=1e-4))
-    result = energy_of_windows(captures, Task(STEPS, IDLE_S, 3.3), sheet, noisy, {}, "modelled", DRAWS)
+    task = Task(STEPS, IDLE_S, 3.3, conditions=Conditions(supply_error=0.0))
+    result = energy_of_windows(captures, task, sheet, noisy, {}, "modelled", DRAWS)
     scatter = next(one for one in result.contributions if one.kind == "A")
     noise = next(one for one in result.contributions if one.source.startswith("noise"))
     assert combined(result.contributions) == pytest.approx(scatter.standard, rel=0.05)
@@ -232,7 +234,7 @@ def test_windows_that_cannot_be_evaluated_block():
     for edges, said in (((UP,), "went up within"), ((UP, DOWN, UP), "went up and down and up"), ((), "went nowhere")):
         with pytest.raises(Blocked, match=said):
             window_of(some(t, power, edges), 0.4)
-    with pytest.raises(Blocked, match="6 readings while the board slept .* a longer sleep"):
+    with pytest.raises(Blocked, match="5 readings while the board slept .* a longer sleep"):
         window_of(some(t, power, (UP, DOWN)), 0.05)
     with pytest.raises(Blocked, match="1 window has no scatter"):
         evaluate([some(t, power, (UP, DOWN))])

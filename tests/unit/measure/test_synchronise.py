@@ -173,3 +173,13 @@ def test_serial_markers_are_carried_over_with_the_bound():
 
 def test_an_unknown_time_is_infinite():
     assert math.isinf(Told(1.0).answered_s)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, -3e-9])
+def test_readings_without_noise_are_told_apart(off):
+    """All alike but for the last digit of an answer, as those of an instrument without errors are."""
+    t = np.arange(0, 0.7, 1e-3)
+    power = np.where((t >= 0.1) & (t < 0.6), 0.2, 0.031472215532999996)
+    power[t >= 0.6] *= 1 + off
+    first, second = edges_by_power(Stamped(t, power, np.zeros(len(t)), 0.0), Told(0.1))
+    assert (first.t_s, second.t_s) == (pytest.approx(0.1, abs=2e-3), pytest.approx(0.6, abs=2e-3))

@@ -37,14 +37,15 @@ class VirtualKeysight34465A(ScpiInstrument):
 
     Attributes:
         memory: how many readings it keeps; when it is full the oldest goes.
+        options: what is installed, as *OPT? says it; without DIG there is nothing before a trigger.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         self._truth, self._errors_drawn, self._rng = truth, errors, rng
         self._clock = Timebase(errors.timebase)
-        self.memory = MEMORY
+        self.memory, self.options = MEMORY, "DIG"
         commands: dict[str, Callable[[str], Answer]] = {
-            ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate, ":FORMat[:DATA]": self._set_format,
+            "*OPT?": lambda _: self.options, ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate, ":FORMat[:DATA]": self._set_format,
             ":CONFigure:CURRent[:DC]": self._set_range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
             "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:+.8E}", "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._set_autozero,
             "[:SENSe]:CURRent[:DC]:APERture": self._set_aperture, "[:SENSe]:CURRent[:DC]:APERture?": lambda _: f"{self._aperture_s:+.8E}",
@@ -109,6 +110,8 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._count = int(number(argument, 1, 1e9))
 
     def _set_before(self, argument: str) -> None:
+        if "DIG" not in self.options:
+            raise ScpiError(-113)
         self._before = int(number(argument, 0, min(self._count - 1, self.memory - 1)))
 
     def _set_trigger(self, argument: str) -> None:

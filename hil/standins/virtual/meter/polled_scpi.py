@@ -33,15 +33,21 @@ class PolledInstrument(ScpiInstrument):
         errors: its own.
         rng: of noise and latency.
         time: lets the time of an answer pass; None where the host's own clock does.
+
+    Attributes:
+        latency_s: least and most time from query to answer.
+        refresh_s: how often it makes a new reading, which it answers with until the next; 0 for one a query.
     """
 
     latency_s = LATENCY_S
+    refresh_s = 0.0
 
     def __init__(
         self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None
     ) -> None:  # fmt: skip
         super().__init__(identity, commands)
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
+        self._number, self._shown = -1, (0.0, 0.0)
         self.preset()
 
     def sample(self) -> tuple[float, float]:
@@ -49,10 +55,17 @@ class PolledInstrument(ScpiInstrument):
         whole = float(self._rng.uniform(*self.latency_s))
         before = whole * float(self._rng.uniform())
         self._wait(before)
-        now = np.array([self._truth.now()])
+        now = self._truth.now()
+        number = int(now // (self.refresh_s * PS_PER_S)) if self.refresh_s else -1
+        if number != self._number or number < 0:
+            self._number, self._shown = number, self._reading(now)
+        self._wait(whole - before)
+        return self._shown
+
+    def _reading(self, now_ps: int) -> tuple[float, float]:
+        now = np.array([now_ps])
         current = self._off.current(self._truth.current(now), 1.0, now / PS_PER_S, self._rng)
         volt = self._off.voltage(self._truth.volt(), 1, 1.0, self._rng)
-        self._wait(whole - before)
         return float(current[0]), float(volt[0])
 
     def _wait(self, seconds: float) -> None:
