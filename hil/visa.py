@@ -163,7 +163,8 @@ class VisaSession:
         """
         identity = self.ask("*IDN?")
         if expected not in identity:
-            raise Blocked(self._stage, f"what answers at {self.address} is {identity!r}, not a {self.name}: put its address or its model right, in rig.toml or on the command line.")
+            cure = "put its address or its model right, in rig.toml or on the command line"
+            raise Blocked(self._stage, f"what answers at {self.address} is {identity!r}, not a {self.name}: {cure}.")
         return identity
 
     def close(self) -> None:
@@ -180,7 +181,8 @@ class VisaSession:
         except (pyvisa.Error, OSError, ValueError) as error:
             self.close()
             why = str(error).partition("\n")[0]
-            raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): check its cable, its power and its address (rig.toml, or --meter).") from error
+            cure = "check its cable, its power and its address (rig.toml, or --meter)"
+            raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): {cure}.") from error
 
 
 def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:

@@ -216,7 +216,7 @@ def _notes(
             f"the current is a voltage over {shunt_ohm:g} ohm (--shunt), whose tolerance belongs into --accuracy; what the shunt takes is part of it."
         )
     if volt is not None and "current" in values:
-        notes.append(f"the supply was taken to be {volt:g} V (--volt), and its error is in no interval.")
+        notes.append(f"the supply was taken to be {volt:g} V (--volt), whose tolerance belongs into --accuracy.")
     left = unused(layout, used)
     if left:
         digital = next((BITS[one] for one in left if one in BITS), [one for one in left if re.fullmatch(r"D\d+", one)])

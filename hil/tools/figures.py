@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.measure.between import Between, budget
+from hil.measure.between import Between, budget, burden_j
 from hil.measure.capture import MARKER
+from hil.measure.conditions import ASSUMED_SUPPLY, Conditions
 from hil.measure.data_sheet import DataSheet
 from hil.measure.synchronise import HOST, POWER, SERIAL
 from hil.measure.uncertainty import Contribution, combined, rectangular
@@ -29,23 +30,40 @@ class Taken:
     Attributes:
         between: the edges of the marker.
         peak_a: largest current of any single reading, inside the window or beside it.
-        notes: what its readings are to be doubted for, a sentence each.
     """
 
     between: Between
     peak_a: float
-    notes: tuple[str, ...]
 
 
-def evaluate(taken: Taken, sheet: DataSheet, identity: str, steps: int) -> dict[str, Any]:
-    """Return duration, energy, mean power and charge between the first two edges, with their uncertainties, and what there is to doubt."""
+UNKNOWN = Conditions()
+
+
+def evaluate(
+    taken: Taken, sheet: DataSheet, identity: str, steps: int, conditions: Conditions = UNKNOWN
+) -> dict[str, Any]:
+    """Return the figures between the first two edges with their uncertainties, and what there is to doubt.
+
+    The energy is that of the board: what the meter itself took, as far as its data sheet tells, is taken off.
+
+    Args:
+        taken: a window.
+        sheet: data sheet of the meter; the accuracy of a reading by hand is that of its power, whatever made it.
+        identity: what the meter says of itself.
+        steps: how many the energy is divided by.
+        conditions: of supply and room, as far as they are known.
+    """
     found = taken.between
-    parts = budget(found, sheet)
+    voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
+    burden, _ = burden_j(found, sheet)
+    energy = found.energy_j - burden
+    parts = budget(found, sheet, conditions, voltage_read=voltage_read)
     missing = _missing(found)
     if missing.standard:
         parts.append(missing)
     word = provenance_of(sheet, identity)
-    flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_doubts(found, sheet), *taken.notes]
+    flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_doubts(found, sheet)]
+    flags += [*([] if voltage_read else [_supply(found, sheet, conditions)]), *found.notes]
     if sheet.unverified:
         flags.append(f"of the {sheet.name}'s data sheet is unverified: {'; '.join(sheet.unverified)}.")
     u = combined(parts)
@@ -58,10 +76,12 @@ def evaluate(taken: Taken, sheet: DataSheet, identity: str, steps: int) -> dict[
         return Quantity(value, unit, word, uncertainty).to_json()
 
     figures = {
-        "energy": quantity(found.energy_j, "J", u), "energy_per_step": quantity(found.energy_j / steps, "J", u / steps),
-        "mean_power": quantity(found.mean_w, "W", u_power), "duration": quantity(found.duration_s, "s", u_time),
+        "energy": quantity(energy, "J", u), "energy_per_step": quantity(energy / steps, "J", u / steps),
+        "mean_power": quantity(energy / found.duration_s, "W", u_power), "duration": quantity(found.duration_s, "s", u_time),
         "lowest_power": quantity(found.lowest_w, "W"), "highest_power": quantity(found.highest_w, "W"),
     }  # fmt: skip
+    if burden:
+        figures["burden"] = quantity(burden, "J")
     if math.isfinite(found.charge_c):
         figures["charge"] = quantity(found.charge_c, "C")
     if math.isfinite(found.voltage_v):
@@ -109,11 +129,15 @@ def _doubts(found: Between, sheet: DataSheet) -> list[str]:
         doubts.append("the meter cannot tell whether readings were lost.")
     if found.lost:
         doubts.append(f"{found.lost} readings are missing; their time was shared by their neighbours.")
-    if not sheet.voltage_gain and not sheet.voltage_offset_v and sheet.key != KEY:
-        doubts.append(
-            f"the {sheet.name} reads no voltage: the supply was taken to be {found.voltage_v:g} V (--volt), and its error is in no interval."
-        )
     return doubts
+
+
+def _supply(found: Between, sheet: DataSheet, conditions: Conditions) -> str:
+    """Return what the voltage is that the meter does not read."""
+    taken = f"the {sheet.name} reads no voltage: the supply was taken to be {found.voltage_v:g} V (--volt)"
+    if conditions.supply_error is not None:
+        return f"{taken}, within {conditions.supply_error:.2%} under load (--supply-error)."
+    return f"{taken}, and assumed to be within {ASSUMED_SUPPLY:.0%} under load: measure it, and say so with --supply-error."
 
 
 def shown(result: dict[str, Any], folder: Path) -> str:

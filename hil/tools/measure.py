@@ -20,6 +20,7 @@ import numpy as np
 from hil.errors import Blocked, RigError
 from hil.measure.between import Running
 from hil.measure.capture import Capture
+from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
 from hil.measure.edge_check import WrongEdges, checked_edges
 from hil.measure.ranges import first_range, next_range, peak_current, range_with_headroom
@@ -30,7 +31,7 @@ from hil.meters.edges import pieces
 from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.open import open_meter
 from hil.record.trace import TraceWriter
-from hil.tools.arguments import MODEL, VOLT, count, not_negative, positive, supply
+from hil.tools.arguments import MODEL, VOLT, celsius, count, not_negative, positive, share, supply
 from hil.tools.figures import Taken, evaluate, shown
 
 MOST_TRIES = 5  # windows that may be spoiled
@@ -46,6 +47,8 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
     options = parser.parse_args(argv)
     if options.csv is None and (options.column or options.shunt or options.debounce is not None):
         parser.error("--column, --shunt and --debounce are of a file: name it with --csv")
+    if not options.model and (options.supply_error is not None or options.ambient is not None):
+        parser.error("--supply-error and --ambient are of a meter: say the accuracy of readings by hand with --accuracy")
     folder = options.out or Path(f"measure-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}")
     if options.model:
         options.volt = supply(options.model, options.volt)
@@ -56,10 +59,10 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
         capture, sheet = _typed(options, ask) if options.typed else _from_file(options)
         identity = sheet.identity
         taken = recorded([capture], folder, {"name": sheet.name, "identity": identity, "data_sheet": sheet.key})
-    result = evaluate(taken, sheet, identity, options.steps)
+    result = evaluate(taken, sheet, identity, options.steps, Conditions(options.supply_error, options.ambient))
+    print(json.dumps(result, indent=1) if options.json else shown(result, folder))  # first: the window cannot be had again
     with _written(folder):
         (folder / "measure.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    print(json.dumps(result, indent=1) if options.json else shown(result, folder))
     return 0
 
 
@@ -76,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--idle", type=positive, metavar="SECONDS", help="that the board sleeps before and after (default: 0.2, or 40 readings if longer)")
     parser.add_argument("--window", type=positive, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)")
     parser.add_argument("--deadline", type=positive, metavar="SECONDS", help=f"to wait for both edges (default: {DEADLINE_S:g} and two windows)")
+    parser.add_argument("--supply-error", type=share, metavar="SHARE", help="limit of the supply's error under load (default: 0.05 if the meter reads none)")
+    parser.add_argument("--ambient", type=celsius, metavar="DEGREES", help="temperature about the meter (default: one that its limits of error hold at)")
     parser.add_argument("--accuracy", default="", metavar="SHARE[,AMPERES]", help="of a file or a display: limits of error, such as 0.01,0.0005")
     parser.add_argument("--column", action="append", default=[], metavar="NAME=MEANING", help="of a file: what a column is, such as D0=marker (repeatable)")
     parser.add_argument("--shunt", type=positive, metavar="OHMS", help="of a file: the current is a voltage over so many ohms, or volts per ampere")
@@ -150,7 +155,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
         RigError: the folder cannot be written.
         Blocked, Spoiled: of the pieces; or there are not two edges in them, or too few readings between these.
     """
-    running, peak_a, notes = Running(), 0.0, dict[str, None]()
+    running, peak_a = Running(), 0.0
     with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with TraceWriter(folder / "trace.parquet", about) as trace:
@@ -159,14 +164,13 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
                 trace.append(piece)
                 running.add(piece)
                 peak_a = max(peak_a, peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)))
-                notes.update(dict.fromkeys(piece.notes))
             found = running.result()
             if found.readings < fewest:
                 raise Spoiled(
                     f"the pin changed back after {found.duration_s:.3g} s, and {found.readings} readings lie between: look for bounce at it, "
                     "or choose a shorter --interval"
                 )
-    return Taken(found, peak_a, tuple(notes))
+    return Taken(found, peak_a)
 
 
 @contextlib.contextmanager
@@ -220,8 +224,8 @@ def _asked(ask: Callable[[str], str], prompt: str, units: dict[str, float], what
 
 def _accuracy(options: argparse.Namespace) -> by_hand.Accuracy:
     try:
-        share, _, amperes = options.accuracy.partition(",")
-        return by_hand.Accuracy(float(share), float(amperes or 0))
+        of_reading, _, amperes = options.accuracy.partition(",")
+        return by_hand.Accuracy(float(of_reading), float(amperes or 0))
     except ValueError:
         raise RigError(
             f"--accuracy {options.accuracy!r} is none: a meter read by hand needs one, such as 0.01 or 0.01,0.0005."

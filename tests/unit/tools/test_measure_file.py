@@ -177,3 +177,19 @@ def test_the_fields_of_the_result_are_those_of_before(tmp_path: Path) -> None:
         "energy", "energy_per_step", "mean_power", "duration", "lowest_power", "highest_power", "charge", "voltage", "steps", "readings",
         "synchronisation", "coverage_factor", "budget", "meter", "flags",
     } <= set(result(tmp_path / "out"))  # fmt: skip
+
+
+@pytest.mark.parametrize("option", [["--supply-error", "0.1"], ["--ambient", "20"]])
+def test_options_of_a_meter_are_refused_without_one(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        hil(["measure", "--csv", "a.csv", *option])
+    assert "are of a meter" in capsys.readouterr().err
+
+
+def test_a_folder_that_takes_no_result_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = ppk2(tmp_path / "ppk.csv", WINDOW)
+    (tmp_path / "out" / "measure.json").mkdir(parents=True)
+    arguments = ["measure", "--csv", str(path), "--volt", "3.3", "--accuracy", "0.05", "--out", str(tmp_path / "out")]
+    assert hil(arguments) == 2
+    shown = capsys.readouterr()
+    assert "energy" in shown.out and "name another folder with --out" in shown.err and shown.err.count("\n") == 1
