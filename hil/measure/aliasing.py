@@ -53,15 +53,20 @@ def _steps_done(since_s: np.ndarray, laps_s: np.ndarray) -> np.ndarray:
 
 
 def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float:
-    """Return the share of a step that no aperture reached into in any of the steps, of apertures that began so long after the first edge."""
-    first, last = (np.floor(FINE * _steps_done(at, laps_s)).astype(np.int64) for at in (since_s, since_s + aperture_s))
-    touched = np.zeros(FINE + 1, np.int64)
-    whole = int(np.sum(last - first >= FINE))
-    begin, end = first % FINE, last % FINE
-    np.add.at(touched, begin, 1)
-    np.add.at(touched, end + 1, -1)
-    touched[0] += int(np.sum(end < begin))
-    return 0.0 if whole else float(np.mean(np.cumsum(touched)[:FINE] <= 0))
+    """Return the share of a step that no aperture covered in any of the steps, of apertures that began so long after the first edge.
+
+    Of FINE parts of the step those count as covered that lie within one aperture as a whole.
+    """
+    first = np.ceil(FINE * _steps_done(since_s, laps_s)).astype(np.int64)
+    beyond = np.floor(FINE * _steps_done(since_s + aperture_s, laps_s)).astype(np.int64)
+    first, beyond = first[beyond > first], beyond[beyond > first]
+    if np.any(beyond - first >= FINE):
+        return 0.0
+    turns = np.zeros(2 * FINE + 1, np.int64)  # a step and the next, which one that goes over the end of a step reaches into
+    np.add.at(turns, first % FINE, 1)
+    np.add.at(turns, first % FINE + beyond - first, -1)
+    covered = np.cumsum(turns)[: 2 * FINE].reshape(2, FINE).sum(axis=0)
+    return float(np.mean(covered == 0))
 
 
 def pace_doubts(captures: Sequence[Capture]) -> list[str]:

@@ -60,12 +60,17 @@ class Keysight34465A(VisaMeter):
         self._session.check()
         self._shortest_s = self._interval_s
         self._pace.restart()
-        before_s = KEPT_IDLE * setting.idle_s if self._pretriggers else EARLY_S + setting.idle_s
-        self._before = int(before_s / self._interval_s)
-        self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
+        self._count()
         if self._before + self._behind > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
             raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
+
+    def _count(self) -> None:
+        """Work out how many readings there are to be before and after the rise of the marker, at the present interval."""
+        setting = self._setting
+        before_s = KEPT_IDLE * setting.idle_s if self._pretriggers else EARLY_S + setting.idle_s
+        self._before = int(before_s / self._interval_s)
+        self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
 
     def _set_pace(self, wanted_s: float) -> None:
         """Set the interval, and the longest aperture that it leaves room for."""
@@ -85,6 +90,7 @@ class Keysight34465A(VisaMeter):
         self._watching = self._over = False
         self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}")
         self._interval_s = float(self._session.ask_floats("SAMP:TIM?")[0])
+        self._count()
         self._session.tell(f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}")
         if self._pretriggers:
             self._session.tell(f"SAMP:COUN:PRET {self._before}")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from hil.errors import Blocked
+from hil.measure.aliasing import pace_doubts
 from hil.meters.meter import Spoiled
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
+from tests.unit.meters import faulty
 from tests.unit.meters.faulty import KINDS, LOAD, PS, Bench
 
 MARKED = ["keithley-2450", "keithley-dmm6500", "keithley-dmm7510", "keysight-n6705c"]
@@ -92,4 +96,60 @@ def test_a_few_records_lost_with_every_fetch_spoil(lost):
 
         bench.line.fault = fault
         with pytest.raises(Spoiled, match="some are lost"):
+            bench.window()
+
+
+@pytest.mark.parametrize("key", ["keithley-2450", "keysight-34465a"])
+def test_a_meter_with_pauses_reads_each_window_at_another_pace(key):
+    with Bench(key).open() as bench:
+        setting = bench.setting()
+        bench.meter.configure(setting)
+        captures = []
+        for _ in range(4):
+            bench.meter.configure = lambda _: None  # as a trial does: set up once, armed for each window
+            captures.append(captured(bench))
+        paces = [float(np.median(np.diff(one.t_s))) for one in captures]
+        assert len({round(pace, 7) for pace in paces}) == 4 and max(paces) < 1.15 * min(paces) and paces[0] == min(paces)
+        assert pace_doubts(captures) == [] and pace_doubts(captures[:1] * 2)
+
+
+def captured(bench: Bench, *, right: bool = True):
+    """Return a window as the meter saw it, and leave when it truly was in the bench."""
+    found = []
+    window_of = faulty.window_of
+    try:
+        faulty.window_of = lambda capture, idle_s: found.append(capture) or window_of(capture, idle_s)
+        window = bench.window()
+    finally:
+        faulty.window_of = window_of
+    assert not right or bench.is_right(window)
+    bench.begin_s, bench.end_s = (at / PS for at, _ in bench.stage._edges)
+    return found[0]
+
+
+@pytest.mark.parametrize("options", ["", "MEM", "SEC,MEM"])
+def test_a_34465a_without_the_option_dig_reads_without_a_trigger_and_says_so(options):
+    bench = Bench("keysight-34465a")
+    bench.line.instrument.options = options
+    with bench.open():
+        capture = captured(bench)
+    assert capture.synchronisation == "power" and any("no option DIG" in note for note in capture.notes)
+
+
+@pytest.mark.parametrize(("key", "every_s"), [("polled-scpi", 0.1), ("rigol-dp832a", 0.1), ("polled-scpi", 0.18)])
+def test_a_display_that_repeats_itself_is_noted_and_its_age_is_in_the_edges(key, every_s):
+    with Bench(key).open() as bench:
+        bench.line.instrument.refresh_s = every_s
+        capture = captured(bench, right=False)
+        assert any("has a new reading every" in note for note in capture.notes)
+        up, down = capture.edges
+        assert abs(up.t_s - bench.begin_s) <= up.half_s and abs(down.t_s - bench.end_s) <= down.half_s
+        assert up.half_s >= every_s / 2, "a reading may be as old as the display"
+
+
+def test_a_display_slower_than_the_sleep_blocks():
+    with Bench("polled-scpi").open() as bench:
+        bench.line.instrument.refresh_s = 0.3
+        bench.line.instrument.latency_s = (1e-4, 2e-4)
+        with pytest.raises((Blocked, Spoiled)):
             bench.window()
