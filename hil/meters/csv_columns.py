@@ -85,18 +85,22 @@ def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_o
         if kind in chosen:
             raise RigError(f"{where}: two columns are said to be the {kind}: keep one --column of them.")
         chosen[kind] = Column(place, _scale(where, kind, unit, column, shunt_ohm), column, bit)
-    own = _by_name(where, name, layout, shunt_ohm, set(chosen))
+    own = _by_name(where, name, layout, shunt_ohm, chosen)
     columns = own | chosen
     _require(where, layout, columns)
     return columns
 
 
-def _by_name(where: str, file: str, layout: Layout, shunt_ohm: float | None, chosen: set[str]) -> dict[str, Column]:
-    """Return the columns whose names say what they are, but for kinds that the user has chosen."""
+def _by_name(
+    where: str, file: str, layout: Layout, shunt_ohm: float | None, chosen: Mapping[str, Column]
+) -> dict[str, Column]:
+    """Return the columns whose names say what they are, but for those that the user has chosen, and kinds that these make needless."""
     found: dict[str, Column] = {}
+    places = {one.place for one in chosen.values()}
+    needless = {*chosen, *(READ if chosen.keys() & {"power", "energy"} else ())}
     for place, head in enumerate(layout.heads):
-        kind = _kind(where, file, layout, head)
-        if kind is None or kind in chosen or (kind in READ and chosen & {"power", "energy"}):
+        kind = None if place in places else _kind(where, file, layout, head)
+        if kind is None or kind in needless:
             continue
         if kind in found:
             raise RigError(f"{where}: a column stands there twice, {found[kind].name!r} and {head.name!r}: say which is the {kind}, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.measure.between import Running
 from hil.measure.capture import Capture
+from hil.meters.csv_columns import said
 from hil.meters.csv_file import read_csv
 
 USUAL = Ramp(volt=3.3, first=0.01, slope=0.5, begin=-0.002, step=1e-4, count=60, up=20, down=45)
@@ -249,3 +251,27 @@ def test_micro_signs_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     path.write_bytes("time (µs),current (µA)\n0,10\n1,10\n".encode(encoding))
     capture = read_csv(path, volt=2.0)
     assert capture.power_w == pytest.approx([2e-5, 2e-5]) and capture.t_s == pytest.approx([0, 1e-6])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Timestamp,Current\n0,1\n1,1\n2,1\n",
+        "when,power\n0,1\n1,1\n2,1\n",
+        "time,power,energy\n0,1,0\n1,1,1\n2,1,2\n",
+        "time,power,power_mW\n0,1,1\n1,1,1\n2,1,1\n",
+        "time,watts\n0,1\n1,1\n2,1\n",
+        "time,CH1 (V)\n0,1\n1,1\n2,1\n",
+    ],
+)
+def test_the_cure_that_a_message_names_is_one(tmp_path: Path, text: str) -> None:
+    """Whoever does what the message says gets a trace, with a shunt of an ohm and a supply of a volt: all of these are of one watt."""
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(RigError) as error:
+        read_csv(path, volt=1.0)
+    found = re.search(r"--column (?:'([^']+)'|(\S+?)(?=[ .])(?: --shunt OHMS)?\.)", str(error.value))
+    assert found, str(error.value)
+    shunt = 1.0 if "--shunt" in str(error.value) else None
+    capture = read_csv(path, volt=1.0, columns=said([found[1] or found[2]]), shunt_ohm=shunt)
+    assert capture.power_w == pytest.approx([1.0] * len(capture.power_w)) and len(capture.edges) == 2
