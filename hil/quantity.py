@@ -10,18 +10,20 @@ from hil.errors import RigError
 
 
 class Provenance(str, Enum):
-    """How a figure was had. The four are different words on purpose.
+    """How a figure was had. The five are different words on purpose.
 
     - measured: read from silicon or from an instrument;
     - counted: events or bytes counted exactly, on whatever ran;
     - modelled: a count turned into another quantity by a model;
-    - analytic: worked out on paper.
+    - analytic: worked out on paper;
+    - declared: what somebody vouches for, such as a number read from a display or a file of another program.
     """
 
     MEASURED = "measured"
     COUNTED = "counted"
     MODELLED = "modelled"
     ANALYTIC = "analytic"
+    DECLARED = "declared"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Quantity:
         note: what the reader must know beside it.
 
     Raises:
-        RigError: the provenance is none of the four words.
+        RigError: the provenance is none of the five words.
     """
 
     value: int | float

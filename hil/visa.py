@@ -15,12 +15,15 @@ from typing import Any, Literal
 
 import numpy as np
 import pyvisa
+from pyvisa import rname
 from pyvisa.resources import MessageBasedResource, TCPIPSocket
 
 from hil.errors import Blocked, RigError
 
 TIMEOUT_MS = 5000
 END = "\n"  # of a line
+LONGEST = 1 << 24  # bytes of a line: the longest that a driver asks for, readings as text, has a tenth of that
+EXAMPLE = "TCPIP0::192.168.1.7::5025::SOCKET"
 
 
 class VisaSession:
@@ -41,6 +44,10 @@ class VisaSession:
         self._options: dict[str, Any] = {"read_termination": END, "write_termination": END, "timeout": timeout_ms} | options
         self._manager = pyvisa.ResourceManager("@py")
         self._opened: MessageBasedResource | None = None
+        try:
+            rname.ResourceName.from_string(address)
+        except rname.InvalidResourceName:
+            raise Blocked(stage, f"{address!r} is no VISA resource name: name the {name} as in {EXAMPLE}.") from None
         if address.upper().startswith("USB"):
             _require_usb(name)
         with self._blocked("open"):
@@ -77,9 +84,18 @@ class VisaSession:
                 self._resource().write(command)
 
     def ask(self, query: str) -> str:
-        """Return the answer to a query."""
+        """Return the answer to a query.
+
+        Raises:
+            Blocked: none comes, or one that does not end.
+        """
         with self._blocked(query):
-            return str(self._resource().query(query)).strip()
+            resource = self._resource()
+            resource.write(query)
+            line = resource.read_bytes(LONGEST, break_on_termchar=True)  # PyVISA's own reading of a line goes on as long as somebody sends
+            if len(line) == LONGEST:
+                raise ValueError(f"its answer does not end within {LONGEST:,} bytes")
+            return line.decode("ascii").strip()
 
     def ask_floats(self, query: str) -> np.ndarray:
         """Return the comma-separated numbers of an answer, float64[n]."""
@@ -147,7 +163,8 @@ class VisaSession:
         """
         identity = self.ask("*IDN?")
         if expected not in identity:
-            raise Blocked(self._stage, f"what answers at {self.address} is {identity!r}, not a {self.name}: put rig.toml right.")
+            cure = "put its address or its model right, in rig.toml or on the command line"
+            raise Blocked(self._stage, f"what answers at {self.address} is {identity!r}, not a {self.name}: {cure}.")
         return identity
 
     def close(self) -> None:
@@ -164,7 +181,8 @@ class VisaSession:
         except (pyvisa.Error, OSError, ValueError) as error:
             self.close()
             why = str(error).partition("\n")[0]
-            raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): check its cable, its address in rig.toml and its power.") from error
+            cure = "check its cable, its power and its address (rig.toml, or --meter)"
+            raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): {cure}.") from error
 
 
 def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:

@@ -21,6 +21,27 @@ def positive(text: str) -> float:
     return value
 
 
+def not_negative(text: str) -> float:
+    """Return a number that is not negative, for argparse."""
+    return 0.0 if float(text) == 0 else positive(text)
+
+
+def share(text: str) -> float:
+    """Return a share from 0 to below 1, for argparse."""
+    value = not_negative(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not below 1")
+    return value
+
+
+def celsius(text: str) -> float:
+    """Return the temperature of a room, for argparse."""
+    value = float(text)
+    if not -40 <= value <= 85:
+        raise argparse.ArgumentTypeError(f"{text} is not from -40 to 85 degrees Celsius")
+    return value
+
+
 def count(text: str) -> int:
     """Return how many times something is, for argparse."""
     value = int(text)

@@ -17,6 +17,7 @@ from rich.text import Text
 from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.open import open_meter
 from hil.tools.arguments import MODEL, VOLT, positive, supply
+from hil.tools.provenance import provenance_of
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -112,7 +113,9 @@ def _picture(meter: Meter, past: Past) -> Group:
     table.add_row(*figures, spelled(past.energy_j, "J"), str(past.readings))
     line = Text(spark([highest for _, highest in past.line]).rjust(WIDTH))
     missed = [Text(f"{past.missed_s:.1f} s did not count{': ' + past.trouble if past.trouble else ''}", style="bold")] if past.missed_s else []
-    return Group(Text(f"{meter.sheet.name}: {meter.identity}"), table, line, *missed, Text("Ctrl-C ends; highest of each look, from zero", style="dim"))
+    word = provenance_of(meter.sheet, meter.identity).value
+    whose, legend = Text(f"{meter.sheet.name}: {meter.identity} ({word})"), Text("Ctrl-C ends; highest of each look, from zero", style="dim")
+    return Group(whose, table, line, *missed, legend)
 
 
 def spelled(value: float, unit: str) -> str:

@@ -40,7 +40,7 @@ def test_another_instrument_is_refused(key):
         pytest.skip("the generic one takes whoever answers, by rig.toml's word")
     bench = Bench(key)
     bench.line.fault = fault
-    with pytest.raises(Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: put rig.toml right"), bench.open():
+    with pytest.raises(Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: put its address or its model right"), bench.open():
         pass
 
 

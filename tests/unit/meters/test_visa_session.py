@@ -104,7 +104,7 @@ def test_an_instrument_that_vanishes_and_comes_back(serve):
     assert session.ask("A?") == "1"
     server.close()
     for _ in range(2):
-        with pytest.raises(Blocked, match="check its cable, its address in rig.toml and its power"):
+        with pytest.raises(Blocked, match="check its cable, its power and its address"):
             session.ask("B?")
     serve(lambda line: b"2\n", server.port)
     assert session.ask("C?") == "2"
@@ -129,7 +129,9 @@ def test_nobody_at_the_address():
         port = taken.getsockname()[1]
     with pytest.raises(Blocked, match="did not take"):
         VisaSession(f"TCPIP0::127.0.0.1::{port}::SOCKET", "thing", SHORT_MS).identify("thing")
-    for address in ("no address", "TCPIP0::no.such.host.invalid::5025::SOCKET", "TCPIP0::127.0.0.1::inst0::INSTR", "TCPIP0::127.0.0.1::hislip0::INSTR", "ASRL/dev/no-such-port::INSTR"):
+    with pytest.raises(Blocked, match="'no address' is no VISA resource name: name the thing as in TCPIP0::"):
+        VisaSession("no address", "thing", SHORT_MS)
+    for address in ("TCPIP0::no.such.host.invalid::5025::SOCKET", "TCPIP0::127.0.0.1::inst0::INSTR", "TCPIP0::127.0.0.1::hislip0::INSTR", "ASRL/dev/no-such-port::INSTR"):
         with pytest.raises(Blocked, match="did not take 'open'"):
             VisaSession(address, "thing")
 
@@ -183,7 +185,7 @@ def test_an_error_that_is_none_blocks(serve):
 def test_identity(serve):
     server = serve(lambda _: b"ACME,MODEL 1,0,0\n")
     assert VisaSession(server.resource, "thing").identify("MODEL 1") == "ACME,MODEL 1,0,0"
-    with pytest.raises(Blocked, match=r"is 'ACME,MODEL 1,0,0', not a Keithley: put rig.toml right"):
+    with pytest.raises(Blocked, match=r"is 'ACME,MODEL 1,0,0', not a Keithley: put its address or its model right"):
         VisaSession(server.resource, "Keithley").identify("MODEL 2450")
 
 

@@ -9,17 +9,9 @@ import pytest
 
 from hil.errors import RigError
 from hil.measure.capture import Edge
-from hil.meters.by_hand import (
-    ENERGY_J,
-    FROM_FILE,
-    TIME_S,
-    TYPED_IN,
-    Accuracy,
-    declared_sheet,
-    read_csv,
-    typed,
-    typed_capture,
-)
+from hil.meters.by_hand import FROM_FILE, TYPED_IN, Accuracy, declared_sheet, typed, typed_capture
+from hil.meters.csv_columns import ENERGY_J, TIME_S
+from hil.meters.csv_file import read_csv
 
 
 @pytest.fixture
@@ -77,10 +69,10 @@ def test_a_counter_of_energy_gives_means(csv_file: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("", "is empty"), ("time,watts\n", "no column 'watts'"), ("time,power_kW\n0,1\n", "'kW' is no unit of power"), ("time,voltage\n0,1\n", "do not do"),
-    ("time,power,energy\n0,1,1\n", "contradict"), ("time,power\n0,1\n0,2\n", "line 3: its time is not after"), ("time,power\n0,1\n1,x\n", "line 3: .* is not 2 numbers"),
+    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is no unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
+    ("time,power,energy\n0,1,1\n", "contradict"), ("time,power\n0,1\n0,2\n", "line 3: its time is that of the line before"), ("time,power\n0,1\n1,x\n", "line 3: .* is not 2 numbers"),
     ("time,power\n0,1\n1\n", "line 3"), ("time,power\n0,1\n1,nan\n", "line 3: a value is not finite"), ("time,current\n0,1\n1,1\n", "current alone is no power"),
-    ("time,power\n0,1\n", "fewer than two"), ("time,power,power_mW\n0,1,1\n", "twice"), ("current,power\n1,2\n", "do not do"),
+    ("time,power\n0,1\n", "fewer than two"), ("time,power,power_mW\n0,1,1\n", "twice"), ("current,power\n1,2\n", "said to be the time"),
 ])  # fmt: skip
 def test_every_mistake_is_one_sentence_with_its_line(csv_file: Path, text: str, why: str) -> None:
     csv_file.write_text(text)
@@ -91,7 +83,7 @@ def test_every_mistake_is_one_sentence_with_its_line(csv_file: Path, text: str, 
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(RigError, match="cannot be read"):
+    with pytest.raises(RigError, match="there is no file .*--csv"):
         read_csv(tmp_path / "none.csv")
 
 

@@ -55,8 +55,8 @@ def options(**changed: object) -> argparse.Namespace:
 
 
 def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
-    meter, _ = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
-    result = evaluate(take(meter, options(), tmp_path), SHEET, meter.identity, 4)
+    meter, time = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
+    result = evaluate(take(meter, options(), tmp_path, Host(time.seconds, time.sleep)), SHEET, meter.identity, 4)
     assert result["energy"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3) and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
     assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"]["value"] == pytest.approx(0.099, rel=2e-3)
     assert result["energy"]["uncertainty"] == pytest.approx(0.099 * math.hypot(0.02, 0.01) / math.sqrt(3), rel=0.05)
@@ -64,9 +64,9 @@ def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
 
 
 def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    meter, _ = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
+    meter, time = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
     with pytest.raises(Blocked, match="largest range"):
-        take(meter, options(), tmp_path)
+        take(meter, options(), tmp_path, Host(time.seconds, time.sleep))
     assert "thrown away" in capsys.readouterr().err
     assert not list(tmp_path.iterdir()), "a window that is thrown away leaves no trace"
 
@@ -201,7 +201,7 @@ def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, caps
     sheet = load_data_sheet("keithley-2450")
     with served(twin, sheet.name) as session:
         meter = Keithley2450(session, sheet, board.host)
-        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), tmp_path)
+        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), tmp_path, board.host)
         result = evaluate(found, sheet, meter.identity, 1)
     assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err

@@ -35,7 +35,7 @@ class VirtualLpm01a:
     """
 
     def __init__(
-        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None, present: str = "PowerShield present: 0039001C3438",
+        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None, present: str = "PowerShield present: trainrig,virtual",
         both: bool = True,
     ) -> None:  # fmt: skip
         self._truth, self._errors, self._rng, self._time = truth, errors, rng, time

@@ -1,0 +1,90 @@
+"""The text of a CSV file: its encoding, its delimiter, and the cells of its lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hil.errors import RigError
+
+HEAD = 100  # lines that may come before the readings: scopes write up to 30 about their settings
+DELIMITERS = ";\t,"  # where several fit, the first: a comma may then be that of the decimals
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+CLOCK = re.compile(r"\s*(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)\s*")  # a time of day
+LARGEST = 1e15  # of any number in SI units or not: beyond it is no reading, and sums of squares stay finite
+SHOWN = 60  # characters of a line in a message
+
+
+class CsvText:
+    """A file's lines as cells.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        RigError: it is missing, no file, unreadable, binary or empty.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._text = _decoded(path)
+        head = [line for line in self._text.splitlines()[:HEAD] if line.strip()]
+        if not head:
+            raise RigError(f"{self.name} is empty: export the trace again.")
+        self.delimiter = max(DELIMITERS, key=lambda one: sum(one in line for line in head))
+
+    def lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of each line that holds anything, from 1, and its cells, with one blank where there are several.
+
+        Raises:
+            RigError: the quotes of a line do not close.
+        """
+        reader = csv.reader(io.StringIO(self._text, newline=None), delimiter=self.delimiter, skipinitialspace=True)
+        read = 0
+        try:
+            for row in reader:
+                if reader.line_num > read + 1:
+                    raise csv.Error("a quotation mark does not close")
+                read += 1
+                cells = [" ".join(cell.split()) for cell in row]
+                if any(cells):
+                    yield read, cells
+        except csv.Error as error:
+            raise RigError(f"{self.name}, line {read + 1}: it is not cells of a table ({error}): mend the line.") from error
+
+    def number(self, cell: str) -> float | None:
+        """Return a cell's number, a time of day in seconds, or None; a comma is that of the decimals where it parts no cells."""
+        try:
+            return float(cell.replace(",", ".") if self.delimiter != "," else cell)
+        except ValueError:
+            clock = CLOCK.fullmatch(cell)
+            return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3].replace(",", ".")) if clock else None
+
+    def mistake(self, line: int, cells: list[str], count: int) -> RigError:
+        """Return the error of a line that does not hold so many numbers."""
+        text = ", ".join(cells)
+        text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+        return RigError(f"{self.name}, line {line}: {text!r} is not {count} numbers: mend or delete the line.")
+
+
+def _decoded(path: Path) -> str:
+    """Return the text, which is UTF-8, UTF-16 with its mark, or else Latin-1, as scopes write their names and micro signs."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise RigError(f"there is no file {path}: name the CSV file with --csv.") from None
+    except OSError as error:
+        raise RigError(f"{path} cannot be read ({error.strerror}): name a CSV file with --csv.") from error
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if wide else ("utf-8-sig", "latin-1"):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if not CONTROL.search(text):
+            return text
+    raise RigError(f"{path.name} is not text: export the trace as CSV, and name that file with --csv.")
