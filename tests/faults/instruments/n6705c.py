@@ -1,109 +1,35 @@
 """Keysight N6705C: feeds the board from output 1, and logs voltage and current to its external data log.
 
-N6700C and N6705C Operating and Service Guides: External Data Logging (143 to 146 of the N6700C's), status groups (349, 350 of the N6705C's);
-order of a record from the N6900's (161). `unverified`: see each place.
+N6700C and N6705C Operating and Service Guides: External Data Logging (143 to 146 of the N6700C's); order of a record from the N6900's
+(161). `unverified`: see each place.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .analog import OVERFLOW, Front
-from .faults import Faults
-from .scpi import Instrument, Refused, block, boolean, choice, command, number, numbers
-from .trace import Script
-from .world import World
+from .analog import OVERFLOW
+from .n6705c_output import N6705COutput
+from .scpi import Refused, block, boolean, choice, command, number, numbers
 
-PARAMETER_S, RESOLUTION_S = (
-    102.4e-6,
-    20.48e-6,
-)  # of a record at the least for each thing logged; what a period is rounded to
+PARAMETER_S = 102.4e-6  # of a record at the least, for each thing logged
+RESOLUTION_S = 20.48e-6  # what a period is rounded to
 BUFFER_S = 20.0  # of records, and then the oldest are overwritten
 BEGIN_S = 0.0005  # from the trigger to the first record: unverified
-CV, CC, OFF, MEASURES = 1, 2, 4, 32  # operation status of an output (350)
-LIMIT = 128  # questionable status: positive limit (350)
 
 
-class N6705C(Instrument):
+class N6705C(N6705COutput):
     """One with a module in output 1. A record beyond the range is 9.9E37: unverified."""
 
     identity = "Keysight Technologies,N6705C,MY56000000,E.02.08.3381"
-    no_error = '+0,"No error"'
-
-    def __init__(self, world: World, front: Front, faults: Faults) -> None:
-        super().__init__(world)
-        self.front, self.faults = front, faults
-        self.script: Script | None = None
-        self.started = lambda: None
-        self._reset()
 
     def _reset(self) -> None:
-        self.range, self.period = self.front.sheet.ranges[-1], 0.1
+        super()._reset()
+        self.period, self.auto = 0.1, True
         self.logged = {"CURRent": False, "VOLTage": False}
         self.extremes = {"CURRent": False, "VOLTage": False}
         self.form, self.order, self.bus = "ASCii", "NORMal", False
-        self.output, self.volt = False, 0.0
-        self.front.limit_a = np.inf
-        self.armed, self.log_s = False, None
         self.records, self.next_s = np.empty((0, 6)), 0.0
-        self.operation = self.questionable = 0  # events
-        self.looked_s = self.world.now()
-        self.pin, self.inverted, self.auto = "DIO", False, True
-
-    @command("*RST")
-    def _restart(self) -> None:
-        self._reset()
-
-    @command("*CLS")
-    def clear(self) -> None:
-        super().clear()
-        self._look()
-        self.operation = self.questionable = 0
-
-    @staticmethod
-    def _channel(text: str) -> None:
-        if text.replace(" ", "") != "(@1)":
-            raise Refused(-222 if text.startswith("(@") else -104)
-
-    # output
-
-    @command("[SOURce:]VOLTage[:LEVel][:IMMediate][:AMPLitude]", least=2)
-    def _set_volt(self, volt: str, channel: str) -> None:
-        self._channel(channel)
-        self.volt = self.front.volt = number(volt, 0, 20.4, MINimum=0, MAXimum=20.4)
-
-    @command("[SOURce:]CURRent:LIMit[:POSitive][:IMMediate][:AMPLitude]", least=2)
-    @command("[SOURce:]CURRent[:LEVel][:IMMediate][:AMPLitude]", least=2)
-    def _set_limit(self, amperes: str, channel: str) -> None:
-        self._channel(channel)
-        self.fill()
-        self.front.limit_a = number(amperes, 0, 3.06, MINimum=0, MAXimum=3.06)
-
-    @command("[SOURce:]CURRent:LIMit[:POSitive][:IMMediate][:AMPLitude]?", least=1)
-    def _get_limit(self, channel: str) -> str:
-        self._channel(channel)
-        return f"{self.front.limit_a:+.6E}"
-
-    @command("OUTPut[:STATe]", least=2)
-    def _set_output(self, state: str, channel: str) -> None:
-        self._channel(channel)
-        self.output = boolean(state)
-        self.front.on = self.output
-
-    @command("OUTPut[:STATe]?", least=1)
-    def _get_output(self, channel: str) -> str:
-        self._channel(channel)
-        return str(int(self.output))
-
-    @command("MEASure[:SCALar]:CURRent[:DC]?", "MEASure[:SCALar]:VOLTage[:DC]?", least=1)
-    def _measure(self, channel: str) -> str:
-        self._channel(channel)
-        if self.log_s is not None:
-            raise Refused(-221)  # the log has the converter
-        now = np.array([self.world.now()])
-        return f"{self.front.currents(self.range, now, 0.02)[0]:+.6E}"
-
-    # log
 
     @command("SENSe:ELOG:FUNCtion:CURRent", least=2)
     def _log_current(self, state: str, channel: str) -> None:
@@ -250,65 +176,3 @@ class N6705C(Instrument):
         return (
             block(values, (">" if self.order == "NORMal" else "<") + "f4") if self.form == "REAL" else numbers(values)
         )
-
-    # digital port
-
-    @command("DIGital:PIN<n>:FUNCtion", least=1)
-    def _pin_function(self, pin: int, what: str) -> None:
-        self.pin = choice(what, "DIO", "DINPut", "TINPut", "TOUTput", "FAULt", "INHibit", "ONCouple", "OFFCouple")
-
-    @command("DIGital:PIN<n>:POLarity", least=1)
-    def _polarity(self, pin: int, what: str) -> None:
-        self.inverted = choice(what, "POSitive", "NEGative") == "NEGative"
-
-    @command("DIGital:INPut:DATA?")
-    def _levels(self) -> str:
-        high = self.script is not None and self.script.level(self.world.now())
-        return f"{int(high != self.inverted):+d}"
-
-    # status
-
-    def _limited(self, since_s: float, now_s: float) -> bool:
-        return self.output and self.front.trace.reaches(self.front.limit_a, since_s, now_s)
-
-    def _look(self) -> None:
-        """Events latch whatever was meanwhile: the filters let every rise through, which is how they are after *RST: unverified."""
-        now = self.world.now()
-        if self._limited(self.looked_s, now):
-            self.operation, self.questionable = self.operation | CC, self.questionable | LIMIT
-        self.looked_s = now
-
-    @command("STATus:OPERation:CONDition?", least=1)
-    def _operation_condition(self, channel: str) -> str:
-        self._channel(channel)
-        now = self.world.now()
-        mode = OFF if not self.output else CC if self._limited(now, now) else CV
-        return f"{mode | (MEASURES if self.armed else 0):+d}"
-
-    @command("STATus:OPERation[:EVENt]?", least=1)
-    def _operation_event(self, channel: str) -> str:
-        self._channel(channel)
-        self._look()
-        told, self.operation = self.operation, 0
-        return f"{told:+d}"
-
-    @command("STATus:QUEStionable:CONDition?", least=1)
-    def _questionable_condition(self, channel: str) -> str:
-        self._channel(channel)
-        now = self.world.now()
-        return f"{LIMIT if self._limited(now, now) else 0:+d}"
-
-    @command("STATus:QUEStionable[:EVENt]?", least=1)
-    def _questionable_event(self, channel: str) -> str:
-        self._channel(channel)
-        self._look()
-        told, self.questionable = self.questionable, 0
-        return f"{told:+d}"
-
-    @command("STATus:OPERation:PTRansition", "STATus:OPERation:NTRansition", "STATus:OPERation:ENABle", least=2)
-    @command(
-        "STATus:QUEStionable:PTRansition", "STATus:QUEStionable:NTRansition", "STATus:QUEStionable:ENABle", least=2
-    )
-    def _filters(self, bits: str, channel: str) -> None:
-        self._channel(channel)
-        number(bits, 0, 32767)

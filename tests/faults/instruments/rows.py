@@ -21,7 +21,7 @@ LIMITED = Work([(0.75 * STEP_S, 0.6), (0.25 * STEP_S, 1.2)])
 BOUNCE_S = 20e-6
 EDGE = r"bounc|marker|edge|pin"
 BURST = r"burst|peak|short|aperture|swing"
-SOURCE = r"(suppl|source|voltage).*(ohm|resist|drop|impedance)"
+SOURCE = r"(suppl|source).*(ohm|resist|drop|impedance|within|under load)"
 CURRENT = r"limit|constant current|compliance"
 
 CLEAN = [
@@ -67,9 +67,14 @@ def _late(seconds: float) -> Scenario:
 
 
 def _supply(ohm: float) -> Scenario:
-    return Scenario(
-        f"34465A, supply of {ohm:g} ohm", TRUEVOLT, USUAL, errors={"source_ohm": ohm}, flag=SOURCE, always=True
-    )
+    name = f"34465A, supply of {ohm:g} ohm"
+    return Scenario(name, TRUEVOLT, USUAL, errors={"source_ohm": ohm}, flag=SOURCE, always=True)
+
+
+def _declared(ohm: float) -> Scenario:
+    """Of which rig.toml says how far the voltage gives way under load."""
+    name, share = f"34465A, supply of {ohm:g} ohm, declared", ohm * 0.066 / 3.3
+    return Scenario(name, TRUEVOLT, USUAL, errors={"source_ohm": ohm}, declared={"supply_error": share}, held=True)
 
 
 def _display(refresh_s: float) -> Scenario:
@@ -80,8 +85,8 @@ def _display(refresh_s: float) -> Scenario:
     return Scenario(name, SUPPLY, STRONG, faults={"refresh_s": refresh_s}, window_s=5, flag=topic)
 
 
-def _peaks(name: str, meter: str, over: float) -> Scenario:
-    return Scenario(name, meter, PEAKS, errors={"over": over}, window_s=10, flag=BURST + "|burden")
+def _peaks(name: str, meter: str, over: float, window_s: float = 10) -> Scenario:
+    return Scenario(name, meter, PEAKS, errors={"over": over}, window_s=window_s, flag=BURST + "|burden")
 
 
 FAILED = [
@@ -123,7 +128,17 @@ KIN = [  # not in the table of the tests from outside, and of the same kinds
     Scenario("34465A without the option DIG", TRUEVOLT, USUAL, twist=_without_dig),
     Scenario("34465A, readings lost", TRUEVOLT, USUAL, faults={"lost": 3}, flag="lost|missing"),
     _peaks("34465A, the same bursts, cut off at 120 % of the range", TRUEVOLT, 1.2),
+    _peaks("34465A, the same bursts, cut off, windows of 1 s", TRUEVOLT, 1.2, 1),
     _peaks("DMM6500, the same bursts, cut off at 120 % of the range", DMM, 1.2),
+    _peaks("DMM6500, the same bursts, cut off, windows of 1 s", DMM, 1.2, 1),
+    *(_declared(ohm) for ohm in (1.0, 3.0)),
+    Scenario("2450, readings lost", SMU, USUAL, faults={"lost": 3}, flag="lost|missing"),
+    Scenario(
+        "N6705C, marker bounces in mid-window",
+        ANALYZER,
+        Work(plain(STEP_S, 0.06), bounce_s=0.004, counts=False),
+        flag=EDGE,
+    ),
 ]
 
 ROWS = [*CLEAN, *HELD, *FAILED, *KIN]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import traceback
 import zlib
@@ -45,6 +46,7 @@ class Scenario:
         twist: last changes of the instrument.
         flag: what a sentence that names the fault contains.
         always: such a flag counts too where it also stands beside trials without the fault.
+        declared: what rig.toml says of board and supply, as far as the project knows the word.
         tool: `trial`, or `measure` for `hil measure`, with `options`.
         latency_s: what an exchange with the instrument takes.
     """
@@ -59,6 +61,7 @@ class Scenario:
     twist: Callable[[Any], None] | None = None
     flag: str = ""
     always: bool = False
+    declared: dict[str, float] = field(default_factory=dict)
     tool: str = "trial"
     latency_s: float = 0.001
     options: tuple[str, ...] = ()
@@ -139,7 +142,10 @@ def run(scenario: Scenario, number: int) -> Result:
             open_meter(address, VOLT, scenario.meter, host) as meter,
             watched(meter, setup.world, spoiled),
         ):
-            measure_windows(trial, meter, wanted)
+            known = inspect.signature(measure_windows).parameters
+            measure_windows(
+                trial, meter, wanted, **{key: value for key, value in scenario.declared.items() if key in known}
+            )
     except (Blocked, RigError) as error:
         blocked = str(error)
     except Exception as error:  # a traceback is no verdict: it is counted as a miss, and named
