@@ -7,14 +7,14 @@ matter of the row, and does not stand beside the same instrument's trials withou
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -113,24 +113,30 @@ def row_of(scenario: Scenario, results: Sequence[Result], known: set[str]) -> Ro
     )  # fmt: skip
 
 
-def results_of(rows: Sequence[Scenario], trials: int, jobs: int = 1) -> dict[str, list[Result]]:
-    """Run all trials; beside the rows asked for those without a fault, whose sentences name none."""
+def results_of(rows: Sequence[Scenario], trials: int, jobs: int = 1) -> Iterator[tuple[Scenario, list[Result]]]:
+    """Yield the trials of each row; first of those without a fault, whose sentences name none."""
     needed = {source(one) for one in rows}
-    rows = [*(one for one in CLEAN if source(one) in needed and one not in rows), *rows]
+    clean = [one for one in CLEAN if source(one) in needed]
+    rows = [*clean, *(one for one in rows if one not in clean)]
     tasks = [(row, number) for row in rows for number in range(trials)]
-    if jobs == 1:
-        done = [run(*task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(jobs) as pool:
-            done = list(pool.map(run, *zip(*tasks, strict=True), chunksize=4))
-    return {row.name: done[place * trials : (place + 1) * trials] for place, row in enumerate(rows)}
+    with ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
+        done = pool.map(run, *zip(*tasks, strict=True)) if pool is not None else itertools.starmap(run, tasks)
+        for row in rows:
+            yield row, list(itertools.islice(done, trials))
 
 
-def table(rows: Sequence[Scenario], trials: int, jobs: int = 1) -> list[Row]:
-    """Return the rows."""
-    results = results_of(rows, trials, jobs)
-    known = usual(results)
-    return [row_of(row, results[row.name], known[source(row)]) for row in rows]
+def table(
+    rows: Sequence[Scenario], trials: int, jobs: int = 1, seen: Callable[[Row, list[Result]], None] | None = None
+) -> list[Row]:
+    """Return the rows; `seen` is called with each as soon as its trials are through."""
+    done, results = [], {}
+    for scenario, some in results_of(rows, trials, jobs):
+        results[scenario.name] = some
+        if scenario in rows:
+            done.append(row_of(scenario, some, usual(results)[source(scenario)]))
+            if seen is not None:
+                seen(done[-1], some)
+    return done
 
 
 def good_of(rows: Sequence[Row]) -> float:
@@ -146,24 +152,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, default=TRIALS, help=f"of every row (default: {TRIALS})")
     parser.add_argument("--rows", default="", metavar="REGEX", help="of whose names a part matches (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
-    parser.add_argument("--json", action="store_true", help="rows as JSON, and every trial's sentences")
+    parser.add_argument("--json", action="store_true", help="a row a line as JSON, with all that each trial said")
     options = parser.parse_args(argv)
     rows = [row for row in ROWS if re.search(options.rows, row.name)]
-    results = results_of(rows, options.trials, options.jobs)
-    known = usual(results)
-    done = [row_of(row, results[row.name], known[source(row)]) for row in rows]
-    if options.json:
-        print(json.dumps({"rows": [asdict(one) for one in done], "trials": _json(results)}, indent=1, default=float))
-    else:
-        print(HEAD, *(one.told() for one in done), sep="\n")
+    if not options.json:
+        print(HEAD)
+    done = table(rows, options.trials, options.jobs, _as_json if options.json else _as_markdown)
+    good, trials = good_of(done), sum(one.trials for one in done)
+    if not options.json:
         print(
-            f"\n{100 * good_of(done):.1f} % of {sum(one.trials for one in done)} trials are covered, flagged or blocked; {100 * ALL:.0f} % are asked for."
+            f"\n{100 * good:.1f} % of {trials} trials are covered, flagged or blocked; {100 * ALL:.0f} % are asked for."
         )
-        for one in done:
-            if one.why:
-                print(f"{one.name}: {one.why}", file=sys.stderr)
-    return int(not all(one.passes for one in done) or good_of(done) < ALL)
+    return int(not all(one.passes for one in done) or good < ALL)
 
 
-def _json(results: dict[str, list[Result]]) -> dict[str, Any]:
-    return {name: [asdict(one) for one in some] for name, some in results.items()}
+def _as_markdown(row: Row, results: list[Result]) -> None:
+    print(row.told(), flush=True)
+
+
+def _as_json(row: Row, results: list[Result]) -> None:
+    print(json.dumps({"row": asdict(row), "trials": [asdict(one) for one in results]}, default=float), flush=True)
