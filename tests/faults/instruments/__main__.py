@@ -1,0 +1,7 @@
+"""`python -m tests.faults.instruments`."""
+
+import sys
+
+from .table import main
+
+sys.exit(main())
