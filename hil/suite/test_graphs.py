@@ -47,6 +47,14 @@ def test_method_on_a_small_residual_net(hil_board, method, variant, hil_trial):
     train(hil_trial, Cell(method, variant, "resnet-tiny", hil_board).spec())
 
 
+@NIGHTLY
+@pytest.mark.parametrize(("method", "settings"), [("mezo", {"direction": "batch"}), ("deepzero", {"sparsity": 250})])
+def test_draws_that_all_samples_of_a_step_share(hil_board, method, settings, hil_trial):
+    """MeZO with one direction a batch, as it is published; DeepZero's mask of a step."""
+    variant = {"mezo": "mezo", "deepzero": "last-sparse"}[method]
+    train(hil_trial, TrialSpec(hil_board, variant, network="resnet-tiny", method=method, batch=3, steps=2, evaluate=0, settings=settings))
+
+
 def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):
     """Several samples a step, of which the board holds one at a time; the accuracy on both sides, before and after."""
     train(

@@ -60,11 +60,18 @@ def test_integers_only(hil_board, hil_trial):
     )
 
 
+@NIGHTLY
+@pytest.mark.parametrize("fraction", [1, 4, 6])
+def test_integers_with_fraction_bits(hil_board, fraction, hil_trial):
+    """INT8* whose powers and logarithms keep bits below the point."""
+    settings = {"loss": "integer", "loss_fraction": fraction}
+    train(hil_trial, TrialSpec(hil_board, "cls2", batch=6, slots=3, steps=4, evaluate=0, settings=settings))
+
+
 def test_one_exponent_for_the_batch(hil_board, hil_trial):
-    """Exponent scope `batch`, as NITI's public code has it; the largest batch that fits the board."""
-    specs = [
-        TrialSpec(hil_board, "cls2", batch=batch, steps=4, evaluate=0, settings={"scope": "batch"}) for batch in (8, 4, 2)
-    ]
+    """Exponent scope `batch`, as NITI's public code has it, with errors that sum to zero; the largest batch that fits the board."""
+    settings = {"scope": "batch", "logit_error": "zero-sum"}
+    specs = [TrialSpec(hil_board, "cls2", batch=batch, steps=4, evaluate=0, settings=settings) for batch in (8, 4, 2)]
     train(hil_trial, next((spec for spec in specs if not does_not_fit(spec)), specs[-1]))
 
 
