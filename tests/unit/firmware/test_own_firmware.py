@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +106,29 @@ def test_a_whole_firmware_is_recorded_as_the_users_own(tmp_path: Path) -> None:
     assert records[1].image == {"file": "mps2-an500.elf", "digest": digest, "in_manifest": True}
     own = f"own firmware: mine.elf (digest {digest.upper()}) is not in the manifest of prebuilt images."
     assert [own in record.warnings for record in records] == [True, False]
+
+
+@pytest.mark.tier("nightly")  # a whole image is compiled
+def test_the_program_of_the_page_passes_a_trial(tmp_path: Path) -> None:
+    tool("arm-none-eabi-gcc"), tool("qemu-system-arm")
+    page = (FIRMWARE.parent / "docs/own-firmware.md").read_text(encoding="utf-8")
+    program = re.search(r"(?m)(?:^    .*\n|^\n)+", page[page.index('    #include "agent/agent.h"') :])
+    assert program is not None
+    copy = shutil.copytree(FIRMWARE, tmp_path / "firmware", ignore=shutil.ignore_patterns("build"))
+    (copy / "trainer/main.c").write_text(textwrap.dedent(program[0]), encoding="utf-8")
+    subprocess.run([tool("make"), "-s", "-C", copy, f"build/{BOARD.name}.elf"], check=True)
+    mine = copy / f"build/{BOARD.name}.elf"
+    assert f"make -C firmware build/{BOARD.name}.elf" in page
+    with Rig(Bench()) as rig:
+        outcome = run_trial(TrialSpec(BOARD.name, "cls1", steps=2, evaluate=0), rig, tmp_path, mine)
+    assert outcome.verdict == "pass", outcome.reason
+    assert trial_record(outcome).image["digest"] != f"{boards.image_of(BOARD.name).digest:08x}"
+
+
+def test_every_path_of_the_page_is_there() -> None:
+    page = (FIRMWARE.parent / "docs/own-firmware.md").read_text(encoding="utf-8")
+    named = [path for path in re.findall(r"`((?:firmware|hil|tests)/[\w/.]+)`", page) if "/build/" not in path]
+    assert named and [path for path in named if not (FIRMWARE.parent / path).exists()] == []
 
 
 def test_every_request_of_a_trial_says_what_it_is_for() -> None:

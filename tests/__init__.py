@@ -1,0 +1,1 @@
+"""The tests. This file makes tests/conftest.py a module of its own name: folders below have a `conftest` that their tests import."""

@@ -1,0 +1,47 @@
+"""docs/new-method.md: its paths are there, and a network and a variant that are added as it says can be trained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hil.network.tflite.drawing import Drawing
+from hil.network.tflite.floating import FloatGraph
+from hil.network.tflite.methods import METHODS
+from hil.network.tflite.networks import NETWORKS, NamedNetwork
+from hil.reference.methods import graph_method
+from hil.trial import TrialSpec
+from hil.trial.prepare import prepare
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs/new-method.md").read_text(encoding="utf-8")
+
+
+def test_every_path_of_the_page_is_there() -> None:
+    named = re.findall(r"`((?:firmware|hil|tests|tools)/[\w/.]+)`", PAGE) + [f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", PAGE)]
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def mine(name: str, seed: int) -> FloatGraph:
+    net = Drawing(name, (28, 28, 1), 10, seed)
+    net.conv(3, 2, 1, 8, "relu")
+    net.block = 2
+    net.bottleneck(3, 2, 16, 8, residual=False)
+    net.mean()
+    net.block = 4
+    net.fully_connected(10)
+    return net.graph
+
+
+def test_a_network_and_a_variant_that_are_added_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(mine, "fashion-mnist-1k"))
+    monkeypatch.setitem(METHODS, "poor-mans-training", METHODS["poor-mans-training"] | {"weight-central": {"perturb": "weight", "difference": "central"}})
+    spec = TrialSpec("rp2040", "weight-central", network="mine", method="poor-mans-training", batch=1, settings={"queries": 2, "eta": 1.0})
+    prepared = prepare(spec)
+    learner = graph_method(prepared.settings.method)(prepared.network, prepared.settings)
+    before = learner.digests()
+    learner.step(prepared.data.train_images[:1], prepared.data.train_labels[:1])
+    assert learner.digests() != before
