@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -76,15 +77,15 @@ class Chromium:
         message, _, self._held = self._held.partition(b"\0")
         return json.loads(message)
 
-    def open(self, path, width, scheme="light", height=900, script=True):
+    def open(self, path, width, scheme="light", height=900):
         """Open a page and wait until it has loaded."""
-        return Page(self, path, width, scheme, height, script)
+        return Page(self, path, width, scheme, height)
 
 
 class Page:
     """One tab. `faults`: what its console says; `requests`: every address that it asked for."""
 
-    def __init__(self, browser, path, width, scheme, height, script):
+    def __init__(self, browser, path, width, scheme, height):
         self._browser = browser
         self._target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = browser.ask("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]
@@ -92,10 +93,8 @@ class Page:
             self.ask(f"{domain}.enable")
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.ask("Emulation.setScriptExecutionDisabled", value=not script)
         self.ask("Page.navigate", url=path.resolve().as_uri())
-        if script:
-            self.evaluate("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))")
+        self.evaluate("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))")
 
     def ask(self, method, **parameters):
         return self._browser.ask(method, self._session, **parameters)
@@ -133,8 +132,6 @@ class Page:
 
     def picture(self, path):
         """Write a PNG of the whole page."""
-        import base64
-
         data = self.ask("Page.captureScreenshot", captureBeyondViewport=True, format="png")["data"]
         path.write_bytes(base64.b64decode(data))
 

@@ -1,4 +1,7 @@
-"""The pages of a run as a real browser shows them: nothing overlaps, overflows, is blank, unreadable or asked for elsewhere."""
+"""The pages of a run as a real browser shows them: nothing overlaps, overflows, is blank, unreadable or asked for elsewhere.
+
+With PAGE_PICTURES=FOLDER in the environment every page is also written there as a PNG, at every width, with everything unfolded.
+"""
 
 import os
 from contextlib import closing
