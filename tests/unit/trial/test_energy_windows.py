@@ -289,3 +289,24 @@ def test_sleeps_grow_with_their_windows_unless_no_idle_is_subtracted():
     assert [idle for _, _, idle in fake.runs[1:]] == [pytest.approx(window_ms / 4, abs=1)] * 6
     fake, _ = measured(wanted=EnergyWindows(rules="mlperf-tiny"))
     assert fake.runs[-1][2] < 1000
+
+
+def test_the_warm_up_is_fast_on_the_largest_range_and_the_peak_chooses_the_range():
+    """0.07 A in its largest reading: 0.1 A would hold it, with less than half as much room above."""
+    fake, meter = measured(load=replace(LOAD, levels_a=(0.04, 0.07, 0.03)))
+    first, last = meter.settings[0], meter.settings[-1]
+    assert (first.range_a, last.range_a) == (1.0, 1.0) and first.interval_s == SHEET.apertures_s[0] and last.interval_s == 1 / SHEET.fastest_hz
+    assert not any("were not looked for" in flag for flag in fake.outcome.energy.flags)
+
+
+def test_a_declared_supply_and_a_warm_room_are_in_the_budget():
+    ammeter = replace(SHEET, voltage_gain=0.0, voltage_offset_v=0.0)
+    plain, _ = measured(sheet=ammeter)
+    assert "supply_error" in " ".join(plain.outcome.energy.assumptions)
+    meter = FakeMeter(ammeter)
+    fake = FakeTrial(meter)
+    measure_windows(fake, meter, EnergyWindows(steps=20), "JP5", 35.0, supply_error=0.01)
+    rows = {row["source"]: row["standard_uncertainty"] for row in fake.outcome.energy.to_json()["budget"]}
+    assert rows["supply voltage, declared within 1.00%"] == pytest.approx(0.01 / 3**0.5 * fake.outcome.energy.per_step)
+    assert rows["temperature, 7.0 degrees beyond the data sheet's"] > 0
+    assert "supply_error" not in " ".join(fake.outcome.energy.assumptions)
