@@ -104,6 +104,6 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
     if abs(second - first) > DIFFERS * rise + NOISE * uncertain:
         raise WrongEdges(
             f"the power is {first:.4g} W before the marker's first edge, {between:.4g} W between the two and {second:.4g} W after the second: "
-            "the board did not sleep on both sides, so that one edge is not that of the work; look for bounce at the marker pin"
+            "one of the edges is not that of the work, or the board did not sleep on both sides; look for bounce at the marker pin, or let it sleep"
         )
     return rise, uncertain

@@ -17,6 +17,7 @@ from hil.measure.capture import Capture
 from hil.measure.conditions import Conditions, reads_voltage
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import DRAWS, MEAN, MEDIAN, interval
+from hil.measure.ranges import coarser_stretch
 from hil.measure.swings import Fast
 from hil.measure.uncertainty import Contribution, combined, coverage_factor, effective_dof
 from hil.measure.window import Window, window_of
@@ -200,7 +201,7 @@ def energy_of_windows(
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
         windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
-        assumptions=conditions.doubts(task.conditions, sheet, voltage_read=read), flags=_flags(captures, windows, task, sheet, aliased),
+        assumptions=conditions.doubts(task.conditions, sheet, voltage_read=read), flags=_flags(captures, windows, task, sheet, used, aliased),
     )  # fmt: skip
 
 
@@ -211,7 +212,7 @@ def _laps(task: Task, window: Window) -> list[float]:
     return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]
 
 
-def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, aliased: bool) -> list[str]:
+def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, used: CurrentRange, aliased: bool) -> list[str]:
     flags = []
     first = captures[0]
     fewest = min(window.readings for window in windows) / task.steps
@@ -220,6 +221,9 @@ def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet
     if aliased:
         flags.append("aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter.")
     flags += swings.doubts(captures, task.fast) + pace_doubts(captures)
+    coarse = max(coarser_stretch(capture.current_a[np.isfinite(capture.current_a)], used, sheet) for capture in captures)
+    if coarse:
+        flags.append(f"{coarse} readings in a row are rounded as another range of the {sheet.name} rounds: it left its range of {used.amperes:g} A.")
     flags += dict.fromkeys(note for capture in captures for note in capture.notes)
     if len(windows) < FEWEST_WINDOWS and not task.rules:
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")

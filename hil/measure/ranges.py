@@ -11,6 +11,8 @@ import numpy as np
 from hil.measure.data_sheet import CurrentRange, DataSheet
 
 HEADROOM = 1.5  # times the largest reading: a reading is a mean, and what it hides is higher
+COARSER, ALIKE = 5.0, 16  # times the resolution, of another range; readings in a row that are rounded to that
+LIVE, MOSTLY = 8, 0.3  # different readings beside them, of which no larger share is rounded so
 FULL = 0.97  # of a range or a limit of current: from there on a reading may be the limit itself
 
 
@@ -43,3 +45,24 @@ def peak_current(current_a: np.ndarray) -> float:
 def at_limit(current_a: np.ndarray, limit_a: float) -> int:
     """Return how many readings, float64[n] amperes, lie at a limit of current or so near to it that they may be cut off."""
     return int(np.sum(np.abs(current_a) >= FULL * limit_a))
+
+
+def coarser_stretch(current_a: np.ndarray, used: CurrentRange, sheet: DataSheet) -> int:
+    """Return the longest row of readings, float64[n] amperes, that are rounded as another range rounds and not as the one in use; 0 for none.
+
+    It tells that a meter changed its range and came back where it cannot say so itself. Whoever rounds finer than its data sheet says, or not at all,
+    gives nothing away.
+    """
+    longest = 0
+    for step in {one.resolution_a for one in sheet.ranges if one.resolution_a >= COARSER * used.resolution_a > 0}:
+        on = np.abs(current_a / step - np.rint(current_a / step)) < 1e-3
+        borders = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+        begins, ends = borders[::2], borders[1::2]
+        rows = ends - begins >= ALIKE
+        in_row = np.zeros(len(on), bool)
+        for begin, end in zip(begins[rows], ends[rows], strict=True):
+            in_row[begin:end] = True
+        others = current_a[~in_row]
+        if rows.any() and len(np.unique(others)) >= LIVE and np.mean(on[~in_row]) <= MOSTLY:
+            longest = max(longest, int(np.max(ends[rows] - begins[rows])))
+    return longest
