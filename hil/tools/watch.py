@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from hil.measure.ranges import FULL
 from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.open import open_meter
 from hil.tools.arguments import MODEL, VOLT, positive, supply
@@ -75,8 +76,18 @@ def spark(values: list[float]) -> str:
     return "".join(CELLS[min(steps, max(0, math.ceil(value / largest * steps)))] if math.isfinite(value) else "?" for value in values)
 
 
-def watch(meter: Meter, past: Past, host: Host, interval_s: float, seconds: float, console: Console) -> None:
+def watch(
+    meter: Meter, past: Past, host: Host, interval_s: float, seconds: float, console: Console, limit_w: float = math.inf
+) -> None:
     """Look every interval, for so many seconds or until Ctrl-C, and draw what is known; a look that the meter calls spoiled does not count.
+
+    Args:
+        meter: configured.
+        past: takes the readings.
+        host: its clock.
+        interval_s, seconds: of a look, and of all.
+        console: to draw on.
+        limit_w: power at the end of the range: a look with a reading near it may be cut off, and does not count.
 
     Raises:
         Blocked: the meter has gone.
@@ -88,6 +99,8 @@ def watch(meter: Meter, past: Past, host: Host, interval_s: float, seconds: floa
             host.sleep(interval_s)
             try:
                 power = meter.watch()
+                if np.any(np.abs(power) >= FULL * limit_w):
+                    raise Spoiled("readings lie at the end of the range, and may be cut off: take a larger one with --range")
             except Spoiled as spoiled:
                 past.miss(host.now() - last, str(spoiled))
                 _begin(meter)
@@ -143,5 +156,5 @@ def main(argv: list[str]) -> int:
     with open_meter(options.meter, volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
         meter.configure(Setting(volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval))
-        watch(meter, Past(), host, options.interval, options.seconds, Console())
+        watch(meter, Past(), host, options.interval, options.seconds, Console(), used.amperes * volt)
     return 0

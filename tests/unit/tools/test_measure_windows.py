@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from hil.bench.energy.served import KEYS, metered
 from hil.cli import main as hil
 from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet
 from hil.meters.keithley_2450 import Keithley2450
-from hil.meters.meter import Host
+from hil.meters.meter import Host, Setting
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.tools.measure import evaluate, main, take
 from hil.tools.provenance import provenance_of
+from hil.tools.watch import Past, watch
 from tests.unit.meters.board import served
 from tests.unit.tools.test_measure import options
 
@@ -203,3 +206,16 @@ def test_a_watch_says_that_its_meter_is_virtual(capsys: pytest.CaptureFixture[st
         finally:
             server.close()
         assert word in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("range_a", "counts"), [(0.1, False), (1.0, True)])
+def test_a_watch_does_not_count_what_its_range_may_have_cut_off(range_a: float, counts: bool) -> None:
+    time, screen, past = VirtualTime(), io.StringIO(), Past()
+    trace = ScriptedTrace(time, np.array([0]), np.array([0.3]), [])
+    with served(Clamping(trace, EXACT, np.random.default_rng(1), time), SHEET.name) as session:
+        host = Host(time.seconds, time.sleep)
+        meter = Keithley2450(session, SHEET, host)
+        meter.configure(Setting(VOLT, range_a, 0.01, 0.5, 0.5))
+        watch(meter, past, host, 0.5, 2.0, Console(file=screen, width=160, force_terminal=True), range_a * VOLT)
+    assert (past.readings > 0) == counts and ("end of the range" in screen.getvalue()) != counts
+    assert past.missed_s == pytest.approx(0.0 if counts else 2.0, abs=0.5)
