@@ -29,7 +29,7 @@ CLEAN = [
     Scenario("DMM6500 within its data sheet", DMM, USUAL, held=True),
     Scenario("34465A within its data sheet", TRUEVOLT, USUAL, held=True),
     Scenario("N6705C within its data sheet", ANALYZER, USUAL, held=True),
-    Scenario("DP832A within its data sheet", SUPPLY, STRONG, window_s=5, held=True),
+    Scenario("DP832A within its data sheet", SUPPLY, STRONG, window_s=3, held=True),
     Scenario(
         "hil measure, 2450 within its data sheet",
         SMU,
@@ -82,7 +82,7 @@ def _display(refresh_s: float) -> Scenario:
         f"DP832A, display renewed every {1000 * refresh_s:g} ms",
         "display|renew|refresh|repeat|same|hold|stale",
     )
-    return Scenario(name, SUPPLY, STRONG, faults={"refresh_s": refresh_s}, window_s=5, flag=topic)
+    return Scenario(name, SUPPLY, STRONG, faults={"refresh_s": refresh_s}, window_s=3, flag=topic)
 
 
 def _peaks(name: str, meter: str, over: float, window_s: float = 10) -> Scenario:

@@ -22,6 +22,7 @@ from hil.trial.spec import EnergyWindows
 
 from .analog import Errors, Front, drawn
 from .board import Board, Work, enough, trial_of
+from .dialects import DIALECTS
 from .faults import Faults
 from .scpi import Instrument, served
 from .trace import Script
@@ -48,7 +49,7 @@ class Scenario:
         always: such a flag counts too where it also stands beside trials without the fault.
         declared: what rig.toml says of board and supply, as far as the project knows the word.
         tool: `trial`, or `measure` for `hil measure`, with `options`.
-        latency_s: what an exchange with the instrument takes.
+        latency_s: what an exchange with the instrument takes; 0: what it usually does.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Scenario:
     always: bool = False
     declared: dict[str, float] = field(default_factory=dict)
     tool: str = "trial"
-    latency_s: float = 0.001
+    latency_s: float = 0.0
     options: tuple[str, ...] = ()
 
 
@@ -101,9 +102,7 @@ class Setup:
         one = self.scenario
         self.random = np.random.default_rng((SEED, self.number, zlib.crc32(one.name.encode())))
         self.sheet = load_data_sheet(one.meter)
-        self.world = World(one.latency_s)
-        from .dialects import DIALECTS
-
+        self.world = World(one.latency_s or DIALECTS[one.meter].answer_s)
         errors: Errors = replace(drawn(self.sheet, self.random), **({"over": DIALECTS[one.meter].over} | one.errors))
         self.front = Front(self.sheet, errors, VOLT, np.random.default_rng(self.random.integers(2**63)))
         faults = Faults(np.random.default_rng(self.random.integers(2**63)), **one.faults)

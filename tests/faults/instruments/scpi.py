@@ -65,6 +65,7 @@ class Instrument:
 
     identity: ClassVar[str]
     no_error = '0,"No error"'
+    answer_s: ClassVar[float] = 0.001  # of an exchange by LAN: assumed
     over: ClassVar[float] = 1.05  # share of a range beyond which a current is cut off
 
     def grid(self) -> tuple[float, float]:
