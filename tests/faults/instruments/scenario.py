@@ -1,4 +1,5 @@
-"""One row of the table: an instrument, what is wrong with it or with what it looks at, and how it went in a number of trials."""
+"""One row of the table: an instrument, what is wrong with it or with what it looks at, and how it went in a number of
+trials."""
 
 from __future__ import annotations
 
@@ -76,8 +77,9 @@ class Result:
         covers: the interval holds the truth.
         thrown: windows that were thrown away.
         blocked: why; empty where it was not.
-        notes: flags and assumptions.
+        flags, assumptions: of the result.
         refused: commands that the instrument did not take.
+        spoiled: why the driver threw windows away.
     """
 
     ratio: float
@@ -148,7 +150,6 @@ def run(scenario: Scenario, number: int) -> Result:
     except (Blocked, RigError) as error:
         blocked = str(error)
     except Exception as error:  # a traceback is no verdict: it is counted as a miss, and named
-        blocked = ""
         where = traceback.extract_tb(error.__traceback__)[-1]
         name = f"CRASH {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         return Result(np.nan, np.nan, False, 0, "", (), (name,), tuple(setup.instrument.refused))
@@ -163,8 +164,16 @@ def run(scenario: Scenario, number: int) -> Result:
     thrown = setup.board.windows - 1 - len(result.windows)
     flags = (*result.flags, *(["aliased"] if result.aliased else []))
     return Result(
-        result.per_step / truth, (high - low) / 2 / truth, bool(low <= truth <= high), thrown, blocked, flags, tuple(result.assumptions), refused, tuple(spoiled),
-    )  # fmt: skip
+        result.per_step / truth,
+        (high - low) / 2 / truth,
+        bool(low <= truth <= high),
+        thrown,
+        blocked,
+        flags,
+        tuple(result.assumptions),
+        refused,
+        tuple(spoiled),
+    )
 
 
 @contextlib.contextmanager
