@@ -1,7 +1,7 @@
 """Energy by strict instruments: none of what an instrument or a supply may do gives a wrong energy that says nothing.
 
-`python -m tests.faults.instruments` prints the table; the nightly tier runs all of it, the quick tier a few trials of a few rows.
-"""
+`python -m tests.faults.instruments` prints the table; the nightly tier runs all of it, the quick tier a few trials of
+a few rows."""
 
 import os
 import socket
@@ -25,9 +25,14 @@ from hil.measure.data_sheet import load_data_sheet
 
 NAMED = {row.name: row for row in ROWS}
 FEW = [  # one of every cause
-    "2450, marker bounces in mid-window, no counter", "2450, 0.4 A x 100 us on the 100 mA range", "2450, current limit reached",
-    "2450, one time stamp backward", "N6705C, log begins 20 ms late", "34465A, supply of 3 ohm", "hil measure, 2450, default range",
-]  # fmt: skip
+    "2450, marker bounces in mid-window, no counter",
+    "2450, 0.4 A x 100 us on the 100 mA range",
+    "2450, current limit reached",
+    "2450, one time stamp backward",
+    "N6705C, log begins 20 ms late",
+    "34465A, supply of 3 ohm",
+    "hil measure, 2450, default range",
+]
 WORK = Work(plain(0.01, 0.06))
 
 
@@ -38,7 +43,7 @@ def instrument(kind, key, **faults):
     return kind(World(), front, Faults(np.random.default_rng(2), **faults))
 
 
-def told(one, *lines):
+def said_by(one, *lines):
     """Say lines to an instrument; return what it answers last."""
     answer = None
     for line in lines:
@@ -47,7 +52,7 @@ def told(one, *lines):
 
 
 def smu_with(one, capacity=100, mode="CONT"):
-    told(
+    said_by(
         one,
         "*RST",
         ":SOUR:VOLT 3.3",
@@ -56,40 +61,47 @@ def smu_with(one, capacity=100, mode="CONT"):
         ":SENS:CURR:RANG 0.1",
         ":SENS:CURR:NPLC 0.1",
     )
-    told(one, ":SENS:CURR:AZER OFF", ":OUTP ON", f':TRAC:MAKE "b", {capacity}', f':TRAC:FILL:MODE {mode}, "b"')
-    told(one, ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1, "b", INF', ":TRIG:BLOC:DEL:CONS 2, 5", ":INIT")
+    said_by(one, ":SENS:CURR:AZER OFF", ":OUTP ON", f':TRAC:MAKE "b", {capacity}', f':TRAC:FILL:MODE {mode}, "b"')
+    said_by(one, ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1, "b", INF', ":TRIG:BLOC:DEL:CONS 2, 5", ":INIT")
 
 
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        (":SENS:CURRE:RANG 0.1", -113), (":TRAC:NEW 5", -113), (":SOUR:VOLT 500", -222), (":SOUR:VOLT three", -104),
-        (":TRAC:MAKE", -109), (":OUTP ON, 1", -108), (":SOUR:FUNC POWER", -224), (':TRAC:CLE "nobody"', -224), (":SENS:FUNC CURR", -104),
+        (":SENS:CURRE:RANG 0.1", -113),
+        (":TRAC:NEW 5", -113),
+        (":SOUR:VOLT 500", -222),
+        (":SOUR:VOLT three", -104),
+        (":TRAC:MAKE", -109),
+        (":OUTP ON, 1", -108),
+        (":SOUR:FUNC POWER", -224),
+        (':TRAC:CLE "nobody"', -224),
+        (":SENS:FUNC CURR", -104),
     ],
-)  # fmt: skip
+)
 def test_what_it_cannot_take_stands_in_the_error_queue_and_is_not_done(line, error):
     one = instrument(Keithley2450, "keithley-2450")
-    before = told(one, ":SOUR:VOLT?")
-    assert told(one, line) is None
-    assert told(one, ":SYST:ERR?").startswith(f"{error},")
-    assert told(one, ":SYST:ERR?").startswith("0,")
-    assert told(one, ":SOUR:VOLT?") == before
+    before = said_by(one, ":SOUR:VOLT?")
+    assert said_by(one, line) is None
+    assert said_by(one, ":SYST:ERR?").startswith(f"{error},")
+    assert said_by(one, ":SYST:ERR?").startswith("0,")
+    assert said_by(one, ":SOUR:VOLT?") == before
 
 
 def test_short_and_long_form_and_nothing_between():
     one = instrument(Keithley2450, "keithley-2450")
     for header in (":SENS:CURR:RANG", ":SENSE:CURRENT:DC:RANGE:UPPER", "sens1:curr:dc:rang", ":CURR:RANG"):
-        told(one, f"{header} 0.01", f"{header} 0.1")
-        assert float(told(one, ":SENS:CURR:RANG?")) == 0.1
+        said_by(one, f"{header} 0.01", f"{header} 0.1")
+        assert float(said_by(one, ":SENS:CURR:RANG?")) == 0.1
     assert not one.errors
-    told(one, ":SENS:CURREN:RANG 0.01")
-    assert float(told(one, ":SENS:CURR:RANG?")) == 0.1
+    said_by(one, ":SENS:CURREN:RANG 0.01")
+    assert float(said_by(one, ":SENS:CURR:RANG?")) == 0.1
 
 
 def test_the_error_queue_ends_with_an_overflow():
     one = instrument(Truevolt, "keysight-34465a")
-    told(one, *["NONSENSE"] * 30)
-    said = [told(one, "SYST:ERR?").split(",")[0] for _ in range(21)]
+    said_by(one, *["NONSENSE"] * 30)
+    said = [said_by(one, "SYST:ERR?").split(",")[0] for _ in range(21)]
     assert said == ["-113"] * 19 + ["-350", "+0"]
 
 
@@ -98,10 +110,10 @@ def test_a_full_buffer_discards_the_new_or_the_old(mode, first_is_oldest):
     one = instrument(Keithley2450, "keithley-2450")
     smu_with(one, 50, mode)
     one.world.sleep(0.05)
-    first = told(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC')
+    first = said_by(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC')
     one.world.sleep(1.0)
-    assert told(one, ':TRAC:ACT? "b"') == "50"
-    assert (told(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC') == first) == first_is_oldest
+    assert said_by(one, ':TRAC:ACT? "b"') == "50"
+    assert (said_by(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC') == first) == first_is_oldest
 
 
 def test_readings_are_the_truths_means_over_their_apertures():
@@ -110,8 +122,8 @@ def test_readings_are_the_truths_means_over_their_apertures():
     one.front.trace, one.script = script.trace, script
     smu_with(one, 1000)
     one.world.sleep(1.0)
-    count = told(one, ':TRAC:ACT? "b"')
-    values = np.array(told(one, f':TRAC:DATA? 1, {count}, "b", READ').split(","), float)
+    count = said_by(one, ':TRAC:ACT? "b"')
+    values = np.array(said_by(one, f':TRAC:DATA? 1, {count}, "b", READ').split(","), float)
     step = one.interval_s()
     assert np.sum(values - 0.02) * step * 3.3 == pytest.approx(50 * script.net_j(3.3, 0.0), rel=0.02)
 
@@ -121,14 +133,14 @@ def test_the_source_holds_a_current_at_its_limit_and_says_so():
     one.front.trace = Trace(np.array([0.0, 1.0]), np.array([0.4]))
     smu_with(one)
     one.world.sleep(0.1)
-    current, status = (float(part) for part in told(one, ':TRAC:DATA? 5, 5, "b", READ, SOURSTAT').split(","))
+    current, status = (float(part) for part in said_by(one, ':TRAC:DATA? 5, 5, "b", READ, SOURSTAT').split(","))
     assert (current, int(status) & 32) == (pytest.approx(0.105, rel=1e-3), 32)
-    assert told(one, ":SOUR:VOLT:ILIM:TRIP?") == "1"
+    assert said_by(one, ":SOUR:VOLT:ILIM:TRIP?") == "1"
 
 
 def test_a_multimeter_beyond_its_range_says_so_once_and_keeps_samples_ahead_of_the_trigger():
     one = instrument(Truevolt, "keysight-34465a")
-    told(
+    said_by(
         one,
         "*RST",
         "CONF:CURR:DC 0.1",
@@ -137,22 +149,26 @@ def test_a_multimeter_beyond_its_range_says_so_once_and_keeps_samples_ahead_of_t
         "SAMP:SOUR TIM",
         "SAMP:TIM 0.001",
     )
-    told(one, "TRIG:SOUR EXT", "TRIG:SLOP POS", "SAMP:COUN 300", "SAMP:COUN:PRET 100")
+    said_by(one, "TRIG:SOUR EXT", "TRIG:SLOP POS", "SAMP:COUN 300", "SAMP:COUN:PRET 100")
     script = replace(WORK, step=plain(0.01, 0.3)).script(10, 0.2, one.world.now() + 0.01)
     one.front.trace, one.script = script.trace, script
-    told(one, "INIT")
-    assert told(one, "STAT:OPER:COND?") == "+32"
+    said_by(one, "INIT")
+    assert said_by(one, "STAT:OPER:COND?") == "+32"
     one.world.sleep(1.0)
-    assert (told(one, "STAT:OPER:COND?"), told(one, "DATA:POIN?")) == ("+0", "+300")
-    assert (told(one, "STAT:QUES:COND?"), told(one, "STAT:QUES?"), told(one, "STAT:QUES?")) == ("+0", "+2", "+0")
-    values = np.array(told(one, "DATA:REM? 300").split(","), float)
+    assert (said_by(one, "STAT:OPER:COND?"), said_by(one, "DATA:POIN?")) == ("+0", "+300")
+    assert (said_by(one, "STAT:QUES:COND?"), said_by(one, "STAT:QUES?"), said_by(one, "STAT:QUES?")) == (
+        "+0",
+        "+2",
+        "+0",
+    )
+    values = np.array(said_by(one, "DATA:REM? 300").split(","), float)
     assert np.all(values[:99] < 0.03) and np.any(values == OVERFLOW)
     assert not one.errors
 
 
 def test_a_log_tells_records_until_it_is_aborted_and_latches_the_current_limit():
     one = instrument(N6705C, "keysight-n6705c")
-    told(
+    said_by(
         one,
         "*RST",
         "VOLT 3.3,(@1)",
@@ -161,17 +177,17 @@ def test_a_log_tells_records_until_it_is_aborted_and_latches_the_current_limit()
         "SENS:ELOG:FUNC:CURR ON,(@1)",
         "SENS:ELOG:FUNC:VOLT ON,(@1)",
     )
-    told(one, "FORM REAL", "SENS:ELOG:PER 0.001,(@1)", "TRIG:ELOG:SOUR BUS,(@1)", "TRIG:ELOG (@1)")
-    assert told(one, "SYST:ERR?").startswith("-221"), "a trigger without INIT was taken"
+    said_by(one, "FORM REAL", "SENS:ELOG:PER 0.001,(@1)", "TRIG:ELOG:SOUR BUS,(@1)", "TRIG:ELOG (@1)")
+    assert said_by(one, "SYST:ERR?").startswith("-221"), "a trigger without INIT was taken"
     script = replace(WORK, step=plain(0.01, 0.6)).script(10, 0.1, one.world.now() + 0.01)
     one.front.trace, one.script = script.trace, script
-    told(one, "INIT:ELOG (@1)", "TRIG:ELOG (@1)")
+    said_by(one, "INIT:ELOG (@1)", "TRIG:ELOG (@1)")
     one.world.sleep(0.5)
     answer = one.execute("FETC:ELOG? 1000,(@1)")
     records = np.frombuffer(answer[2 + int(answer[1:2]) :], ">f4").reshape(-1, 2)
     assert len(records) == pytest.approx(499, abs=3)
     assert records[:, 0].max() == pytest.approx(0.5, rel=0.01)
-    assert (told(one, "STAT:OPER:COND? (@1)"), told(one, "STAT:OPER? (@1)"), told(one, "STAT:QUES? (@1)")) == (
+    assert (said_by(one, "STAT:OPER:COND? (@1)"), said_by(one, "STAT:OPER? (@1)"), said_by(one, "STAT:QUES? (@1)")) == (
         "+33",
         "+2",
         "+128",
@@ -212,6 +228,6 @@ def test_no_trial_misses_silently(name):
 @pytest.mark.tier("nightly")
 def test_no_row_of_the_table_misses_silently():
     rows = table(ROWS, TRIALS, os.cpu_count() or 1)
-    print(HEAD, *(row.told() for row in rows), sep="\n")
+    print(HEAD, *(row.markdown() for row in rows), sep="\n")
     assert [row.name for row in rows if not row.passes] == []
     assert good_of(rows) >= ALL

@@ -1,4 +1,5 @@
-"""The analogue side of an instrument: what it makes of the current that flows, with errors that it drew once within its data sheet."""
+"""The analogue side of an instrument: what it makes of the current that flows, with errors that it drew once within
+its data sheet."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ class Front:
         return self._let_through[2]
 
     def currents(self, used: CurrentRange, begin_s: np.ndarray, aperture_s: float) -> np.ndarray:
-        """Return what readings say: means over their apertures, of what the range and the source's limit let through."""
+        """Return what readings say: means over their apertures, of what the range and the source's limit let
+        through."""
         most = min(self.errors.over * used.amperes, self.limit_a)
         end_s = begin_s + aperture_s
         sigma = used.noise_a / np.sqrt(aperture_s) if aperture_s else used.noise_a
@@ -104,5 +106,6 @@ class Front:
         return value + sigma * self.random.standard_normal(len(begin_s))
 
     def limited(self, begin_s: np.ndarray, aperture_s: float) -> np.ndarray:
-        """Return at the end of which readings the source was at its limit, bool[n]: that it is looked at then is unverified."""
+        """Return at the end of which readings the source was at its limit, bool[n]: that it is looked at then is
+        unverified."""
         return self.trace.at(begin_s + aperture_s) > self.limit_a

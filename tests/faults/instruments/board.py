@@ -1,4 +1,5 @@
-"""A scripted board: it answers the requests of a trial as the agent does, and what it draws meanwhile is known to the last joule."""
+"""A scripted board: it answers the requests of a trial as the agent does, and what it draws meanwhile is known to the
+last joule."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ class Board:
         world: whose time passes.
         random: of windows.
         attach: shows an instrument the script of a window.
-        grid: tells when its readings begin.
+        grid: returns when its readings begin.
         windows: how many it has run.
     """
 
@@ -143,20 +144,37 @@ class Board:
 
 
 def trial_of(board: Board, supply_v: float) -> Any:
-    """Return what a trial on hardware is when its compared steps are through, as far as the energy windows look at it."""
+    """Return what a trial on hardware is when its compared steps are through, as far as the energy windows look at
+    it."""
     outcome = SimpleNamespace(
-        reality="hardware", clock_hz=int(CLOCK_HZ) if board.work.counts else None, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[],
+        reality="hardware",
+        clock_hz=int(CLOCK_HZ) if board.work.counts else None,
+        difference=None,
+        autonomous=0,
+        final_digests=(),
+        energy=None,
+        power=[],
+        laps_s=[],
         steps=[SimpleNamespace(cycles={"total": int(board.work.step_s * CLOCK_HZ)})],
-    )  # fmt: skip
+    )
     p = SimpleNamespace(
-        board=SimpleNamespace(supply_v=supply_v, name="scripted"), settings=SimpleNamespace(batch=1), slots=8,
-        data=SimpleNamespace(train_images=np.zeros((100, 1))), subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")]),
-    )  # fmt: skip
+        board=SimpleNamespace(supply_v=supply_v, name="scripted"),
+        settings=SimpleNamespace(batch=1),
+        slots=8,
+        data=SimpleNamespace(train_images=np.zeros((100, 1))),
+        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")]),
+    )
     reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(1,)))
     images = np.zeros((1, 1))
     return SimpleNamespace(
-        p=p, outcome=outcome, device=board, reference=reference, witness=None, next_step=1, next_batch=lambda: (images, np.zeros(1)),
-    )  # fmt: skip
+        p=p,
+        outcome=outcome,
+        device=board,
+        reference=reference,
+        witness=None,
+        next_step=1,
+        next_batch=lambda: (images, np.zeros(1)),
+    )
 
 
 def enough(step_s: float, window_s: float) -> int:

@@ -11,6 +11,9 @@ from .rigol import RigolDP832A
 from .truevolt import Truevolt
 
 DIALECTS: dict[str, Any] = {
-    "keithley-2450": Keithley2450, "keithley-dmm6500": KeithleyDmm6500, "keysight-34465a": Truevolt, "keysight-n6705c": N6705C,
+    "keithley-2450": Keithley2450,
+    "keithley-dmm6500": KeithleyDmm6500,
+    "keysight-34465a": Truevolt,
+    "keysight-n6705c": N6705C,
     "rigol-dp832a": RigolDP832A,
-}  # fmt: skip
+}

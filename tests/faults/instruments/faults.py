@@ -1,4 +1,5 @@
-"""What may go wrong within an instrument while it reads, as a scenario says: of readings and their time stamps, of logs and of displays."""
+"""What may go wrong within an instrument while it reads, as a scenario says: of readings and their time stamps, of
+logs and of displays."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ class Faults:
     """Attributes:
     random: draws where and when.
     spikes: share of the readings that are `spike` times too large.
-    overflow, duplicate, backward: how many readings of every window say 9.9E37, repeat the time stamp before, or go back in time.
+    overflow, duplicate, backward: how many readings of every window say 9.9E37, repeat the time stamp before, or go
+        back in time.
     other_range: for how many readings of every window another range is selected.
     lost: readings of every window that are in no buffer.
     log_late_s: how much later than it says a log begins.
@@ -54,7 +56,8 @@ class Faults:
         return self._places[key]
 
     def _hit(self, begins: np.ndarray, instants: np.ndarray) -> np.ndarray:
-        """Return the places of the readings that begin next after each instant, as far as they are among these; never the first of them."""
+        """Return the places of the readings that begin next after each instant, as far as they are among these; never
+        the first of them."""
         if len(begins) < 2:
             return np.empty(0, int)
         among = instants[(instants > begins[0] - self.interval_s) & (instants <= begins[-1])]
@@ -103,8 +106,8 @@ class Faults:
             current[hit] *= self.spike
         if self.other_range and script is not None:
             for border in self._elsewhere(script):
-                behind = (begins - border) / self.interval_s
-                current *= 1 + np.where(behind >= 0, WRONG * np.exp(-np.maximum(behind, 0) / SETTLING), 0.0)
+                since = (begins - border) / self.interval_s
+                current *= 1 + np.where(since >= 0, WRONG * np.exp(-np.maximum(since, 0) / SETTLING), 0.0)
         current[self._hit(begins, self._where(script, "overflow", self.overflow))] = OVERFLOW
         return current
 

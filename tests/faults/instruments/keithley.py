@@ -1,7 +1,7 @@
 """Keithley 2450 and DMM6500: a trigger model that fills reading buffers, one after the other as the marker changes.
 
-Reference Manuals 2450-901-01 Rev. B and, of the same family and later, 2461-901-01 A, section 6: TRIGger 6-181 on, INITiate and ABORt.
-`unverified`: see each place.
+Reference Manual 2461-901-01 A of the same family, section 6: TRIGger:BLOCk 6-193 to 6-209 (a count without end goes on
+until the next block that measures, 6-202), TRIGger:DIGital 6-211 on. `unverified`: see each place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ QUESTIONABLE, LIMITED = 2, 32  # of a reading's measure status (8-33) and source
 
 @dataclass
 class Background:
-    """Measurements that go on while the trigger model does: into which buffer from when on, and which reading is next."""
+    """Measurements that go on while the trigger model does: into which buffer from when on, and which reading is
+    next."""
 
     next_s: float
     until_s: float = np.inf
@@ -43,7 +44,7 @@ class Keithley(Buffers):
         self.blocks: dict[int, tuple] = {}
         self.begun_s: float | None = None
         self.background: Background | None = None
-        self.edge = "FALLing"
+        self.edge, self._waits, self._unheard = "FALLing", False, 0
 
     # time: the instrument's clock is fast by errors.clock
 
@@ -85,16 +86,12 @@ class Keithley(Buffers):
     def _delay_block(self, place: str, seconds: str) -> None:
         self.blocks[self._place(place)] = ("delay", number(seconds, 0, 10_000), None)
 
-    @command("TRIGger:BLOCk:BUFFer:CLEar", least=1, most=2)
-    def _clear_block(self, place: str, name: str = '"defbuffer1"') -> None:
-        self.blocks[self._place(place)] = ("clear", quoted(name), None)
-
     def _place(self, place: str) -> int:
         return int(number(place, 1, 255))
 
     @command("INITiate[:IMMediate]")
     def _start(self) -> None:
-        if self.background is not None and self._state() == "RUNNING":
+        if self._state() != "IDLE":
             raise Refused(-213)
         if not self.blocks:
             raise Refused(-221)
@@ -125,7 +122,7 @@ class Keithley(Buffers):
         return "IDLE"
 
     def _overrun(self) -> str:
-        """Whether an edge came while the one before it had not been waited for (6-212)."""
+        """Whether an edge came while the one before it had not been waited for."""
         self._walk(self.world.now())
         return str(int(self._unheard > 1))
 
@@ -154,11 +151,10 @@ class Keithley(Buffers):
                     return measured, None
                 at_s = max(at_s, events.pop(0)) + LATENCY_S
             if at_s > now_s:
+                self._unheard = len(events)
                 return measured, None
         self._unheard = len(events)
         return measured, at_s
-
-    _waits, _unheard = False, 0
 
     def fill(self) -> None:
         """Make the readings that have come since the buffers were last looked at."""

@@ -1,6 +1,7 @@
 """Keithley 2450: feeds the board, and measures its current and, as the source's read-back, its voltage.
 
-Reference Manual 2450-901-01 Rev. B, section 6: SOURce (6-79 on), DIGital (6-38 on), TRIGger:DIGital (6-150 on), SENSe1 (6-52 on).
+Reference Manual 2450-901-01 Rev. B, section 6, SOURce, DIGital and TRIGger:DIGital; SENSe1 as of the 2461's, 6-52 to
+6-81. `unverified`: see each place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ REFERENCE_S = 0.004  # more where automatic zero is on: unverified
 
 
 class Keithley2450(Keithley):
-    """What it has beside buffers and trigger model. A current beyond the range, or the limit, is not an overflow: the source holds it there."""
+    """What it has beside buffers and trigger model. A current beyond the range, or the limit, is not an overflow: the
+    source holds it there."""
 
     identity = "KEITHLEY INSTRUMENTS,MODEL 2450,04431893,1.7.12b"
     event = "DIGio1"
@@ -77,7 +79,7 @@ class Keithley2450(Keithley):
 
     @command("SOURce[1]:VOLTage:ILIMit[:LEVel]:TRIPped?")
     def _tripped(self) -> str:
-        """6-94: whether the source is at its limit, now."""
+        """Whether the source is at its limit now: that nothing latches is unverified."""
         self.fill()
         return str(int(self.front.trace.at(np.array([self.world.now()]))[0] > self.front.limit_a))
 
@@ -140,12 +142,12 @@ class Keithley2450(Keithley):
     # digital line
 
     @command("DIGital:LINE<n>:MODE", least=2)
-    def _line_mode(self, line: int, kind: str, way: str) -> None:
+    def _line_mode(self, line: int, kind: str, direction: str) -> None:
         if not 1 <= line <= 6:
             raise Refused(-113)
         self.line = (
             choice(kind, "DIGital", "TRIGger", "SYNChronous"),
-            choice(way, "IN", "OUT", "OPENdrain", "MASTer", "ACCeptor"),
+            choice(direction, "IN", "OUT", "OPENdrain", "MASTer", "ACCeptor"),
         )
 
     @command("DIGital:LINE<n>:STATe?")

@@ -1,8 +1,7 @@
-"""Reading buffers of the Keithley 2450 and DMM6500: how they fill, and in which form they tell what is in them.
+"""Reading buffers of the Keithley 2450 and DMM6500: how they fill, and in which form they return what is in them.
 
-Reference Manuals 2450-901-01 Rev. B and, of the same family and later, 2461-901-01 A, section 6: FORMat 6-46, TRACe 6-158 to 6-180;
-status of a reading 8-29, 8-33. `unverified`: see each place.
-"""
+Reference Manuals 2450-901-01 Rev. B and, of the same family and later, 2461-901-01 A, section 6: FORMat 6-46, TRACe
+6-158 to 6-180; status of a reading 8-29, 8-33. `unverified`: see each place."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from .scpi import Instrument, Refused, block, choice, command, number, quoted
 from .trace import Script
 from .world import World
 
-CAPACITY = 6_875_000  # readings of all buffers together (6-165)
+CAPACITY = 6_875_000  # readings of all buffers together (6-167)
 SMALLEST = 10  # readings of a buffer (6-165)
 
 EPOCH_S = 1_700_000_000  # SEConds count in UTC
@@ -40,7 +39,7 @@ class Buffer:
 
 
 class Buffers(Instrument):
-    """What keeps readings and tells them; a subclass makes them."""
+    """What keeps readings and returns them; a subclass makes them."""
 
     no_error = '0,"No error;0;0 0"'
 
@@ -144,7 +143,7 @@ class Buffers(Instrument):
             forms = [FORMS.get(choice(one, *ELEMENTS), "%.6E") for one in elements or ("READ",)]
             return ",".join(",".join(form % value for form, value in zip(forms, row, strict=True)) for row in table)
         kind = ("<" if self.order == "SWAPped" else ">") + ("f8" if self.format == "REAL" else "f4")
-        return block(table.ravel(), kind, definite=False)  # 6-46: #0, and the data at once
+        return block(table.ravel(), kind, definite=False)  # #0, and the data at once: unverified
 
     def _column(self, element: str, part: np.ndarray, rows: np.ndarray) -> np.ndarray:
         if element in ("UNIT", "SOURUNIT"):

@@ -1,8 +1,8 @@
 """Keithley DMM6500 with its digitizer: sees the current only; the board's supply is somebody else's.
 
-DMM6500 Reference Manual, whose commands are those of the 2461's (2461-901-01 A, section 6: SENSe1, digitize functions, 6-52, 6-65, 6-71) with an
-external trigger input in the place of digital lines (DMM7510-901-01 Rev. B, section 8, TRIGger:EXTernal).
-"""
+DMM6500 Reference Manual, whose commands are those of the 2461's (2461-901-01 A, section 6: SENSe1, digitize
+functions, 6-52, 6-65, 6-71) with an external trigger input in the place of digital lines (DMM7510-901-01 Rev. B,
+section 8, TRIGger:EXTernal)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .scpi import Refused, choice, command, is_word, number, quoted
 
 
 class KeithleyDmm6500(Keithley):
-    """What it has beside buffers and trigger model. Beyond 120 % of a range a reading is 9.9E37; a part of one that was beyond is cut off: unverified."""
+    """What it has beside buffers and trigger model. Beyond 120 % of a range a reading is 9.9E37; a part of one that
+    was beyond is cut off: unverified."""
 
     over = 1.2
     identity = "KEITHLEY INSTRUMENTS,MODEL DMM6500,04431893,1.7.7b"

@@ -1,8 +1,7 @@
 """Keysight N6705C: feeds the board from output 1, and logs voltage and current to its external data log.
 
-N6700C and N6705C Operating and Service Guides: External Data Logging (143 to 146 of the N6700C's); order of a record from the N6900's
-(161). `unverified`: see each place.
-"""
+N6700C and N6705C Operating and Service Guides: External Data Logging (143 to 146 of the N6700C's); order of a record
+from the N6900's (161). `unverified`: see each place."""
 
 from __future__ import annotations
 
@@ -21,6 +20,7 @@ BEGIN_S = 0.0005  # from the trigger to the first record: unverified
 class N6705C(N6705COutput):
     """One with a module in output 1. A record beyond the range is 9.9E37: unverified."""
 
+    answer_s = 0.003  # its processor is slow: unverified
     identity = "Keysight Technologies,N6705C,MY56000000,E.02.08.3381"
 
     def _reset(self) -> None:
@@ -166,13 +166,13 @@ class N6705C(N6705COutput):
             raise Refused(-230)
         self.fill()
         most = int(number(count, 1, 1e6))
-        told, self.records = self.records[:most], self.records[most:]
+        taken, self.records = self.records[:most], self.records[most:]
         self.next_s += self.faults.lost_a_fetch * self.period / (1 + self.front.errors.clock)
         columns = []
         for place, what in ((0, "CURRent"), (3, "VOLTage")):
             if self.logged[what]:
                 columns += [place, place + 1, place + 2] if self.extremes[what] else [place]
-        values = np.where(told[:, columns] >= OVERFLOW, OVERFLOW, told[:, columns]).ravel()
+        values = np.where(taken[:, columns] >= OVERFLOW, OVERFLOW, taken[:, columns]).ravel()
         return (
             block(values, (">" if self.order == "NORMal" else "<") + "f4") if self.form == "REAL" else numbers(values)
         )

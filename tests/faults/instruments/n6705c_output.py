@@ -1,6 +1,7 @@
 """Output 1 of a Keysight N6705C, its digital port and its status.
 
-N6705C Operating and Service Guide: status groups 349, 350, digital port, STATus:PRESet. `unverified`: see each place.
+N6705C Operating and Service Guide: status groups 350; digital port and STATus:PRESet by name only. `unverified`: see
+each place.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ class N6705COutput(Instrument):
         return self.output and self.front.trace.reaches(self.front.limit_a, since_s, now_s)
 
     def _look(self) -> None:
-        """Events latch whatever was meanwhile: the filters let every rise through, which is how they are after *RST: unverified."""
+        """Events latch whatever was meanwhile: the filters let every rise through, which is how they are after *RST:
+        unverified."""
         now = self.world.now()
         if self._limited(self.looked_s, now):
             self.operation, self.questionable = self.operation | CC, self.questionable | LIMIT
@@ -129,8 +131,8 @@ class N6705COutput(Instrument):
     def _operation_event(self, channel: str) -> str:
         self._channel(channel)
         self._look()
-        told, self.operation = self.operation, 0
-        return f"{told:+d}"
+        events, self.operation = self.operation, 0
+        return f"{events:+d}"
 
     @command("STATus:QUEStionable:CONDition?", least=1)
     def _questionable_condition(self, channel: str) -> str:
@@ -142,8 +144,8 @@ class N6705COutput(Instrument):
     def _questionable_event(self, channel: str) -> str:
         self._channel(channel)
         self._look()
-        told, self.questionable = self.questionable, 0
-        return f"{told:+d}"
+        events, self.questionable = self.questionable, 0
+        return f"{events:+d}"
 
     @command("STATus:OPERation:PTRansition", "STATus:OPERation:NTRansition", "STATus:OPERation:ENABle", least=2)
     @command(

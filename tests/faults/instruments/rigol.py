@@ -1,6 +1,7 @@
 """Rigol DP832A: feeds the board, and answers what its display shows, which is renewed at a rate of its own.
 
-DP800 Programming Guide (December 2015): :APPLy 2-5, :MEASure 2-62 on, :OUTPut 2-77 on. That a query is answered from the display is unverified.
+DP800 Programming Guide (December 2015): :APPLy, :MEASure:ALL, :OUTPut[:STATe], :OUTPut:CVCC. That a query is answered
+from the display is unverified.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ CLEAN = [
     Scenario("DMM6500 within its data sheet", DMM, USUAL, held=True),
     Scenario("34465A within its data sheet", TRUEVOLT, USUAL, held=True),
     Scenario("N6705C within its data sheet", ANALYZER, USUAL, held=True),
-    Scenario("DP832A within its data sheet", SUPPLY, STRONG, window_s=5, held=True),
+    Scenario("DP832A within its data sheet", SUPPLY, STRONG, window_s=3, held=True),
     Scenario(
         "hil measure, 2450 within its data sheet",
         SMU,
@@ -72,7 +72,7 @@ def _supply(ohm: float) -> Scenario:
 
 
 def _declared(ohm: float) -> Scenario:
-    """Of which rig.toml says how far the voltage gives way under load."""
+    """Of which rig.toml says how far the voltage drops under load."""
     name, share = f"34465A, supply of {ohm:g} ohm, declared", ohm * 0.066 / 3.3
     return Scenario(name, TRUEVOLT, USUAL, errors={"source_ohm": ohm}, declared={"supply_error": share}, held=True)
 
@@ -82,7 +82,7 @@ def _display(refresh_s: float) -> Scenario:
         f"DP832A, display renewed every {1000 * refresh_s:g} ms",
         "display|renew|refresh|repeat|same|hold|stale",
     )
-    return Scenario(name, SUPPLY, STRONG, faults={"refresh_s": refresh_s}, window_s=5, flag=topic)
+    return Scenario(name, SUPPLY, STRONG, faults={"refresh_s": refresh_s}, window_s=3, flag=topic)
 
 
 def _peaks(name: str, meter: str, over: float, window_s: float = 10) -> Scenario:
@@ -91,30 +91,50 @@ def _peaks(name: str, meter: str, over: float, window_s: float = 10) -> Scenario
 
 FAILED = [
     Scenario("2450, marker bounces in mid-window, no counter", SMU, _bouncing(counts=False), flag=EDGE),
-    Scenario("2450, 0.5 % of the readings x 8", SMU, USUAL, faults={"spikes": 0.005}, flag="spike|outlier|beyond|peak|jump"),
+    Scenario(
+        "2450, 0.5 % of the readings x 8", SMU, USUAL, faults={"spikes": 0.005}, flag="spike|outlier|beyond|peak|jump"
+    ),
     Scenario("2450, another range for 30 readings", SMU, USUAL, faults={"other_range": 30}, flag="range"),
-    Scenario("2450, 0.4 A x 100 us on the 100 mA range", SMU, Work(bursts(0.04, 0.04, 0.4, 100e-6, 5e-3)), flag=BURST + "|range"),
+    Scenario(
+        "2450, 0.4 A x 100 us on the 100 mA range",
+        SMU,
+        Work(bursts(0.04, 0.04, 0.4, 100e-6, 5e-3)),
+        flag=BURST + "|range",
+    ),
     Scenario("2450, current limit reached", SMU, LIMITED, flag=CURRENT),
     Scenario("N6705C, current limit reached", ANALYZER, LIMITED, flag=CURRENT),
     Scenario(
-        "2450, bursts at the reading rate", SMU,
-        Work(bursts(16 * READING_S, 0.01, 0.06, 105e-6, READING_S), idle_a=(0.002, 0.002), locked=True), flag=BURST + "|alias|cover",
+        "2450, bursts at the reading rate",
+        SMU,
+        Work(bursts(16 * READING_S, 0.01, 0.06, 105e-6, READING_S), idle_a=(0.002, 0.002), locked=True),
+        flag=BURST + "|alias|cover",
     ),
     *(_supply(ohm) for ohm in (1.0, 2.0, 3.0)),
     _peaks("34465A, bursts of 0.3 A x 50 us a ms", TRUEVOLT, 20.0),
     _peaks("DMM6500, bursts of 0.3 A x 50 us a ms", DMM, 20.0),
     *(_late(seconds) for seconds in (0.005, 0.02, 0.05, 0.1)),
-    Scenario("N6705C, 2 records lost a fetch", ANALYZER, USUAL, faults={"lost_a_fetch": 2}, flag="lost|missing|records"),
+    Scenario(
+        "N6705C, 2 records lost a fetch", ANALYZER, USUAL, faults={"lost_a_fetch": 2}, flag="lost|missing|records"
+    ),
     *(_display(seconds) for seconds in (0.1, 0.5)),
     Scenario(
-        "hil measure, 2450, default range", SMU, Work(plain(STEP_S, 0.033), idle_a=(0.002, 0.002)), tool="measure", latency_s=0.05,
+        "hil measure, 2450, default range",
+        SMU,
+        Work(plain(STEP_S, 0.033), idle_a=(0.002, 0.002)),
+        tool="measure",
+        latency_s=0.05,
         flag=CURRENT + "|range",
     ),
     Scenario(
-        "hil measure, 2450, marker bounces", SMU, Work(plain(STEP_S, 0.058), bounce_s=BOUNCE_S, bounce_at=0.4), tool="measure", latency_s=0.05,
-        options=("--range", "0.1"), flag=EDGE,
+        "hil measure, 2450, marker bounces",
+        SMU,
+        Work(plain(STEP_S, 0.058), bounce_s=BOUNCE_S, bounce_at=0.4),
+        tool="measure",
+        latency_s=0.05,
+        options=("--range", "0.1"),
+        flag=EDGE,
     ),
-]  # fmt: skip
+]
 
 
 def _without_dig(instrument: object) -> None:

@@ -1,4 +1,5 @@
-"""One row of the table: an instrument, what is wrong with it or with what it looks at, and how it went in a number of trials."""
+"""One row of the table: an instrument, what is wrong with it or with what it looks at, and how it went in a number of
+trials."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from hil.trial.spec import EnergyWindows
 
 from .analog import Errors, Front, drawn
 from .board import Board, Work, enough, trial_of
+from .dialects import DIALECTS
 from .faults import Faults
 from .scpi import Instrument, served
 from .trace import Script
@@ -48,7 +50,7 @@ class Scenario:
         always: such a flag counts too where it also stands beside trials without the fault.
         declared: what rig.toml says of board and supply, as far as the project knows the word.
         tool: `trial`, or `measure` for `hil measure`, with `options`.
-        latency_s: what an exchange with the instrument takes.
+        latency_s: what an exchange with the instrument takes; 0: what it usually does.
     """
 
     name: str
@@ -63,7 +65,7 @@ class Scenario:
     always: bool = False
     declared: dict[str, float] = field(default_factory=dict)
     tool: str = "trial"
-    latency_s: float = 0.001
+    latency_s: float = 0.0
     options: tuple[str, ...] = ()
 
 
@@ -75,8 +77,9 @@ class Result:
         covers: the interval holds the truth.
         thrown: windows that were thrown away.
         blocked: why; empty where it was not.
-        notes: flags and assumptions.
+        flags, assumptions: of the result.
         refused: commands that the instrument did not take.
+        spoiled: why the driver threw windows away.
     """
 
     ratio: float
@@ -101,9 +104,7 @@ class Setup:
         one = self.scenario
         self.random = np.random.default_rng((SEED, self.number, zlib.crc32(one.name.encode())))
         self.sheet = load_data_sheet(one.meter)
-        self.world = World(one.latency_s)
-        from .dialects import DIALECTS
-
+        self.world = World(one.latency_s or DIALECTS[one.meter].answer_s)
         errors: Errors = replace(drawn(self.sheet, self.random), **({"over": DIALECTS[one.meter].over} | one.errors))
         self.front = Front(self.sheet, errors, VOLT, np.random.default_rng(self.random.integers(2**63)))
         faults = Faults(np.random.default_rng(self.random.integers(2**63)), **one.faults)
@@ -149,7 +150,6 @@ def run(scenario: Scenario, number: int) -> Result:
     except (Blocked, RigError) as error:
         blocked = str(error)
     except Exception as error:  # a traceback is no verdict: it is counted as a miss, and named
-        blocked = ""
         where = traceback.extract_tb(error.__traceback__)[-1]
         name = f"CRASH {type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
         return Result(np.nan, np.nan, False, 0, "", (), (name,), tuple(setup.instrument.refused))
@@ -164,8 +164,16 @@ def run(scenario: Scenario, number: int) -> Result:
     thrown = setup.board.windows - 1 - len(result.windows)
     flags = (*result.flags, *(["aliased"] if result.aliased else []))
     return Result(
-        result.per_step / truth, (high - low) / 2 / truth, bool(low <= truth <= high), thrown, blocked, flags, tuple(result.assumptions), refused, tuple(spoiled),
-    )  # fmt: skip
+        result.per_step / truth,
+        (high - low) / 2 / truth,
+        bool(low <= truth <= high),
+        thrown,
+        blocked,
+        flags,
+        tuple(result.assumptions),
+        refused,
+        tuple(spoiled),
+    )
 
 
 @contextlib.contextmanager

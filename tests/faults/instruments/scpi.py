@@ -1,7 +1,9 @@
-"""A strict SCPI instrument on a TCP port of this computer: what it does not know or cannot take stands in its error queue and is not done.
+"""A strict SCPI instrument on a TCP port of this computer: what it does not know or cannot take stands in its error
+queue and is not done.
 
-SCPI-1999, volume 1, 6.2: a mnemonic in its short or its long form and nothing between, in any case; an optional node in brackets; a number at
-the end of a node. Volume 2, 21.8: error numbers. IEEE 488.2, 6.3.2 and 7.6: a query that is refused has no answer, and who waits for one times out.
+SCPI-1999, volume 1, 6.2: a mnemonic in its short or its long form and nothing between, in any case; an optional node in
+brackets; a number at the end of a node. Volume 2, 21.8: error numbers. A query that is refused has no answer, and who
+waits for one times out (IEEE 488.2).
 """
 
 from __future__ import annotations
@@ -20,10 +22,18 @@ from .world import World
 
 QUEUE = 20  # errors that are kept; the last place then says -350
 TEXTS = {
-    -104: "Data type error", -108: "Parameter not allowed", -109: "Missing parameter", -113: "Undefined header", -213: "Init ignored",
-    -221: "Settings conflict", -222: "Data out of range", -224: "Illegal parameter value", -230: "Data corrupt or stale",
-    -241: "Hardware missing", -350: "Queue overflow",
-}  # fmt: skip
+    -104: "Data type error",
+    -108: "Parameter not allowed",
+    -109: "Missing parameter",
+    -113: "Undefined header",
+    -213: "Init ignored",
+    -221: "Settings conflict",
+    -222: "Data out of range",
+    -224: "Illegal parameter value",
+    -230: "Data corrupt or stale",
+    -241: "Hardware missing",
+    -350: "Queue overflow",
+}
 
 
 class Refused(Exception):
@@ -35,7 +45,8 @@ class Refused(Exception):
 
 
 def command(*patterns: str, least: int = 0, most: int | None = None) -> Callable[[Any], Any]:
-    """Declare a method as what serves commands or queries, such as `[SENSe]:CURRent[:DC]:RANGe?`; `least` and `most` parameters."""
+    """Declare a method as what serves commands or queries, such as `[SENSe]:CURRent[:DC]:RANGe?`; `least` and `most`
+    parameters."""
 
     def declare(method: Any) -> Any:
         method.patterns = [
@@ -48,7 +59,8 @@ def command(*patterns: str, least: int = 0, most: int | None = None) -> Callable
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return the regular expression of a header, written `[SENSe[1]:]CURRent[:DC]:RANGe?`; `<n>` is a number that the method gets."""
+    """Return the regular expression of a header, written `[SENSe[1]:]CURRent[:DC]:RANGe?`; `<n>` is a number that the
+    method gets."""
     marks = {"[1]": "1?", "<n>": r"(\d*)", "[": "(?:", "]": ")?", ":": ":"}
     parts = []
     for token in re.findall(r"\[1\]|<n>|[\[\]:]|\*?[A-Za-z]+", pattern):
@@ -61,10 +73,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class Instrument:
-    """One instrument. A subclass declares its commands; its methods take the header's numbers and the parameters as text."""
+    """One instrument. A subclass declares its commands; its methods take the header's numbers and the parameters as
+    text."""
 
     identity: ClassVar[str]
     no_error = '0,"No error"'
+    answer_s: ClassVar[float] = 0.001  # of an exchange by LAN: assumed
     over: ClassVar[float] = 1.05  # share of a range beyond which a current is cut off
 
     def grid(self) -> tuple[float, float]:

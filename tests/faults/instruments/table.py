@@ -1,8 +1,8 @@
 """The table: every row so many trials, and whether a result that misses the truth said so.
 
-A miss is silent where the interval does not hold the truth, no sentence names the fault, and nothing was blocked. A sentence names it that is about the
-matter of the row, and does not stand beside the same instrument's trials without a fault too.
-"""
+A miss is silent where the interval does not hold the truth, no sentence names the fault, and nothing was blocked. A
+sentence names it that is about the matter of the row, and does not stand beside the same instrument's trials without
+a fault too."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Row:
         """The rule of a row."""
         return self.good >= ROW - 1e-9
 
-    def told(self) -> str:
+    def markdown(self) -> str:
         """Return it as a line of Markdown."""
         percent = [
             f"{100 * share:.0f} %" if share else "-"
@@ -86,10 +86,10 @@ def source(scenario: Scenario) -> str:
 
 def flags_of(scenario: Scenario, result: Result, known: set[str]) -> list[str]:
     """Return the sentences that name the fault."""
-    told = [(text, scenario.always) for text in result.flags] + [(text, False) for text in result.assumptions]
+    texts = [(text, scenario.always) for text in result.flags] + [(text, False) for text in result.assumptions]
     about = [
         (text, always)
-        for text, always in told
+        for text, always in texts
         if scenario.flag and re.search(scenario.flag, text) and not text.startswith("CRASH")
     ]
     return [text for text, always in about if always or sentence(text) not in known]
@@ -106,11 +106,19 @@ def row_of(scenario: Scenario, results: Sequence[Result], known: set[str]) -> Ro
     said = [sentence(text) for one in flags for text in one] + [sentence(one.blocked) for one in results if one.blocked]
     said += [sentence(text) for one in results for text in one.assumptions if text.startswith("CRASH")]
     return Row(
-        scenario.name, len(results), scenario.held, float(np.mean(ratios) - 1) if len(ratios) else np.nan,
-        float(ratios[np.argmax(np.abs(ratios - 1))] - 1) if len(ratios) else np.nan, float(np.mean(covered)), float(np.mean(flagged)),
-        float(np.mean([one.thrown > 0 for one in results])), float(np.mean(blocked)), float(np.mean(silent)),
-        float(np.mean(covered)) if scenario.held else float(1 - np.mean(silent)), max(set(said), key=said.count) if said else "",
-    )  # fmt: skip
+        scenario.name,
+        len(results),
+        scenario.held,
+        float(np.mean(ratios) - 1) if len(ratios) else np.nan,
+        float(ratios[np.argmax(np.abs(ratios - 1))] - 1) if len(ratios) else np.nan,
+        float(np.mean(covered)),
+        float(np.mean(flagged)),
+        float(np.mean([one.thrown > 0 for one in results])),
+        float(np.mean(blocked)),
+        float(np.mean(silent)),
+        float(np.mean(covered)) if scenario.held else float(1 - np.mean(silent)),
+        max(set(said), key=said.count) if said else "",
+    )
 
 
 def results_of(rows: Sequence[Scenario], trials: int, jobs: int = 1) -> Iterator[tuple[Scenario, list[Result]]]:
@@ -167,7 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _as_markdown(row: Row, results: list[Result]) -> None:
-    print(row.told(), flush=True)
+    print(row.markdown(), flush=True)
 
 
 def _as_json(row: Row, results: list[Result]) -> None:

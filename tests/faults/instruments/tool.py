@@ -1,4 +1,5 @@
-"""`hil measure` against an instrument: the command as people call it, with its own clock; the firmware works once whenever the meter is armed."""
+"""`hil measure` against an instrument: the command as people call it, with its own clock; the firmware works once
+whenever the meter is armed."""
 
 from __future__ import annotations
 
@@ -36,21 +37,21 @@ def run_measure(setup: Setup) -> Result:
         setup.instrument.script, setup.front.trace = scripts[-1], scripts[-1].trace
 
     setup.instrument.started = firmware
-    told, blocked, text = {}, "", io.StringIO()
+    found, blocked, text = {}, "", io.StringIO()
     with served(setup.instrument) as address, tempfile.TemporaryDirectory() as folder:
         argv = ["--model", scenario.meter, "--meter", address, "--volt", str(VOLT), "--window", str(scenario.window_s)]
         argv += ["--out", folder, "--json", *scenario.options]
         try:
             with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()) as said:
                 measure.main(argv)
-            told = json.loads(text.getvalue())
+            found = json.loads(text.getvalue())
         except (Blocked, RigError) as error:
             blocked = str(error)
     refused = tuple(setup.instrument.refused)
     spoiled = tuple(line for line in said.getvalue().splitlines() if line.startswith("thrown away"))
-    if not told:
+    if not found:
         return Result(np.nan, np.nan, False, len(spoiled), blocked or "no result", (), (), refused, spoiled)
     truth = scripts[-1].gross_j(setup.front.volt, setup.front.ohm(setup.instrument.range)) * steps
-    energy, half = told["energy"]["value"], told["coverage_factor"] * told["energy"]["uncertainty"]
+    energy, half = found["energy"]["value"], found["coverage_factor"] * found["energy"]["uncertainty"]
     covers = abs(energy - truth) <= half
-    return Result(energy / truth, half / truth, covers, len(spoiled), "", tuple(told["flags"]), (), refused, spoiled)
+    return Result(energy / truth, half / truth, covers, len(spoiled), "", tuple(found["flags"]), (), refused, spoiled)

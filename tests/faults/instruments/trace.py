@@ -1,4 +1,5 @@
-"""What a board draws, as a script: a current that is constant between two instants, the marker beside it, and the energy that follows."""
+"""What a board draws, as a script: a current that is constant between two instants, the marker beside it, and the
+energy that follows."""
 
 from __future__ import annotations
 
@@ -85,7 +86,8 @@ class Script:
     answer_s: float
 
     def net_j(self, volt: float, ohm: float) -> float:
-        """Return the energy above sleep that a step takes at the board, whose supply and meter drop `ohm` times the current."""
+        """Return the energy above sleep that a step takes at the board, whose supply and meter drop `ohm` times the
+        current."""
         idle_w = np.mean([_power(np.array(one), volt, ohm) for one in self.idle_a])
         return (self.gross_j(volt, ohm) * self.steps - float(idle_w) * (self.down_s - self.up_s)) / self.steps
 

@@ -1,7 +1,8 @@
-"""Keysight 34465A: samples by its timer, the steps' begin at its external trigger, samples ahead of it kept; sees the current only.
+"""Keysight 34465A: samples by its timer, the steps' begin at its external trigger, samples ahead of it kept; sees the
+current only.
 
-Truevolt Series Operating and Service Guide: memory 204, DATA 255 to 258, R? 299, SAMPle:COUNt:PRETrigger 306, STATus 382 to 387.
-`unverified`: see each place.
+Truevolt Series Operating and Service Guide: memory 204, DATA:POINts 257, SAMPle:COUNt:PRETrigger 306, questionable data
+387; operation register from Agilent's edition, 226; R? as the 53230A's guide has it (26). `unverified`: see each place.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from .truevolt_settings import TruevoltSettings
 TAKEN_S = 0.002  # from INITiate to the first sample: unverified
 MEMORY, MEMORY_MEM = 50_000, 2_000_000  # samples, without and with the option MEM (204)
 CURRENT_OVER, TIMING, MEMORY_OVER = 2, 4, 16384  # questionable data (387)
-MEASURING, WAITING = 16, 32  # standard operation (384)
+MEASURING, WAITING = 16, 32  # standard operation (226 of Agilent's edition)
 
 
 class Truevolt(TruevoltSettings):
-    """One 34465A. A reading beyond 120 % of its range is 9.9E37; a part of one that was beyond is cut off: unverified."""
+    """One 34465A. A reading beyond 120 % of its range is 9.9E37; a part of one that was beyond is cut off:
+    unverified."""
 
     over = 1.2
     identity = "Keysight Technologies,34465A,MY54505555,A.03.03-03.15-03.03-00.52-03-02"
@@ -44,7 +46,7 @@ class Truevolt(TruevoltSettings):
         if self.begun_s is not None and not self._done():
             raise Refused(-213)
         if self.pretrigger >= self.count and self.pretrigger:
-            raise Refused(-221)  # 306: less than the sample count
+            raise Refused(-221)  # less than the sample count (34410A User's Guide, 780)
         self._empty()
         self.begun_s, self.next_s = self.world.now(), self.world.now() + TAKEN_S
         self.started()
@@ -84,17 +86,17 @@ class Truevolt(TruevoltSettings):
         count = int((now_s - aperture - self.next_s) // step) + 1 if now_s - aperture >= self.next_s else 0
         if self.pretrigger == 0 and self.trigger_s is None:
             return
-        if self.pretrigger == 0 and not self.taken:  # 305: the timer begins with the trigger
+        if self.pretrigger == 0 and not self.taken:  # the timer begins with the trigger: unverified
             self.next_s = max(self.next_s, self.trigger_s)
             count = int((now_s - aperture - self.next_s) // step) + 1 if now_s - aperture >= self.next_s else 0
         if count <= 0:
             return
         begins = self.next_s + step * np.arange(count)
-        behind = np.zeros(count, bool) if self.trigger_s is None else begins >= self.trigger_s
+        later = np.zeros(count, bool) if self.trigger_s is None else begins >= self.trigger_s
         left = self.count - self.pretrigger - len(self.after)
-        if behind.sum() >= left:
-            begins = begins[: count - int(behind.sum()) + left]
-            behind, self.ended = behind[: len(begins)], True
+        if later.sum() >= left:
+            begins = begins[: count - int(later.sum()) + left]
+            later, self.ended = later[: len(begins)], True
         self.next_s, self.taken = begins[-1] + step if len(begins) else self.next_s, self.taken + len(begins)
         values = self.faults.changed(begins, self.front.currents(self.range, begins, aperture), self.script)
         if np.any(values >= OVERFLOW):
@@ -102,11 +104,11 @@ class Truevolt(TruevoltSettings):
         kept = self.faults.kept(begins, self.script)
         if not kept.all():
             self.questionable |= MEMORY_OVER
-        values, behind = values[kept], behind[kept]
-        self.before = np.concatenate([self.before, values[~behind]])[
-            max(len(self.before) + int((~behind).sum()) - self.pretrigger, 0) :
+        values, later = values[kept], later[kept]
+        self.before = np.concatenate([self.before, values[~later]])[
+            max(len(self.before) + int((~later).sum()) - self.pretrigger, 0) :
         ]
-        self.after = np.concatenate([self.after, values[behind]])
+        self.after = np.concatenate([self.after, values[later]])
         if len(self.after) > self._memory():
             self.after, self.questionable = self.after[-self._memory() :], self.questionable | MEMORY_OVER
 
@@ -114,7 +116,7 @@ class Truevolt(TruevoltSettings):
         self.fill()
         return np.concatenate([self.before, self.after])
 
-    def _told(self, values: np.ndarray, *, framed: bool) -> str | bytes:
+    def _formatted(self, values: np.ndarray, *, framed: bool) -> str | bytes:
         if self.form == "REAL":
             return block(values, (">" if self.order == "NORMal" else "<") + "f8")
         text = numbers(values, "%+.8E")
@@ -124,7 +126,7 @@ class Truevolt(TruevoltSettings):
         values = self._readings()[:count]
         ahead = min(count, len(self.before))
         self.before, self.after = self.before[ahead:], self.after[count - ahead :]
-        return self._told(values, framed=framed)
+        return self._formatted(values, framed=framed)
 
     @command("R?", most=1)
     def _read(self, count: str = "") -> str | bytes:
@@ -144,7 +146,7 @@ class Truevolt(TruevoltSettings):
     def _fetch(self) -> str | bytes:
         if not self._done() or not len(self._readings()):
             raise Refused(-230)
-        return self._told(self._readings(), framed=False)
+        return self._formatted(self._readings(), framed=False)
 
     @command("DATA:POINts?")
     def _points(self) -> str:
@@ -170,5 +172,5 @@ class Truevolt(TruevoltSettings):
     @command("STATus:QUEStionable[:EVENt]?")
     def _event(self) -> str:
         self.fill()
-        told, self.questionable = self.questionable, 0
-        return f"{told:+d}"
+        events, self.questionable = self.questionable, 0
+        return f"{events:+d}"

@@ -1,7 +1,7 @@
 """What a Keysight 34465A is set to: range, aperture, sample timer, trigger.
 
-Truevolt Series Operating and Service Guide: *OPT? 273, CURRent:APERture and ZERO:AUTO 311 on, SAMPle 305 to 308, TRIGger 445 on.
-`unverified`: see each place.
+Truevolt Series Operating and Service Guide: SAMPle:COUNt and SAMPle:COUNt:PRETrigger 306; the other commands by name
+only, their pages were not to be read. `unverified`: see each place.
 """
 
 from __future__ import annotations

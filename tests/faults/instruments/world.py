@@ -1,8 +1,9 @@
-"""One virtual time for instrument, board and host: it goes on when somebody asks the instrument or waits, and costs nothing meanwhile.
+"""One virtual time for instrument, board and host: it goes on when somebody asks the instrument or waits, and costs
+nothing meanwhile.
 
-The board's run holds it at two places, so that no trial depends on how the computer shares its cores among threads: from the moment the meter
-is armed until the board has its request, and from the board's answer until the host has passed it on.
-"""
+The board's run holds it at two places, so that no trial depends on how the computer shares its cores among threads:
+from the moment the meter is armed until the board has its request, and from the board's answer until the host has
+passed it on."""
 
 from __future__ import annotations
 
