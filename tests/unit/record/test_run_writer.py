@@ -159,7 +159,7 @@ def test_what_the_disk_did_not_take_is_in_the_record_of_the_process(tmp_path, ou
 @pytest.mark.parametrize("text", ["", "[]", "{", '"x"', "{}"])
 def test_a_damaged_record_is_one_sentence(tmp_path, text):
     (tmp_path / "results.json").write_text(text)
-    with pytest.raises(RigError, match=r"results.json is no record of a run"):
+    with pytest.raises(RigError, match=r"results.json is damaged"):
         read_run(tmp_path)
 
 
