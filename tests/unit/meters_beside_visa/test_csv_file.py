@@ -197,7 +197,7 @@ def test_an_input_that_is_not_known_for_a_while_widens_the_edge(tmp_path: Path) 
     (ppk2_word, {"columns": {"D1": "marker"}}, "its marker changes 0 times"),
     (ppk2_columns, {"columns": {"D0": "marker"}}, "its marker is not known in any line"),
     (plain, {"columns": {"current": "power"}}, "'mA' is no unit of power"),
-], ids=str)  # fmt: skip
+], ids=lambda value: getattr(value, "__name__", str(value)))  # fmt: skip
 def test_what_is_said_wrong_of_a_column(
     tmp_path: Path, export: Callable[[Ramp], Export], changed: dict[str, object], why: str
 ) -> None:
