@@ -12,7 +12,7 @@ import jinja2
 import pandas as pd
 from plotly.offline import get_plotlyjs
 
-from hil.record import Run, TrialRecord, quantities, read_run
+from hil.record import Run, TrialRecord, quantities, read_run, write_whole
 from hil.report import formats
 from hil.report.energy_papers import energy_comparison
 from hil.report.figures import PHASES, asks_queries, drawn_losses
@@ -97,6 +97,4 @@ def _power(run: Run, trial: TrialRecord) -> pd.DataFrame | None:
 
 def _write(target: Path, page: str) -> None:
     target.parent.mkdir(exist_ok=True)
-    partial = target.with_suffix(".html.part")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(target)
+    write_whole(target, page)
