@@ -82,11 +82,13 @@ class TraceWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self.close()
-            return
-        self._writer.close()
-        self._partial.unlink(missing_ok=True)
+        try:
+            if error is None:
+                self.close()
+            else:
+                self._writer.close()
+        finally:
+            self._partial.unlink(missing_ok=True)  # there still where something went wrong, on a full disk in closing it too
 
 
 def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:

@@ -50,7 +50,11 @@ class RunWriter(TrialWriter):
         folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
         folder.mkdir(parents=True)
         run = cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin() | facts)
-        run.update()
+        try:
+            run.update()
+        except OSError:
+            folder.rmdir()
+            raise
         return run
 
     def plan(self, tests: Iterable[AskedTest]) -> None:

@@ -22,6 +22,7 @@ from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
 from hil.trial.recording import latency_table, steps_table, trial_record
 
+ERASE = "\r\x1b[2K"  # the line that the cursor is in (ECMA-48, EL)
 EVALUATIONS = 8  # of a training whose course to an accuracy is asked for
 
 
@@ -121,11 +122,18 @@ def _progress_line(config: pytest.Config, spec: TrialSpec) -> Iterator[ProgressL
             terminal = os.dup(sys.stdout.fileno())
         except (OSError, ValueError):  # no file: whoever runs pytest has put something else there
             terminal = os.open(os.devnull, os.O_WRONLY)
+        width = shutil.get_terminal_size().columns
         live = os.isatty(terminal) and config.option.verbose >= 0
-        if live and reporter is not None:
-            reporter.ensure_newline()
+        begun = getattr(reporter, "_tw", None) and reporter._tw._current_line  # what pytest has written of its own line, such as the name of the file
+        if live:
             sys.stdout.flush()
     with os.fdopen(terminal, "w", encoding="utf-8", errors="replace") as out:
-        console = Console(file=out, quiet=config.option.verbose < 0, width=os.get_terminal_size(terminal).columns if live else None)
-        with ProgressLine(spec, console) as line:
-            yield line
+        console = Console(file=out, quiet=config.option.verbose < 0, width=width if live else None)
+        if live:
+            out.write(ERASE)
+        try:
+            with ProgressLine(spec, console) as line:
+                yield line
+        finally:
+            if live:
+                out.write(ERASE + (begun or ""))

@@ -17,6 +17,7 @@ import pytest
 
 from hil import boards
 from hil.endpoints import Endpoints
+from hil.record import read_run
 from hil.standins import StandIn, start_virtual
 
 BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
@@ -106,6 +107,14 @@ def assert_whole(folder: Path) -> None:
         assert (path.parent / "steps.parquet").is_file(), "trial.json is written last"
 
 
+def assert_said(folder: Path, number: signal.Signals) -> None:
+    """The record says what did not come to an end, and `latest` is no run that was cut."""
+    (run,) = (read_run(path) for path in (folder / "reports").glob("2*"))
+    assert {test.verdict for test in run.tests} == {trial.verdict for trial in run.trials} == {"interrupted"}
+    assert (run.facts["state"], run.facts["whole"]) == ("interrupted" if number == signal.SIGINT else "running", False)
+    assert not (folder / "reports/latest").exists()
+
+
 def assert_next_passes(run: Callable[..., Run], *options: str) -> None:
     following = run(*options)
     said = following.process.communicate(timeout=120)[0]
@@ -121,6 +130,7 @@ def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: si
     if number == signal.SIGINT:
         assert first.process.returncode == pytest.ExitCode.INTERRUPTED, said
     assert_whole(tmp_path)
+    assert_said(tmp_path, number)
     assert_next_passes(run, "--board=rp2040")
 
 
@@ -132,6 +142,7 @@ def test_a_run_on_two_workers_and_qemu(run: Callable[..., Run], tmp_path: Path, 
     assert any("qemu-system-arm" in each for each in first.processes()), first.processes()
     first.end(number)
     assert_whole(tmp_path)
+    assert_said(tmp_path, number)
     assert_next_passes(run, "--board=rp2040")
 
 

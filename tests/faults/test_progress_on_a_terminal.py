@@ -66,7 +66,7 @@ def test_every_phase_is_seen_and_training_has_rate_loss_and_time_left(folder: Pa
     train = [line for line in lines if "cls1: train" in line]
     assert any(re.search(r"[1-6]/6 .*steps/s loss \d\.\d+ \d+:\d+:\d+ left", line) for line in train), train
     assert "what a test prints" not in shown
-    assert re.search(r"test_mine\.py \.", shown), "pytest's own line is whole"
+    assert re.search(r"test_mine\.py \. +\[100%\]", shown), "pytest's own line is whole"
 
 
 def test_quiet_is_quiet(folder: Path) -> None:
