@@ -10,8 +10,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from hil.errors import RigError
 from hil.rig.attached import cycles_of
-from hil.rig.config import read_bench
+from hil.rig.config import Bench, read_bench
 from hil.rig.discover import attached
 from hil.rig.initial import write_initial
 
@@ -35,6 +36,13 @@ def devices(path: Path, as_json: bool) -> int:
         print()
         console.print(_table((f"board of {path.name}", "flash cycles by this computer"), [(name, str(count)) for name, count in counts.items()]))
     return 0
+
+
+def _named(path: Path) -> Bench:
+    """Return the bench of a file, which may be missing only by its usual name."""
+    if path.name != "rig.toml" and not path.exists():
+        raise RigError(f"there is no {path}: give the description of a bench, or write one by `hil init --rig={path}`.")
+    return read_bench(path)
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -64,7 +72,7 @@ def doctor(path: Path, as_json: bool) -> int:
 
     checks = []
     console = Console(highlight=False, soft_wrap=True)
-    for check in examine(read_bench(path), attached()):
+    for check in examine(_named(path), attached()):
         checks.append(check)
         if not as_json:
             console.print(f"{MARKS[check.state]} {check.board:12} {check.subject:14} ", end="")

@@ -87,6 +87,11 @@ COMMANDS = {
 }
 
 
+def heed_ctrl_c() -> None:
+    """A job that a script has put in the background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def commands(text: str) -> set[str]:
     """Return the commands of a page: indented lines and inline code that begin with a program."""
     lines = [line[4:] for line in text.splitlines() if line.startswith("    ")]
@@ -125,8 +130,9 @@ def test_a_command_does_what_it_is_there_for(line: str, folder: Path) -> None:
     for name in [name for name in environment if name.startswith("PYTEST")]:
         del environment[name]  # the session that runs this one is not its parent
     process = subprocess.Popen(
-        f"{line} {use.adds}", shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+        f"{line} {use.adds}", shell=True, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True, preexec_fn=heed_ctrl_c,
+    )  # fmt: skip
     assert process.stdout is not None
     try:
         said = ""

@@ -1,0 +1,77 @@
+"""`hil methods` and `hil networks`: what they say of settings, variants and sizes is what a trial is held to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+
+from hil.cli import main
+from hil.errors import Blocked, RigError
+from hil.matrix.methods import Method, Setting, methods
+from hil.network.tflite.methods import METHODS
+from hil.network.tflite.networks import NETWORKS, build_graph
+from hil.trial import TrialSpec, does_not_fit
+
+ALL = methods()
+BOUNDED = [(method, setting) for method in ALL[:2] for setting in method.settings]  # one of each family
+NAMES = [f"{method.name}-{setting.name}" for method, setting in BOUNDED]
+LARGE = "mps2-an500"
+
+
+def refuses(method: Method, **settings: object) -> bool:
+    """Whether a trial with these settings is refused; one that does not fit is not."""
+    network = method.variants[0].networks[0]
+    try:
+        does_not_fit(TrialSpec(LARGE, method.variants[0].name, network, method.name, batch=1, settings=settings))  # type: ignore[arg-type]
+    except Blocked:
+        return False
+    except RigError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("method", "setting"), BOUNDED, ids=NAMES)
+def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting) -> None:
+    assert not refuses(method, **{setting.name: setting.default})
+    if setting.least is not None and setting.most is not None:
+        assert not refuses(method, **{setting.name: setting.least}) and not refuses(method, **{setting.name: setting.most})
+        assert refuses(method, **{setting.name: setting.least - 1}) and refuses(method, **{setting.name: setting.most + 1})
+    if setting.choices:
+        assert setting.default in setting.choices and refuses(method, **{setting.name: "nothing-of-the-kind"})
+    assert setting.values
+
+
+def test_every_setting_of_a_family_is_listed() -> None:
+    from hil.network.settings import Settings
+    from hil.network.tflite.settings import GraphSettings
+
+    for method, kind in ((ALL[0], Settings), (ALL[1], GraphSettings)):
+        listed = {setting.name for setting in method.settings}
+        assert listed == {field.name for field in fields(kind)} - {"batch", "seed", "partition", "method"}
+
+
+@pytest.mark.parametrize("method", ALL[1:], ids=lambda method: method.name)
+def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Method) -> None:
+    assert [variant.name for variant in method.variants] == list(METHODS[method.name])
+    for variant in method.variants:
+        for network in NETWORKS:
+            spec = TrialSpec(LARGE, variant.name, network, method.name, batch=1, settings={"queries": 2} if method.name != "mezo" else {})
+            assert (does_not_fit(spec) is None) == (network in variant.networks), (variant.name, network)
+
+
+def test_the_list_of_networks_says_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["networks", "--json", "resnet-tiny"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    graph = build_graph("resnet-tiny", 7)
+    assert listed["weights"] == sum(layer.own.weights.size for layer in graph.layers if layer.own is not None)
+    assert listed["biases"] == sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
+    assert (listed["macs"], tuple(listed["input"])) == (graph.macs, graph.in_shape)
+    assert all(0 <= fits <= listed["variants"] for fits in listed["fits"].values())
+
+
+def test_both_lists_are_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods", "int8-bp"]) == 0 and main(["networks", "lenet5"]) == 0
+    said = capsys.readouterr().out
+    assert "qas" in said and "momentum" in said and "28x28x1" in said and "variants fit" in said
