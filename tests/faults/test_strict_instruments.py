@@ -30,7 +30,8 @@ FEW = [  # one of every cause
     "2450, current limit reached",
     "2450, one time stamp backward",
     "N6705C, log begins 20 ms late",
-    "34465A, supply of 3 ohm",
+    "34465A, supply of 1 ohm",
+    "DMM6500, the same bursts, cut off, windows of 1 s",
     "hil measure, 2450, default range",
 ]
 WORK = Work(plain(0.01, 0.06))
