@@ -134,7 +134,7 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     buffers = [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers]
     return {
         "total": prepared.plan.total,
-        "slots": prepared.subject.slots(),
+        "slots": list(prepared.subject.slots()),
         "buffers": [buffer | {"first": max(buffer["first"], 0)} for buffer in buffers],
     }
 
