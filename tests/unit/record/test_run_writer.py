@@ -58,6 +58,7 @@ def test_bytes_stay_whole_in_the_csv_beside_trials_that_have_none(recorded):
 def test_a_run_without_a_difference_has_the_same_columns(tmp_path, recorded, outcomes):
     run = RunWriter.begin(tmp_path / "other")
     _write(run, outcomes[0])
+    run.finish()
     columns = list(pd.read_csv(recorded.folder / "results.csv").columns)
     assert list(pd.read_csv(run.folder / "results.csv").columns) == columns
 

@@ -102,6 +102,7 @@ def record(tmp_path):
         run = RunWriter.begin(tmp_path / "reports")
         for trial, steps in pairs:
             run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), power)
+        run.finish()
         return run.folder
 
     return write
