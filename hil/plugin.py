@@ -210,7 +210,7 @@ def hil_rig(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator
     worker = f"-{config.workerinput['workerid']}" if _is_worker(config) else ""
     logs = run_record.folder / f"benches{worker}"
     try:
-        logs.mkdir()
+        logs.mkdir(exist_ok=True)  # a plugin that runs a test again may end this fixture in between
     except OSError as error:
         raise Blocked("record", f"{run_record.folder} takes no folder for logs ({error.strerror or error}): see to the disk.") from error
     with Rig(_bench_of(config), logs, config.getoption("reality"), float(config.getoption("wait"))) as rig:

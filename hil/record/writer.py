@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -66,8 +67,8 @@ class RunWriter(TrialWriter):
         self._tests[test.test] = test
 
     def keep(self, record: TrialRecord) -> None:
-        """Take the record of a trial that ended, whether or not the disk has taken it."""
-        self._kept[record.folder] = record
+        """Take the record of a trial that ended, whether or not the disk has taken it; it is kept as a file would give it back."""
+        self._kept[record.folder] = TrialRecord(**json.loads(as_json(asdict(record))))
 
     def write_trial(
         self,

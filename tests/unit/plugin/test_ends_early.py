@@ -131,3 +131,24 @@ def test_a_defect_in_a_hook_hides_no_verdict(project: Project):
     assert "3 tests asked for a trial: 2 blocked, 1 interrupted" in done.out
     run = read_run(done.runs[0])
     assert run.facts["state"] == "interrupted" and not run.facts["whole"]
+
+
+AGAIN = """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    runtestprotocol(item, log=False, nextitem=nextitem)  # as plugins do that run a failed test again
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+
+
+def test_a_test_that_is_run_again_has_the_verdict_of_its_last_attempt_and_all_its_trials(project: Project):
+    text = "runs = []\n\ndef test_a(hil_board, hil_trial):\n    runs.append(1)\n    assert len(runs) < 2, 'mine'\n    hil_trial(spec(hil_board))\n"
+    done = project.write(text).write(AGAIN, "conftest.py").run("--board=stm32h7b3")
+    test = done.tests()["test_a"]
+    assert (test["verdict"], len(test["trials"])) == ("fail", 1) and "before it ran a trial" in test["reason"]
+    assert [trial["verdict"] for trial in done.results()["trials"]] == ["blocked"] and done.code == 1
