@@ -80,7 +80,7 @@ COMMANDS = {
     "hil experiment elasticzo-table1": Use(
         "--data fashion-mnist --columns int8 --seeds 1 --epochs 1 --batch 256", nightly=True, fetched=("fashion-mnist",)
     ),
-    "hil experiment pmt-table4": Use("--network lenet5-tflite --batch 10 --corruptions fog --images 20 --queries 2 --rates 1 --seeds 1 --epochs 1", nightly=True),
+    "hil experiment pmt-table4": Use("--corruptions fog --images 40 --batch 8 --queries 2 --rates 1 --seeds 1 --epochs 1", nightly=True),
     "make -C firmware": Use(needs=GCC, firmware=True, nightly=True),
     "make -C firmware check": Use(needs=GCC, firmware=True, nightly=True),
     "make -C firmware/host test": Use(needs=("make", "cc"), firmware=True, nightly=True),
