@@ -210,7 +210,7 @@ def budget(found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, 
         Contribution("voltage gain", "B", rectangular(sheet.voltage_gain) * e),
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v) * q),
         Contribution("time base", "B", rectangular(sheet.timebase) * e),
-        *rows(conditions, sheet, e, voltage_read=voltage_read),
+        *rows(conditions, sheet, e, e, voltage_read=voltage_read),
         Contribution(f"burden voltage, {used.burden_share:.0%} of the largest taken off", "B", rectangular(unknown)),
         Contribution("both edges", "B", math.hypot(*edges)),
     ]

@@ -50,13 +50,18 @@ def budget(
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
         *_of_the_current(windows, steps, figure, used, volt),
         *_resolution(windows, steps, figure, used, volt, aperture_s),
-        *rows(conditions, sheet, size, voltage_read=voltage_read),
+        *rows(conditions, sheet, size, _supplied_j(windows, steps, figure), voltage_read=voltage_read),
         Contribution(
             f"burden voltage, {windows[0].burden_share:.0%} of the largest taken off", "B",
             rectangular(_mean(windows, lambda w: abs((1 - w.burden_share) * _burden(w, figure))) / steps),
         ),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
     ]
+
+
+def _supplied_j(windows: Sequence[Window], steps: int, figure: str) -> float:
+    """Return what the supply gave for a figure: for a net energy all that it gave in the window, since it need not give way asleep."""
+    return abs(float(np.mean(energies(windows, IDLE if figure == IDLE else GROSS)))) / steps
 
 
 def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:

@@ -27,20 +27,22 @@ class Conditions:
     ambient_c: float | None = None
 
 
-def rows(conditions: Conditions, sheet: DataSheet, size_j: float, *, voltage_read: bool) -> list[Contribution]:
+def rows(conditions: Conditions, sheet: DataSheet, size_j: float, supplied_j: float, *, voltage_read: bool) -> list[Contribution]:
     """Return the contributions to an energy.
 
     Args:
         conditions: as far as they are known.
         sheet: of the meter.
         size_j: of the energy, in joules.
+        supplied_j: what the supply gave while the board worked, in joules: a supply that gives way under load alone errs by its limit of
+            this, of which the idle energy that a net energy has subtracted takes nothing off.
         voltage_read: whether the power is of voltages that the meter read.
     """
     found = []
     if not voltage_read:
         known = conditions.supply_error is not None
         limit = conditions.supply_error if conditions.supply_error is not None else ASSUMED_SUPPLY
-        found.append(Contribution(f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}", "B", rectangular(limit) * size_j))
+        found.append(Contribution(f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}", "B", rectangular(limit) * supplied_j))
     beyond = degrees_beyond(conditions.ambient_c, sheet)
     if beyond:
         limit = sheet.per_degree * beyond * (max(one.gain for one in sheet.ranges) + sheet.voltage_gain)
@@ -61,15 +63,19 @@ def reads_voltage(captures: Sequence[Capture], sheet: DataSheet, volt: float) ->
     return any(bool(np.any(np.isfinite(one.voltage_v) & (one.voltage_v != volt))) for one in captures)
 
 
-def doubts(conditions: Conditions, sheet: DataSheet, *, voltage_read: bool) -> list[str]:
-    """Return what is assumed of them, a sentence each."""
-    found = []
-    if not voltage_read and conditions.supply_error is None:
-        found.append(
-            f"the {sheet.name} reads no voltage: the supply is assumed to be within {ASSUMED_SUPPLY:.0%} of what it was set to, under load too; "
-            "measure it asleep and at work, and declare supply_error in rig.toml."
-        )
-    if conditions.ambient_c is None:
-        low, high = sheet.specified_c
-        found.append(f"the room is assumed to have {low:g} to {high:g} degrees, where the {sheet.name}'s limits of error hold: declare ambient_c in rig.toml.")
-    return found
+def doubts(conditions: Conditions, sheet: DataSheet) -> list[str]:
+    """Return what is assumed of the room, a sentence."""
+    if conditions.ambient_c is not None:
+        return []
+    low, high = sheet.specified_c
+    return [f"the room is assumed to have {low:g} to {high:g} degrees, where the {sheet.name}'s limits of error hold: declare ambient_c in rig.toml."]
+
+
+def supply_flags(conditions: Conditions, sheet: DataSheet, *, voltage_read: bool) -> list[str]:
+    """Return what a result must be flagged with: a supply that neither the meter nor anybody else looked at may give way by any amount."""
+    if voltage_read or conditions.supply_error is not None:
+        return []
+    return [
+        f"the {sheet.name} reads no voltage, and nobody declared the supply's: it is taken to be within {ASSUMED_SUPPLY:.0%} of what it was set to, "
+        "under load too; measure it asleep and at work, and declare supply_error in rig.toml."
+    ]

@@ -201,7 +201,8 @@ def energy_of_windows(
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
         windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
-        assumptions=conditions.doubts(task.conditions, sheet, voltage_read=read), flags=_flags(captures, windows, task, sheet, used, aliased),
+        assumptions=conditions.doubts(task.conditions, sheet),
+        flags=_flags(captures, windows, task, sheet, used, aliased) + conditions.supply_flags(task.conditions, sheet, voltage_read=read),
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ MOST_SPOILED = 6  # windows thrown away in one measurement, those that find the 
 MOST_ROUNDS = 4  # of more or longer windows for an uncertainty
 MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
 READINGS = 10_000  # of a window at most: more tell nothing new of its energy, and make a trace that no page shows
+WARM_UP_READINGS = 100_000  # of the window that looks for bursts: it is shorter than the others rather than slower
 FEWEST_READINGS = 20  # of a window
 IDLE_READINGS = 40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
 IDLE_SHARE = 0.25  # of a window, of each sleep where idle is subtracted: else longer windows would scatter by their idle power as much as short ones
@@ -63,7 +64,7 @@ class Windows:
         self._trial, self._meter, self._wanted, self._conditions = trial, meter, wanted, conditions
         self._steps, self._step_s = max(wanted.steps, 1), _step_s(trial)
         self._used, self._pace_s = first_range(meter.sheet), 1 / meter.sheet.fastest_hz
-        self._spoiled = 0
+        self._spoiled, self._readings = 0, READINGS
         self._fast: Fast | None = None
         self.captures: list[Capture] = []
         self.counted: list[Counted | None] = []
@@ -71,7 +72,8 @@ class Windows:
 
     def warm_up(self) -> None:
         """Run one window that does not count, on the largest range and at the meter's fastest rate: it shows the largest current and how it swings."""
-        self._pace_s = _fastest_s(self._meter.sheet)
+        wanted, self._pace_s, self._readings = self._steps, _fastest_s(self._meter.sheet), WARM_UP_READINGS
+        self._steps = min(wanted, max(1, int(WARM_UP_READINGS * self._pace_s / self._step_s)))
         self._configure()
         if isinstance(self._meter, Pulsed) and self._meter.falling_only:
             self._trial.device.mark_by_pulses()
@@ -83,7 +85,7 @@ class Windows:
         self._step_s = (down.t_s - up.t_s) / self._steps
         self._fast = fast_of(capture)
         self._used = range_with_headroom(self._meter.sheet, self._fast.peak_a)
-        self._pace_s = 1 / self._meter.sheet.fastest_hz
+        self._pace_s, self._readings, self._steps = 1 / self._meter.sheet.fastest_hz, READINGS, wanted
         self._steps = self._enough_steps()
         self._configure()
 
@@ -207,7 +209,7 @@ class Windows:
         return self._steps * self._step_s
 
     def _interval_s(self) -> float:
-        return max(self._pace_s, self._window_s() / READINGS)
+        return max(self._pace_s, self._window_s() / self._readings)
 
     def _idle_ms(self) -> int:
         share = 0.0 if self._wanted.rules else IDLE_SHARE * self._window_s()
