@@ -312,3 +312,10 @@ def test_a_declared_supply_and_a_warm_room_are_in_the_budget():
     assert rows["supply voltage, declared within 1.00%"] == pytest.approx(0.01 / 3**0.5 * gross)
     assert rows["temperature, 7.0 degrees beyond the data sheet's"] > 0
     assert "supply_error" not in " ".join(fake.outcome.energy.flags)
+
+
+def test_bursts_are_looked_for_at_the_fastest_rate_however_long_the_windows_are():
+    """Windows of 20 s would read a hundred times slower than the meter can; the one that looks for bursts is shorter instead."""
+    _, meter = measured(wanted=EnergyWindows(steps=2000, windows=2))
+    first, last = meter.settings[0], meter.settings[-1]
+    assert first.interval_s == SHEET.apertures_s[0] < last.interval_s and first.window_s <= 20_000 * first.interval_s
