@@ -1,13 +1,14 @@
 """Copy the record of an experiment for the repository: `python tools/keep_experiment.py reports/experiments/NAME fixtures/experiments/NAME`.
 
-Results, and of every run that has begun its description and its learning curve with the digests; no weights, but the last checkpoint of
-a run that is not trained to its end. A copy of such a folder can be given to `hil experiment NAME --resume --out COPY`, which goes on
-from there; runs that are trained to their end are not trained again.
+Of an experiment whose runs are all trained to their end the results alone: they hold every learning curve with its digests. Of one
+that was cut also every run that has begun, its description and its learning curve, and the last checkpoint of a run that is not trained
+to its end: `hil experiment NAME --resume --out COPY` goes on from a copy of such a folder, and trains no run again that is whole.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ def keep(source: Path, target: Path) -> None:
     """Replace `target` by the record in `source`."""
     if target.exists():
         shutil.rmtree(target)
-    for folder in sorted((source / "runs").iterdir()):
+    target.mkdir(parents=True)
+    for folder in () if _whole(source) else sorted((source / "runs").iterdir()):
         rows = read_curve(folder)
         if not rows:
             continue
@@ -35,6 +37,14 @@ def keep(source: Path, target: Path) -> None:
     for name in RESULTS:
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
+
+
+def _whole(source: Path) -> bool:
+    """Return whether the results are there, and every run that they name is trained to its end."""
+    results = source / "results.json"
+    if not results.is_file():
+        return False
+    return all(complete(source / "runs" / run["name"]) for run in json.loads(results.read_text(encoding="utf-8"))["runs"])
 
 
 def main() -> int:

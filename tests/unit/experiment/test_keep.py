@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from itertools import islice
 from pathlib import Path
@@ -34,3 +35,6 @@ def test_a_cut_run_goes_on_from_its_record_and_a_whole_one_has_no_weights(begun,
     list(Training(cut).epochs())
     assert untimed(kept) == untimed(cut) and read_curve(kept)[-1].digest is not None
     assert complete(tmp_path / "record" / runs[0])
+    (tmp_path / "out" / "results.json").write_text(json.dumps({"runs": [{"name": whole.name}, {"name": cut.name}]}))
+    keep(tmp_path / "out", tmp_path / "record")
+    assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["results.json", "table.md"], "all are whole: results alone"
