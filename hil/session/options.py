@@ -127,4 +127,19 @@ def command(config: pytest.Config, test: str = "", board: str | None = None) -> 
         value = config.getoption(name)
         if value not in (None, {"reality": "auto", "tier": "quick"}.get(name)):
             words.append(f"--{name.replace('_', '-')}={value.name if isinstance(value, Path) else value}")
-    return shlex.join([*words, *([test] if test else [])])
+    return shlex.join([*words, *([test] if test else _chosen(config))])
+
+
+def _chosen(config: pytest.Config) -> list[str]:
+    """Return which tests the command line chose: `-k`, `-m`, and paths from the project's folder on."""
+    words = [word for option, value in (("-k", config.option.keyword), ("-m", config.option.markexpr)) if value for word in (option, value)]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        words += [_from_the_root(config, argument) for argument in config.invocation_params.args if argument in config.args]
+    return words
+
+
+def _from_the_root(config: pytest.Config, argument: str) -> str:
+    path, separator, test = str(argument).partition("::")
+    place = (config.invocation_params.dir / path).resolve()
+    inside = place.is_relative_to(config.rootpath)
+    return (str(place.relative_to(config.rootpath)) if inside else place.name) + separator + test

@@ -64,3 +64,12 @@ def test_a_path_on_the_command_line_is_what_runs(project: Project):
 def test_this_checkout_runs_the_bench_tests_alone(request: pytest.FixtureRequest, tmp_path):
     found = collected(Project(request.config.rootpath), f"--report-dir={tmp_path}")
     assert SUITE_TEST in found and "test_what_runs" not in found
+
+
+def test_the_recorded_command_names_what_was_chosen(project: Project):
+    """From the project's folder on, without the folders above it."""
+    project.write("def test_one(hil_board):\n    pass\n", "checks/test_mine.py").write("[pytest]\n", "pytest.ini")
+    done = project.run("--board=stm32h7b3", "-k", "one or two", paths=("checks/test_mine.py::test_one",))
+    assert done.results()["run"]["command"] == "pytest --board=stm32h7b3 -k 'one or two' checks/test_mine.py::test_one"
+    done = project.run("--board=stm32h7b3", paths=(str(project.folder / "checks"),))
+    assert done.results()["run"]["command"] == "pytest --board=stm32h7b3 checks"
