@@ -84,3 +84,11 @@ def test_r_max_is_the_best_of_the_record() -> None:
     chosen = {(*place, row): scale for place, rows in SEARCHED.items() for row, scale in rows.items()}
     assert {place: max(scales, key=lambda scale: scales[scale]) for place, scales in found.items()} == chosen
     assert all(min(scales) < chosen[place] < max(scales) for place, scales in found.items()), "inside the grid"
+
+
+def test_the_table_of_the_logit_error_is_that_of_the_record() -> None:
+    table = (ROOT / "fixtures" / "experiments" / "elasticzo-logit-error" / "table.md").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if line.startswith(("| ZO-Feat-Cls1", "| Full BP"))]
+    assert len(rows) == 2
+    for row in rows:
+        assert row in DOCS
