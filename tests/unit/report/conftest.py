@@ -55,7 +55,7 @@ def figure_of(value, unit, uncertainty=None, provenance="modelled"):
     return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": provenance}
 
 
-WINDOW = {"gross": 0.0881, "idle": 0.03252, "net": 0.05558, "burden": 1.6e-4, "idle_burden": 4e-5, "duration": 0.28125, "readings": 125}
+WINDOW = {"gross": 0.0881, "idle": 0.03252, "net": 0.05558, "burden": 1.6e-4, "idle_burden": 4e-5, "burden_share": 0.5, "duration": 0.28125, "readings": 125}
 ENERGY = {
     "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4, "interval": [0.0276, 0.028]}, "gross": figure_of(0.088, "J", 1e-5),
     "idle": figure_of(0.0325, "J", 6e-6), "net": figure_of(0.0556, "J", 1.9e-4), "idle_power": figure_of(0.1155, "W"),
