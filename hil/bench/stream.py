@@ -145,12 +145,13 @@ def stream(seconds: float, folder: Path) -> Streamed:
     truth = Repeated(time, 2 * IDLE_S, seconds)
     server = InstrumentServer(VirtualKeithleyDmm(truth, Errors(0, 0, 0, 0, 0, LIMITS.noise_a), rng, time))
     server.start()
-    meter = KeithleyDmm(VisaSession(server.resource, sheet.name), sheet, Host(time.seconds, time.sleep))
+    host = Host(time.seconds, time.sleep)
+    meter = KeithleyDmm(VisaSession(server.resource, sheet.name), sheet, host)
     options = argparse.Namespace(volt=VOLT, range=RANGE_A, interval=INTERVAL_S, idle=IDLE_S, window=seconds, deadline=None)
     try:
         with Memory() as memory:
             began = wall.perf_counter()
-            found = take(meter, options, folder)
+            found = take(meter, options, folder, host).between
             wall_s = wall.perf_counter() - began
     finally:
         meter.close()

@@ -56,7 +56,7 @@ def test_the_command_prints_its_rows(short: None, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_window_that_fails_leaves_nothing(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "take", lambda meter, options, folder: take(meter, argparse.Namespace(**vars(options) | {"deadline": 1.0}), folder))
+    monkeypatch.setattr(bench, "take", lambda meter, options, *more: take(meter, argparse.Namespace(**vars(options) | {"deadline": 1.0}), *more))
     with pytest.raises(Blocked, match="has not seen both edges"):
         bench.stream(4.0, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -22,6 +22,7 @@ from hil.trial.lockstep import LockStep
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import prepare
 from hil.trial.subject.subject import Configuration
+from hil.trial.watch import Watch
 
 
 class FakeBoard:
@@ -81,7 +82,7 @@ def on_fake(spec: TrialSpec, folder: Path, spoil: int | None = None) -> Outcome:
     board = FakeBoard(spec, spoil)
     outcome.begin(board.prepared)
     outcome.reality = "fake"
-    trial = LockStep(board.prepared, board, None, outcome, lambda row: None)
+    trial = LockStep(board.prepared, board, None, outcome, Watch())
     trial.begin()
     trial.train()
     outcome.judge()

@@ -134,7 +134,7 @@ def test_options_make_the_table() -> None:
     options = parser.parse_args(
         ["--network=lenet5-tflite", "--corruptions=fog,snow", "--rates=0.1,0.01", "--queries=7"]
     )
-    for name, value in {"experiment": "pmt-table4", "seeds": 2, "epochs": None, "batch": None}.items():
+    for name, value in {"experiment": "pmt-table4", "spec": None, "seeds": 2, "epochs": None, "batch": None}.items():
         setattr(options, name, value)
     table = asked_table(options)
     assert table.columns == (("lenet5-tflite", "weather"),) and len(table.certified) == 5 * 2 * 2

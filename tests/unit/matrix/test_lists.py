@@ -32,12 +32,16 @@ def refuses(method: Method, **settings: object) -> bool:
     return False
 
 
+NEEDS = {"loss_fraction": {"loss": "integer"}}  # what a setting goes with, where its bounds are to be seen
+
+
 @pytest.mark.parametrize(("method", "setting"), BOUNDED, ids=NAMES)
 def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting) -> None:
     assert not refuses(method, **{setting.name: setting.default})
     if setting.least is not None and setting.most is not None:
-        assert not refuses(method, **{setting.name: setting.least}) and not refuses(method, **{setting.name: setting.most})
-        assert refuses(method, **{setting.name: setting.least - 1}) and refuses(method, **{setting.name: setting.most + 1})
+        given = NEEDS.get(setting.name, {})
+        assert not any(refuses(method, **given, **{setting.name: value}) for value in (setting.least, setting.most))
+        assert all(refuses(method, **given, **{setting.name: value}) for value in (setting.least - 1, setting.most + 1))
     if setting.choices:
         assert setting.default in setting.choices and refuses(method, **{setting.name: "nothing-of-the-kind"})
     assert setting.values

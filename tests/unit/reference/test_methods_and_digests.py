@@ -102,10 +102,10 @@ def test_accuracy_is_the_share_of_right_predictions() -> None:
 
 
 def test_a_gradient_of_one_moves_the_weights_by_one() -> None:
-    """By hand: x = 1, s = -5, h = 5 and -1, v = 2^10 and 2^4, P = 2016 and 31, so e = g = -1 and 1, and b = 1 is not 0."""
+    """By hand: x = 1, s = -5, h = 5 and -1, v = 2^10 and 2^4, P = 2016 and 31, so zero-sum's e = g = -1 and 1, and b = 1 is not 0."""
     weights = np.array([[120], [-20]], np.int8)
     layer = Layer("fc1", Op.FULLY_CONNECTED, (1, 1, 1), (1, 1, 2), weights=weights, weight_exp=2)
-    trained = ElasticZoInt8(Network((layer,), 2), Settings(0, batch=1))
+    trained = ElasticZoInt8(Network((layer,), 2), Settings(0, batch=1, logit_error="zero-sum"))
     trained.step(np.array([[[2]]], np.uint8), np.array([0]))
     assert trained.weights[0].tolist() == [[121], [-21]]
 

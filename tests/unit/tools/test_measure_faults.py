@@ -84,7 +84,10 @@ def started(command: str, resource: str, folder: Path) -> subprocess.Popen[str]:
         "power": ["power", "--watch", "--interval", "0.1"],
     }
     line = [sys.executable, "-m", "hil.cli", *words[command], "--model", "keithley-2450", "--meter", resource, "--volt", "3.3"]
-    return subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's job in the background has it ignored
+    )  # fmt: skip
 
 
 def ended(command: str, resource: str, folder: Path) -> tuple[int, str]:

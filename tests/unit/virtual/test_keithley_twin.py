@@ -112,7 +112,7 @@ def test_a_reading_beyond_the_range_overflows_and_an_automatic_range_follows(met
 
 
 PROGRAM = (
-    "*RST;:SENS:CURR:RANG 0.1;:SENS:CURR:NPLC 0.1;:SENS:CURR:AZER OFF;:OUTP ON",
+    "*RST;:SOUR:VOLT:ILIM 1.05;:SENS:CURR:RANG 0.1;:SENS:CURR:NPLC 0.1;:SENS:CURR:AZER OFF;:OUTP ON",
     ":DIG:LINE1:MODE TRIG,IN;:TRIG:DIG1:IN:EDGE EITH",
     *(f':TRAC:MAKE "{name}",1000;:TRAC:FILL:MODE CONT,"{name}"' for name in ("before", "steps", "after")),
     ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1,"before",INF', ":TRIG:BLOC:WAIT 2,DIG1", ':TRIG:BLOC:MEAS 3,"steps",INF',
