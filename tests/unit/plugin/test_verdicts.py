@@ -200,3 +200,12 @@ def test_the_command_that_repeats_a_test_names_it_and_no_folder_of_this_computer
     test = done.tests()["test_own_assert_before_a_trial"]
     assert test["repeat"] == "pytest --board=stm32h7b3 --reality=virtual 'test_mine.py::test_own_assert_before_a_trial[stm32h7b3]'"
     assert str(done.folder) not in json.dumps(done.results())
+
+
+def test_a_trial_with_energy_reaches_the_process_that_writes_the_record(project: Project):
+    """A worker sends plain types only: a figure that was a number of NumPy's ended the whole run with an internal error."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    test = "def test_energy(hil_board, hil_trial):\n    from hil.trial import EnergyWindows\n    hil_trial(spec(hil_board, steps=2, energy=EnergyWindows(windows=2, steps=2)))\n"
+    done = project.write(test).run("--board=stm32h7b3", "--reality=virtual", "-n", "1")
+    assert done.code == 0 and "INTERNALERROR" not in done.out, done.out
+    assert done.results()["trials"][0]["energy"]["net"]["value"] > 0
