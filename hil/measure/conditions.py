@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,9 @@ def rows(conditions: Conditions, sheet: DataSheet, size_j: float, supplied_j: fl
     if not voltage_read:
         known = conditions.supply_error is not None
         limit = conditions.supply_error if conditions.supply_error is not None else ASSUMED_SUPPLY
-        found.append(Contribution(f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}", "B", rectangular(limit) * supplied_j))
+        # What a supply gives way under load is always there: the limit that somebody declares is what was measured, not the worst of many.
+        source = f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}"
+        found.append(Contribution(source, "B", limit / math.sqrt(2) * supplied_j, shape="arcsine"))
     beyond = degrees_beyond(conditions.ambient_c, sheet)
     if beyond:
         limit = sheet.per_degree * beyond * (max(one.gain for one in sheet.ranges) + sheet.voltage_gain)

@@ -36,6 +36,8 @@ def interval(
             total += one.standard / efficiency(windows, statistic) * _pivot(windows, statistic, draws)
         elif one.shape == "normal":
             total += one.standard * rng.standard_normal(draws)
+        elif one.shape == "arcsine":
+            total += one.standard * math.sqrt(2) * np.sin(rng.uniform(0, 2 * math.pi, draws))
         else:
             limit = one.standard * math.sqrt(3)
             total += rng.uniform(-limit, limit, draws)

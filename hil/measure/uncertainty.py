@@ -19,7 +19,8 @@ class Contribution:
         kind: A (statistics) or B (other knowledge).
         standard: standard uncertainty in the unit of the result.
         dof: its degrees of freedom.
-        shape: `scatter` (the statistic of the windows: a scaled and shifted t for a mean), `rectangular` or `normal`.
+        shape: `scatter` (the statistic of the windows: a scaled and shifted t for a mean), `rectangular`, `normal`, or `arcsine` for an error that
+            tends to lie at one of its limits (JCGM 101:2008, 6.4.6).
         counted: False where another contribution holds it already; it is listed, and not added.
     """
 

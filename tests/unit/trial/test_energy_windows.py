@@ -309,7 +309,7 @@ def test_a_declared_supply_and_a_warm_room_are_in_the_budget():
     found = fake.outcome.energy.to_json()
     rows = {row["source"]: row["standard_uncertainty"] for row in found["budget"]}
     gross = found["gross"]["value"] / found["steps_per_window"]
-    assert rows["supply voltage, declared within 1.00%"] == pytest.approx(0.01 / 3**0.5 * gross)
+    assert rows["supply voltage, declared within 1.00%"] == pytest.approx(0.01 / 2**0.5 * gross)
     assert rows["temperature, 7.0 degrees beyond the data sheet's"] > 0
     assert "supply_error" not in " ".join(fake.outcome.energy.flags)
 
