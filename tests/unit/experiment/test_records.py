@@ -92,3 +92,13 @@ def test_the_table_of_the_logit_error_is_that_of_the_record() -> None:
     assert len(rows) == 2
     for row in rows:
         assert row in DOCS
+
+
+def test_what_is_trained_of_table_1_is_said_as_its_curves_have_it() -> None:
+    """Percent after the paper's 100 epochs, mean and sample standard deviation of the three seeds."""
+    runs = ROOT / "fixtures" / "experiments" / "elasticzo-table1" / "runs"
+    for title, row in (("Full ZO", "full-zo"), ("ZO-Feat-Cls2", "cls2"), ("Full BP", "full-bp")):
+        curves = [json.loads((runs / f"fashion-mnist-50k-int8-{row}-seed{seed}" / "curve.json").read_text(encoding="utf-8")) for seed in (1, 2, 3)]
+        last = [100 * curve[-1]["test_accuracy"] for curve in curves]
+        assert {len(curve) for curve in curves} == {101} and all(one["digest"] is not None for curve in curves for one in curve[1:])
+        assert f"| {title} | {fmean(last):.2f} ± {stdev(last):.2f} (" in DOCS
