@@ -65,7 +65,7 @@ def run(said: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_board_is_switched_off_and_on_and_its_phases_are_split(serve, tmp_path, monkeypatch) -> None:
     outcome = run(serve("keithley-dmm6500"), tmp_path, monkeypatch)
     assert outcome.verdict == "pass", outcome.reason
-    assert outcome.autonomous == 3 * STEPS, "the weights went on where they were, bit for bit"
+    assert outcome.autonomous == 1 + 2 * STEPS, "a short window warms up; the weights went on where they were, bit for bit"
     found = trial_record(outcome).energy
     assert found is not None and found["meter"]["power_cycled"].startswith("yes") and found["meter"]["probe_detached"] is True
     assert found["temperature"] == {"ambient_c": 23.5, "meter_c": None}

@@ -147,6 +147,9 @@ def test_stepping_and_breakpoints(bench: Bench) -> None:
 
 
 def test_the_meter_answers_through_pyvisa(bench: Bench) -> None:
+    with bench.session() as session:  # awake, whatever test ran before
+        flash(session, image(programs.ECHO))
+        session.target.reset()
     manager = pyvisa.ResourceManager("@py")
     try:
         meter = manager.open_resource(bench.said["meter"], read_termination="\n", write_termination="\n", timeout=3000)
