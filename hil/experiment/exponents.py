@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hil.experiment.run import Choice, Learner, Schedule, Tensors
+from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference.methods import StepOutcome, method
@@ -22,7 +22,6 @@ MARKS: tuple[tuple[int, Mapping[str, int]], ...] = (
     (50, {"b_bp": 3, "p_zero": 230}),
 )
 SEGMENT = 20  # steps that a board repeats
-Given = tuple[tuple[str, int | str], ...]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hil.experiment.run import Choice, Learner, Schedule, Tensors
+from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
 from hil.network.tflite.analytic import step_work
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.methods import METHODS, graph_settings
@@ -16,7 +16,6 @@ from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import StepOutcome, graph_method
 from hil.trial import TrialSpec
 
-Given = tuple[tuple[str, int | str], ...]
 SEGMENT = 20  # most steps that a board repeats,
 SEGMENT_MACS = 500_000_000  # and about as many multiply-accumulates: half a minute on a stand-in
 ALL_COORDINATES = 256  # of DeepZero's sparsity: `sparsity` of so many are left out
@@ -79,15 +78,13 @@ class GraphRun:
 
     def settled(self, choice: Choice) -> GraphRun:
         """Return the run with the learning rate, the trained layers, the batch and the steps that were left open."""
-        run = self
-        stem = run.rate_from[0] if run.rate_from else ""
+        run, place = self, 0
         if run.blocks_from:
             place, block = choice.best_run(run.blocks_from)
             its = {name: value for name, value in block.given if name in ("train", "blocks")}
             run = replace(run, given=tuple((dict(run.given) | its).items()))
-            stem = run.rate_from[place if len(run.rate_from) > 1 else 0] if run.rate_from else ""
-        if stem:
-            run = replace(run, eta=choice.best_rate(stem))
+        if run.rate_from:
+            run = replace(run, eta=choice.best_rate(run.rate_from[place if len(run.rate_from) > 1 else 0]))
         run = replace(run, rate_from=(), blocks_from=())
         if run.budget is None:
             return run

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hil.errors import RigError
-from hil.experiment.graphs import Given, GraphRun
+from hil.experiment.graphs import GraphRun
 from hil.experiment.rate_search import RateSearch, stem_of
+from hil.experiment.run import Given
 from hil.experiment.table import Cell
 from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hil.experiment.graphs import Given, GraphRun
+from hil.experiment.graphs import GraphRun
 from hil.experiment.pmt import PMT, AskedPmt, Builder, Way
 from hil.experiment.pmt_told import DEFAULT, NO_NUMBERS, PASSES, table_of
+from hil.experiment.run import Given
 from hil.experiment.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.network.tflite.settings import LIMITS
 

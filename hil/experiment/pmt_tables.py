@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hil.data.corrupt import FAMILIES
-from hil.experiment.graphs import Given
 from hil.experiment.paper_pmt import BLOCKS as TABLE4_ROWS
 from hil.experiment.paper_pmt import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
 from hil.experiment.pmt import BLOCKS, AskedPmt, Builder, Way
 from hil.experiment.pmt_figures import figure7, figure8, figure9
 from hil.experiment.pmt_told import DEFAULT, EQUAL_PASSES, PASSES, SAME_RATE, table_of
+from hil.experiment.run import Given
 from hil.experiment.table import Axis, Table
 from hil.network.tflite.methods import METHODS
 

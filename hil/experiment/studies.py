@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from hil.experiment.choices import r_max
-from hil.experiment.exponents import START, ExponentRun, Given
+from hil.experiment.exponents import START, ExponentRun
 from hil.experiment.paper import FIXED_P_ZERO, ROWS, TABLE1, TITLES
+from hil.experiment.run import Given
 from hil.experiment.table import Cell, Table
 from hil.experiment.tables import COMMON, PAPER_EPOCHS, Asked, fewer_epochs, other_batch, slowest_first
 
@@ -67,8 +68,8 @@ def fixed_p_zero(asked: Asked) -> Table:
     """Full ZO with the sparsity of the first epochs throughout (ElasticZO, section 5.2)."""
     fixed = Case("int8", "p_zero 0.33 throughout", "fixed", (("p_zero", START["p_zero"]),))
     cases = [Case("int8", "p_zero by the schedule", ""), fixed]
-    titles = {data: (TABLE1[data, "int8", "full-zo"], FIXED_P_ZERO[data]) for data in asked.data}
-    paper = {(data, case.title, "full-zo"): value for data in asked.data for case, value in zip(cases, titles[data], strict=True)}
+    published = {data: (TABLE1[data, "int8", "full-zo"], FIXED_P_ZERO[data]) for data in asked.data}
+    paper = {(data, case.title, "full-zo"): value for data in asked.data for case, value in zip(cases, published[data], strict=True)}
     return _table(asked, "elasticzo-p-zero", "Full ZO with a fixed sparsity (ElasticZO, section 5.2)", ROWS[:1], cases, paper=paper)
 
 
