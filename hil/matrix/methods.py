@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hil import boards
 from hil.errors import RigError
-from hil.matrix.cells import FIRST_FAMILY, METHOD_NAMES, cells, check_name
+from hil.matrix.cells import FIRST_FAMILY, METHOD_NAMES, cells
+from hil.matrix.listing import list_entries
 from hil.network import settings as exponents
 from hil.network.tflite import settings as graphs
 from hil.network.tflite.lives import Lives
@@ -120,18 +119,8 @@ def _setting(name: str, default: Any, module: Any) -> Setting:
 
 def main(argv: list[str]) -> int:
     """List the methods."""
-    parser = argparse.ArgumentParser(prog="hil methods", description="Every method with its variants, the networks that they train, and its settings.")
-    parser.add_argument("name", nargs="?", metavar="METHOD", help="only this one")
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
-    options = parser.parse_args(argv)
-    if options.name is not None:
-        check_name("method", options.name, METHOD_NAMES)
-    chosen = methods([options.name] if options.name else METHOD_NAMES)
-    if options.json:
-        print(json.dumps([asdict(method) for method in chosen], indent=1))
-    else:
-        _show(chosen)
-    return 0
+    description = "Every method with its variants, the networks that they train, and its settings."
+    return list_entries(argv, "method", description, METHOD_NAMES, lambda name: methods([name])[0], _show)
 
 
 def _show(chosen: list[Method]) -> None:

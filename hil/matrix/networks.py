@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 
 from hil import boards
-from hil.matrix.cells import NETWORK_NAMES, cells, check_name
+from hil.matrix.cells import NETWORK_NAMES, cells
+from hil.matrix.listing import list_entries
 from hil.network import BUILDERS, build
 from hil.network.blob import blob_size
 from hil.network.tflite.file import file_size
@@ -72,19 +71,8 @@ def _fits(name: str) -> tuple[int, dict[str, int]]:
 
 def main(argv: list[str]) -> int:
     """List the networks."""
-    parser = argparse.ArgumentParser(prog="hil networks", description="Every network with its size, and how many variants of all methods fit each board.")
-    parser.add_argument("name", nargs="?", metavar="NETWORK", help="only this one")
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
-    options = parser.parse_args(argv)
-    if options.name is not None:
-        check_name("network", options.name, NETWORK_NAMES)
-    names = [options.name] if options.name else NETWORK_NAMES
-    chosen = [_exponents(name) if name in BUILDERS else _graph(name) for name in names]
-    if options.json:
-        print(json.dumps([asdict(network) for network in chosen], indent=1))
-    else:
-        _show(chosen)
-    return 0
+    description = "Every network with its size, and how many variants of all methods fit each board."
+    return list_entries(argv, "network", description, NETWORK_NAMES, lambda name: _exponents(name) if name in BUILDERS else _graph(name), _show)
 
 
 def _show(chosen: list[Listed]) -> None:

@@ -18,11 +18,6 @@ FINE, FEWEST_STEPS = 400, 8  # parts of a step, which readings with short gaps m
 VARIED = 2.0  # readings by which windows must differ, for one pace to drift through all of another
 
 
-def readings_a_step(capture: Capture, step_s: float) -> float:
-    """Return how many readings fall into one step."""
-    return step_s / capture.interval_s
-
-
 def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
     """Whether readings of one window left a part of the step unseen, so that their mean is not the step's.
 

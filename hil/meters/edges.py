@@ -52,18 +52,25 @@ def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
     """Yield a window with both of its edges: as it comes from a meter that streams, at once from any other.
 
     Raises:
-        Spoiled: measure the window again, and forget the pieces of it; of a window that streams it may come after the last piece.
+        Spoiled: measure the window again, and forget the pieces of it.
         Blocked: no edge within the deadline, or the instrument failed.
     """
     if not isinstance(meter, Streams):
         yield with_both_edges(meter.capture(deadline_s), idle_s)
         return
     thin: list[Capture] = []
+    held: Capture | None = None  # one piece back, so that the last one takes what is to be doubted of the edges
     for piece in meter.pieces(deadline_s):
         require_within_range(piece)
         thin.append(_thinned(piece, idle_s / BLOCKS))
-        yield piece
-    with_both_edges(joined(thin), idle_s)
+        if held is not None:
+            yield held
+        held = piece
+    if held is None:
+        raise Spoiled("the meter streamed no reading of the window")
+    for note in with_both_edges(joined(thin), idle_s).notes:
+        held = held.noted(note)
+    yield held
 
 
 def _thinned(piece: Capture, block_s: float) -> Capture:

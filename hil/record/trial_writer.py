@@ -102,6 +102,11 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
     return [TrialRecord(**{name: item for name, item in trial.items() if name != "quantities"}) for _, _, trial in found]
 
 
+def plain(record: TrialRecord) -> dict[str, Any]:
+    """Return the fields of a record as a file would give them back: numbers, words and lists only."""
+    return json.loads(as_json(asdict(record)))
+
+
 def as_json(value: dict[str, Any]) -> str:
     """Return the text of a JSON file."""
     return json.dumps(finite(value), indent=1, allow_nan=False) + "\n"

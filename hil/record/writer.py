@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ from hil.record.asked import AskedTest, totals
 from hil.record.origin import origin
 from hil.record.rows import csv_of
 from hil.record.trial_record import SCHEMA, TrialRecord
-from hil.record.trial_writer import TrialWriter, as_json, written_trials
+from hil.record.trial_writer import TrialWriter, as_json, plain, written_trials
 from hil.record.whole import whole, write_whole
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
@@ -68,7 +67,7 @@ class RunWriter(TrialWriter):
 
     def keep(self, record: TrialRecord) -> None:
         """Take the record of a trial that ended, whether or not the disk has taken it; it is kept as a file would give it back."""
-        self._kept[record.folder] = TrialRecord(**json.loads(as_json(asdict(record))))
+        self._kept[record.folder] = TrialRecord(**plain(record))
 
     def write_trial(
         self,

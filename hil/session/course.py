@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.record import AskedTest, TrialRecord
-from hil.record.trial_writer import as_json
+from hil.record.trial_writer import plain
 
 ASKS = {"hil_board", "hil_trial"}  # fixtures: a test that uses one asks for a trial
 WORST = ("fail", "blocked", "refused", "interrupted")
@@ -102,7 +101,7 @@ class Course:
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest carries it to the process that prints
         if report.when == "teardown" and self.asks:
             asked = self.judged()
-            records = [json.loads(as_json(asdict(trial))) for trial in self.trials]  # a worker sends plain numbers and lists only
+            records = [plain(trial) for trial in self.trials]  # a worker sends plain numbers and lists only
             report.trainrig = {"asked": asdict(asked), "trials": records, "missing": self.missing}  # type: ignore[attr-defined]
             report.user_properties = [*report.user_properties, *self._properties(asked)]
 

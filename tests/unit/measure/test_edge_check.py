@@ -104,3 +104,9 @@ def test_a_window_that_streams_is_checked_too(sizes, share):
     fall = IDLE_S + share * WORK_S
     with pytest.raises(Spoiled):
         list(pieces(Streaming(capture(down_s=fall, end_s=fall + 0.95 * IDLE_S), sizes), 1.0, IDLE_S))
+
+
+@pytest.mark.parametrize("sizes", [[], [100], [150, 150, 1]])
+def test_edges_of_a_stream_that_could_not_be_checked_are_noted(sizes):
+    assert joined(list(pieces(Streaming(capture(work_w=0.05), sizes), 1.0, IDLE_S))).notes == (UNCHECKED,)
+    assert joined(list(pieces(Streaming(capture(), sizes), 1.0, IDLE_S))).notes == ()
