@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,6 +15,8 @@ from hil.report.formats import figure, kib, seconds, span
 from hil.report.sparkline import sparkline
 
 ORDER = ("fail", "refused", "interrupted", "blocked", "skipped", "pass")
+ASKED = ("data", "seed", "steps")  # what a trial may differ in beside its settings
+SHOWN = ("loss", "perturb", "scope")  # settings that every line says in words
 BAD = ("fail", "refused", "interrupted")
 COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), ("SRAM in use", "sram.total"))
 
@@ -28,6 +31,7 @@ class Line:
         trial: None for a test without a trial.
         found: the figures of the trial.
         spark: its loss as a small drawing.
+        apart: what tells the trial from others of the same network, method and board, such as `seed 2, eta 0.01`.
     """
 
     verdict: str
@@ -36,6 +40,7 @@ class Line:
     trial: TrialRecord | None
     found: dict[str, Quantity]
     spark: Markup | None
+    apart: str = ""
 
     @property
     def expected(self) -> bool:
@@ -64,6 +69,7 @@ class Banner:
 def lines_of(run: Run) -> list[Line]:
     """Return the lines in the order in which they want to be read."""
     trials = {trial.folder: (trial, steps) for trial, steps in zip(run.trials, run.steps, strict=True)}
+    apart = told_apart(run.trials)
     lines = []
     for test in run.tests:
         its = [trials[folder] for folder in test.trials]
@@ -71,10 +77,31 @@ def lines_of(run: Run) -> list[Line]:
         for trial, steps in its:
             worse = len(its) == 1 and test.verdict != worst
             verdict, reason = (test.verdict, test.reason) if worse else (trial.verdict, trial.reason or test.reason)
-            lines.append(Line(verdict, reason, test, trial, quantities(trial), sparkline(drawn_losses(trial, steps), trial)))
+            spark = sparkline(drawn_losses(trial, steps), trial)
+            lines.append(Line(verdict, reason, test, trial, quantities(trial), spark, apart[trial.folder]))
         if len(its) != 1 and test.verdict != worst:
             lines.append(Line(test.verdict, test.reason, test, None, {}, None))
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
+
+
+def told_apart(trials: Sequence[TrialRecord]) -> dict[str, str]:
+    """Return by folder what tells trials from each other whose lines would read alike; nothing of a trial that stands alone."""
+    groups: dict[tuple[Any, ...], list[TrialRecord]] = {}
+    for trial in trials:
+        line = trial.board, trial.network, trial.method, trial.variant, trial.batch, *map(trial.settings.get, SHOWN)
+        groups.setdefault(line, []).append(trial)
+    apart = {}
+    for group in groups.values():
+        asked = {trial.folder: {name: getattr(trial, name) for name in ASKED} | trial.settings for trial in group}
+        names = dict.fromkeys(name for fields in asked.values() for name in fields)
+        differ = [name for name in names if len({str(fields.get(name)) for fields in asked.values()}) > 1]
+        for folder, fields in asked.items():
+            apart[folder] = ", ".join(f"{name} {_written(fields[name])}" for name in differ if name in fields)
+    return apart
+
+
+def _written(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def banner(run: Run) -> Banner:

@@ -49,6 +49,16 @@ def test_a_test_of_several_trials_has_a_line_of_its_own_only_where_it_is_worse(r
     assert [(line.verdict, line.trial is None) for line in lines] == [("fail", True), ("pass", False), ("pass", False)]
 
 
+def test_trials_that_would_read_alike_say_what_they_differ_in(record):
+    of = {"p_zero": 84, "eta": 0.01}
+    trials = [of_test("t.py::a", seed=seed, settings=of | {"p_zero": p_zero}) for seed, p_zero in ((1, 84), (1, 128), (2, 84))]
+    folder = record(*trials, of_test("t.py::a", variant="cls2", settings=of), tests=[asked()])
+    found = [line.apart for line in lines_of(read_run(folder))]
+    assert found == ["seed 1, p_zero 84", "seed 1, p_zero 128", "seed 2, p_zero 84", ""]
+    page = overview_of(folder)
+    assert all(words in page for words in found)
+
+
 @pytest.mark.parametrize(
     ("tests", "finished", "kind"),
     [
