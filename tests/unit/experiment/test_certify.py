@@ -159,5 +159,8 @@ def test_which_segments(tmp_path: Path) -> None:
     assert all(1 <= one.epoch < 10 and one.steps == SEGMENT for one in chosen[1::2]), "and a place in its middle"
     assert len({(one.epoch, one.run.seed) for one in chosen[1::2]}) > 3, "drawn, not fixed"
     assert chosen == list(segments(runs, tmp_path)), "and drawn the same every time"
+    large = [replace(run, batch=256) for run in runs]
+    assert {one.steps for one in segments(large, tmp_path)} == {3}, "1,000 images have three batches of 256"
+    assert large[0].longest_segment() == 5, "no more samples than a stand-in trains in about half a minute"
     short = [replace(run, epochs=1, batch=200) for run in runs]
     assert {(one.epoch, one.steps) for one in segments(short, tmp_path)} == {(0, 5)}, "a segment ends with its epoch"
