@@ -24,7 +24,13 @@ BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
 GONE_WITHIN_S = 20.0  # pytest-xdist waits for its workers
 BENCH = ("hil.standins", "hil.targets.child", "qemu-system-arm")
 TRIAL = "test_integers_only"  # six seconds of steps on the slowest stand-in
-WAYS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
+NIGHTLY = pytest.mark.tier("nightly")
+
+
+def by_signal(*quick: signal.Signals) -> pytest.MarkDecorator:
+    """Parametrise a test by what ends a run, half a minute each: some in every tier, the others at night."""
+    rows = [pytest.param(number, marks=[] if number in quick else NIGHTLY, id=number.name) for number in (signal.SIGINT, signal.SIGKILL)]
+    return pytest.mark.parametrize("number", rows)
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +128,7 @@ def assert_next_passes(run: Callable[..., Run], *options: str) -> None:
     assert following.processes() == []
 
 
-@WAYS
+@by_signal(signal.SIGKILL)
 def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: signal.Signals) -> None:
     first = run("--board=rp2040")
     first.await_training()
@@ -134,8 +140,7 @@ def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: si
     assert_next_passes(run, "--board=rp2040")
 
 
-@pytest.mark.tier("nightly")  # half a minute each
-@WAYS
+@by_signal()
 def test_a_run_on_two_workers_and_qemu(run: Callable[..., Run], tmp_path: Path, number: signal.Signals) -> None:
     first = run("--board=rp2040", "--board=mps2-an385", "-n", "2")
     first.await_training()
@@ -157,7 +162,7 @@ def attached(tmp_path: Path) -> Iterator[Endpoints]:
     stand_in.stop()
 
 
-@WAYS
+@by_signal(signal.SIGINT)
 def test_a_run_on_an_attached_board_leaves_its_locks(
     run: Callable[..., Run], attached: Endpoints, tmp_path: Path, number: signal.Signals
 ) -> None:

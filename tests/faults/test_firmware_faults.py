@@ -36,8 +36,8 @@ def run(board: str, defect: str, folder: Path) -> Outcome:
     [
         ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
         pytest.param("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)", marks=NIGHTLY),
-        ("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)"),
-        ("mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),  # on QEMU, which has no probe
+        pytest.param("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)", marks=NIGHTLY),
+        pytest.param("mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY),  # on QEMU, which has no probe
     ],
     ids=["h7-trap", "h7-arm-state", "pico-trap", "qemu-trap"],
 )

@@ -76,6 +76,7 @@ def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_pat
     assert log.index("latched up") < log.index("the supply is switched off") < log.index("the supply is switched on")
 
 
+@pytest.mark.tier("nightly")
 def test_without_a_name_for_it_nothing_is_switched(serve: Serve, tmp_path: Path) -> None:
     said = serve("rp2040", "latch_up:60000000")
     with Rig(Bench(board=[named(said, None)])) as rig:
@@ -84,6 +85,7 @@ def test_without_a_name_for_it_nothing_is_switched(serve: Serve, tmp_path: Path)
     assert "supply" not in (tmp_path / "bench.log").read_text().split("latched up until")[1].partition("\n")[2]
 
 
+@pytest.mark.tier("nightly")
 def test_a_second_silence_ends_the_trial(serve: Serve, tmp_path: Path) -> None:
     said = serve("rp2040", "latch_up:60000000", "latch_up:61000000")
     with Rig(Bench(board=[named(said, 3.3)])) as rig:

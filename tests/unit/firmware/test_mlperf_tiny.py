@@ -195,7 +195,7 @@ def exchange_on(port: serial.Serial, data: bytes) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("board", ["stm32f746", "rp2040", "mps2-an386"])
+@pytest.mark.parametrize("board", ["stm32f746", *(pytest.param(name, marks=pytest.mark.tier("nightly")) for name in ("rp2040", "mps2-an386"))])
 def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_path: Path) -> None:
     """The port is closed by our host and opened anew by a runner that talks first and knows nothing of what was before."""
     if not board.startswith("mps2"):

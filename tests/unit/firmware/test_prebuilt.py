@@ -253,6 +253,7 @@ def test_sources_build_to_the_committed_images() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.tier("nightly")
 def test_check_names_the_image_that_differs(tmp_path: Path) -> None:
     tool("arm-none-eabi-gcc")
     copy = tmp_path / "firmware"

@@ -75,6 +75,7 @@ def test_a_dwt_counter_that_wraps_within_a_step(tmp_path):
             assert found[phase] == pytest.approx(cycles, rel=1e-4, abs=200), "but for an interrupt or two"
 
 
+@pytest.mark.tier("nightly")
 def test_systick_counts_on_through_its_wraps_and_those_of_32_bits(tmp_path):
     image = boards.image_of("rp2040")
     wraps = image.symbols["wraps"]
