@@ -28,6 +28,12 @@ class DeviceFault(RigError):
     """The device under test is wrong: it faulted, refused what it must take, or its arithmetic differs."""
 
 
+def said_by(error: BaseException) -> str:
+    """Return what an error says, or else its type, as a part of a sentence: its first line, printable, 200 characters at most."""
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return "".join(each if each.isprintable() else "?" for each in first[:200]).rstrip(".")
+
+
 def close_matches(name: str, known: Iterable[str]) -> str:
     """Return the tail of an error message: the close matches of `name`, or all that is known."""
     known = sorted(known)

@@ -18,6 +18,7 @@ from hil.boards.armv6m import foreign_instructions
 from hil.boards.catalogue import load
 from hil.boards.source_lines import SourceLines
 from hil.boards.symbols import Symbol, symbols_of
+from hil.bounded import read_file
 from hil.errors import RigError
 
 if sys.version_info >= (3, 11):
@@ -25,6 +26,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LARGEST = 256 << 20  # bytes of an ELF file, with all that debuggers read in it
+CURE = "give the path of an ELF file"
 PACKAGED = Path(__file__).resolve().parent.parent / "prebuilt"
 CHECKOUT = Path(__file__).resolve().parents[2] / "firmware" / "prebuilt"
 
@@ -183,11 +186,11 @@ def _prebuilt(name: str) -> Image:
 
 def _read(path: Path) -> Image:
     try:
-        data = path.read_bytes()
+        data = read_file(path, LARGEST, CURE)
         with path.open("rb") as file:
             ELFFile(file)
     except OSError as error:
-        raise RigError(f"{path} cannot be read ({error.strerror}): give the path of an ELF file.") from error
+        raise RigError(f"{path} cannot be read ({error.strerror}): {CURE}.") from error
     except ELFError as error:
         raise RigError(f"{path} is no ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
     return Image(path, hashlib.sha256(data).hexdigest())

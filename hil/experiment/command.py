@@ -12,11 +12,12 @@ from pathlib import Path
 from rich.console import Console
 
 from hil import boards
+from hil.bounded import read_json
 from hil.data import load
 from hil.errors import RigError
 from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
-from hil.experiment.curve import RUN_FILE, read_run, write_run, write_whole
+from hil.experiment.curve import LARGEST_JSON, RUN_FILE, read_run, write_run, write_whole
 from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool, complete
@@ -25,6 +26,7 @@ from hil.experiment.render import write
 from hil.experiment.run import Run
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
+from hil.fields import rebuilt
 from hil.record.origin import origin
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
@@ -161,8 +163,11 @@ def _all_complete(table: Table, out: Path) -> None:
 
 
 def _kept(out: Path) -> list[Certificate]:
-    path = out / CERTIFICATES
-    return [Certificate(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+    path, cure = out / CERTIFICATES, "delete it, and certify again"
+    said = read_json(path, LARGEST_JSON, cure) if path.is_file() else []
+    if not isinstance(said, list):
+        raise RigError(f"{path} is damaged (it is no list of certificates): {cure}.")
+    return [rebuilt(Certificate, one, f"{path}, certificate {number}", cure) for number, one in enumerate(said)]
 
 
 def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:

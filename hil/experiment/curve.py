@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from hil.bounded import read_json
 from hil.errors import RigError
 from hil.experiment.exponents import ExponentRun
 from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
+from hil.fields import rebuilt
+from hil.network.npz import read_npz
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
+LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
+AGAIN = "delete its run's folder and resume"
 
 
 @dataclass(frozen=True)
@@ -82,20 +87,30 @@ def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, diges
     partial.replace(path)
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
     """Read a checkpoint.
 
+    Args:
+        path: of the file.
+        like: arrays with the types and shapes that the weights must have, where those are known.
+
     Raises:
-        RigError: it is missing or damaged.
+        RigError: it is missing, damaged, or of another network.
     """
     try:
-        with np.load(path) as arrays:
-            weights = tuple(arrays[f"w{index}"] for index in range(len(arrays.files) - 2))
-            return Checkpoint(weights, int(arrays["step"]), arrays["digests"])
-    except Exception as error:  # a damaged zip file may raise nearly anything
-        raise RigError(
-            f"the checkpoint {path} cannot be read ({error}): delete its run's folder and resume."
-        ) from error
+        arrays = read_npz(path, AGAIN)
+    except RigError as error:
+        raise RigError(f"the checkpoint {error}") from error
+    step, digests = arrays.pop("step", None), arrays.pop("digests", None)
+    weights = [arrays.get(f"w{index}") for index in range(len(arrays))]
+    found = [array for array in weights if array is not None]
+    if step is None or step.shape != () or step.dtype.kind not in "iu" or step < 0 or digests is None or len(found) != len(weights):
+        raise RigError(f"the checkpoint {path} has not the arrays w0, w1, ..., step and digests: {AGAIN}.")
+    if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
+        raise RigError(f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: {AGAIN}.")
+    if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
+        raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")
+    return Checkpoint(tuple(found), int(step), digests)
 
 
 def read_curve(folder: Path) -> list[EpochRow]:
@@ -107,10 +122,13 @@ def read_curve(folder: Path) -> list[EpochRow]:
     path = folder / CURVE_FILE
     if not path.is_file():
         return []
-    try:
-        return [EpochRow(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError) as error:
-        raise RigError(f"the curve {path} cannot be read ({error}): delete its run's folder and resume.") from error
+    rows = read_json(path, LARGEST_JSON, AGAIN, infinite=True)  # the loss of a run that diverged
+    if not isinstance(rows, list):
+        raise RigError(f"{path} is damaged (it is no list of rows): {AGAIN}.")
+    found = [rebuilt(EpochRow, row, f"{path}, row {number}", AGAIN) for number, row in enumerate(rows)]
+    if any(row.epoch != number or row.step < 0 for number, row in enumerate(found)):
+        raise RigError(f"{path} is damaged (its epochs are not 0, 1, 2, ...): {AGAIN}.")
+    return found
 
 
 def write_curve(folder: Path, rows: Sequence[EpochRow]) -> None:
@@ -125,13 +143,11 @@ def read_run(folder: Path) -> tuple[Run, str]:
         RigError: the file is missing or damaged.
     """
     path = folder / RUN_FILE
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        fields = facts["run"]
-        run: Run = GraphRun.of_json(fields) if "network" in fields else ExponentRun.of_json(fields)
-        return run, facts["data_sha256"]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise RigError(f"the run {path} cannot be read ({error}): delete its folder and resume.") from error
+    facts = read_json(path, LARGEST_JSON, AGAIN)
+    if not isinstance(facts, dict) or not isinstance(facts.get("run"), dict) or not isinstance(facts.get("data_sha256"), str):
+        raise RigError(f"{path} is damaged (it has not run and data_sha256): {AGAIN}.")
+    kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
+    return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
 
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
 from hil.network import build
@@ -56,11 +55,6 @@ class ExponentRun:
     tag: str = ""
 
     compares = False
-
-    @classmethod
-    def of_json(cls, fields: Mapping[str, Any]) -> ExponentRun:
-        """Return a run from the fields of run.json."""
-        return cls(**{**fields, "given": tuple((name, value) for name, value in fields["given"])})
 
     @property
     def name(self) -> str:

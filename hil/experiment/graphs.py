@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,12 +62,6 @@ class GraphRun:
     compares: bool = False
 
     start = None
-
-    @classmethod
-    def of_json(cls, fields: Mapping[str, Any]) -> GraphRun:
-        """Return a run from the fields of run.json."""
-        lists = {"given": tuple((name, value) for name, value in fields["given"])}
-        return cls(**{**fields, **lists, **{name: tuple(fields[name]) for name in ("rate_from", "blocks_from")}})
 
     @property
     def name(self) -> str:

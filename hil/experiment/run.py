@@ -14,7 +14,7 @@ Schedule = tuple[
     tuple[int, Mapping[str, float]], ...
 ]  # changes of settings, each with the first step that it holds for
 Tensors = Sequence[np.ndarray]
-Given = tuple[tuple[str, int | str], ...]  # settings by name, in a form that can be compared and written
+Given = tuple[tuple[str, int | float | str], ...]  # settings by name, in a form that can be compared and written
 
 
 class Learner(Protocol):

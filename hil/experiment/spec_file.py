@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hil.bounded import SMALL_TEXT, read_toml
 from hil.data import load
 from hil.errors import RigError, close_matches
 from hil.experiment.exponents import METHOD, NETWORK, ExponentRun
@@ -18,11 +18,6 @@ from hil.experiment.table import ACCURACY, LOSS, Cell, Table
 from hil.network.settings import VARIANTS
 from hil.network.tflite.methods import METHODS
 from hil.network.tflite.networks import NETWORKS
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # becomes part of the names of folders
 
@@ -88,9 +83,9 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
 
 def _parsed(path: Path) -> SpecFile:
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RigError(f"--spec {path} cannot be read ({error}): give a TOML file as docs/experiments.md describes it.") from error
+        _, raw = read_toml(path, SMALL_TEXT, "give a TOML file as docs/experiments.md describes it")
+    except RigError as error:
+        raise RigError(f"--spec {error}") from error
     try:
         spec = SpecFile.model_validate(raw)
     except ValidationError as error:

@@ -45,12 +45,12 @@ class Training:
         self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
         self.rows = read_curve(folder)
         start = self._start()
-        first = None if start is None else read_checkpoint(start).weights
+        first = None if start is None else read_checkpoint(start, self.run.learner(None, self.schedule).weights).weights
         self.learner: Learner = self.run.learner(first, self.schedule)
         self._first = [tensor.copy() for tensor in self.learner.weights]
         self.step = self.rows[-1].step if self.rows else 0
         if self.rows:
-            last = read_checkpoint(checkpoint_path(folder, self.rows[-1].epoch))
+            last = read_checkpoint(checkpoint_path(folder, self.rows[-1].epoch), self._first)
             self.learner = self.run.learner(last.weights, self.schedule)
 
     def epochs(self) -> Iterator[EpochRow]:

@@ -8,7 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from hil.bounded import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches
+from hil.fields import rebuilt
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -128,18 +130,19 @@ def load_data_sheet(key: str) -> DataSheet:
     known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
-    return _read(key, (resources.files(__package__) / FOLDER / f"{key}{SUFFIX}").read_text(encoding="utf-8"))
+    sheet = resources.files(__package__) / FOLDER / f"{key}{SUFFIX}"
+    return _read(key, tomllib.loads(sheet.read_text(encoding="utf-8")), sheet.name, "install trainrig again")
 
 
 def _own(path: Path) -> DataSheet:
-    try:
-        return _read(path.stem, path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError, KeyError) as error:
-        raise RigError(f"{path} is no data sheet ({error}): write one after hil/measure/meters/polled-scpi.toml.") from error
+    cure = "write one after hil/measure/meters/polled-scpi.toml"
+    _, raw = read_toml(path, SMALL_TEXT, cure)
+    return _read(path.stem, raw, str(path), cure)
 
 
-def _read(key: str, text: str) -> DataSheet:
-    raw: dict[str, Any] = tomllib.loads(text)
-    ranges = tuple(CurrentRange(**fields) for fields in raw.pop("range"))
-    lists = {name: tuple(raw.pop(name)) for name in ("apertures_s", "unverified", "sources", "specified_c") if name in raw}
-    return DataSheet(key=key, ranges=ranges, **raw, **lists)
+def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
+    ranges = raw.pop("range", None)
+    if not isinstance(ranges, list) or not ranges:
+        raise RigError(f"{name} is no data sheet (it has no [[range]]): {cure}.")
+    known = [rebuilt(CurrentRange, one, f"{name}, range {number}", cure) for number, one in enumerate(ranges, start=1)]
+    return rebuilt(DataSheet, raw | {"key": key, "ranges": known}, name, cure)

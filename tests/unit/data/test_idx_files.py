@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from hil.data.idx import idx_bytes, read_idx
 from hil.errors import RigError
+from tests.bombs import gzip_bomb, in_little_memory
 
 SOME = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
 
@@ -48,7 +49,7 @@ def test_truncated_at_every_length(tmp_path: Path, packed: bool) -> None:
 def test_too_long(tmp_path: Path) -> None:
     path = tmp_path / "long-ubyte"
     path.write_bytes(idx_bytes(SOME) + b"\0")
-    with pytest.raises(RigError, match=r"holds 61 bytes where its header \(3, 4, 5\) says 60"):
+    with pytest.raises(RigError, match=r"holds more bytes where its header \(3, 4, 5\) says 60"):
         read_idx(path)
 
 
@@ -81,3 +82,21 @@ def test_a_damaged_gzip_file_is_read_rightly_or_named(tmp_path: Path) -> None:
             np.testing.assert_array_equal(read_idx(path), SOME)
         except RigError as error:
             assert "damaged.gz" in str(error)
+
+
+def test_a_bomb_ends_where_its_header_does(tmp_path: Path) -> None:
+    """2 GB of zeros, of which the header names 60."""
+    path = tmp_path / "bomb.gz"
+    gzip_bomb(path, idx_bytes(SOME))
+    said = in_little_memory("from hil.data.idx import read_idx; read_idx(path)", path)
+    assert said.endswith("holds more bytes where its header (3, 4, 5) says 60: fetch it again.")
+
+
+def test_a_header_that_promises_too_much_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"\0\0\x08\x04" + b"\xff" * 16))
+    with pytest.raises(RigError, match="more than 8 or 1,073,741,824: give a smaller set."):
+        read_idx(path)
+    path.write_bytes(b"\0\0\x08\xff" + b"\0\0\0\x01" * 255 + b"x")
+    with pytest.raises(RigError, match="has 255 dimensions"):
+        read_idx(path)

@@ -93,7 +93,7 @@ def test_the_example_of_the_docs(tmp_path: Path) -> None:
         ("epochs = 1", 'network = "resnet-tiny"', "elasticzo-int8 trains lenet5, not 'resnet-tiny'"),
         ("epochs = 1", 'method = "mezzo"', "there is no method 'mezzo': did you mean"),
         ("epochs = 1", "eta = 0.1", "elasticzo-int8 has no learning rate"),
-        ("[[row]]", "[[row", "cannot be read"),
+        ("[[row]]", "[[row", "give a TOML file as docs/experiments.md describes it"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -139,7 +139,7 @@ def test_a_board_in_use_is_blocked_with_its_holder(rig, tmp_path, monkeypatch):
     from hil.rig.locks import Locks
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the run looks for locks
-    locks = Locks(folder=tmp_path / "trainrig-locks")
+    locks = Locks(folder=tmp_path)
     locks.hold("stm32h7b3", ["00112233445566"])
     done = rig("--board=stm32h7b3", "-k", "cls2", rig_toml=NAMED)
     assert done.returncode == 75

@@ -102,7 +102,7 @@ def test_a_device_that_is_held_already_is_not_asked_for_again(tmp_path: Path) ->
 def test_a_folder_that_is_not_ours_blocks_with_the_path(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.write_text("")
-    with pytest.raises(Blocked, match=r"cannot be locked .*make .*file/066FFF.*lock writable"):
+    with pytest.raises(Blocked, match=r"cannot be locked .*make .*file/trainrig-066FFF.*lock writable"):
         Locks(folder=place).hold("stm32h7b3", DEVICES[:1])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from hil.bounded import read_file
 from hil.endpoints import HubPort, SupplyOutput
 from hil.errors import RigError
 from hil.rig import read_bench
@@ -177,3 +179,25 @@ def test_power_that_makes_no_sense(rig: Path, line: str, words: str) -> None:
 def test_two_boards_are_not_fed_by_one_output(rig: Path) -> None:
     said = complaint(rig, GOOD + SUPPLY + '[[board]]\nname = "rp2040"\n' + SUPPLY)
     assert said == "rig.toml, line 13, key power: output 1 of TCPIP0::192.168.1.9::INSTR is named for mps2-an500 already: a device serves one board."
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "[" + ".".join("a" * 20_000) + "]\n", "a = " + "{a=" * 50_000])
+def test_deep_nesting_is_one_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rig.toml"
+    path.write_text(text)
+    with pytest.raises(RigError, match=r"^rig\.toml"):
+        read_bench(path)
+
+
+def test_a_file_that_goes_on_ends_at_the_cap(tmp_path: Path) -> None:
+    path = tmp_path / "rig.toml"
+    path.write_text("# \n" * (1 << 19))
+    with pytest.raises(RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: mend the TOML syntax there\."):
+        read_bench(path)
+
+
+def test_a_pipe_is_no_rig_toml_and_nothing_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rig.toml")
+    assert read_bench(tmp_path / "rig.toml").board == []
+    with pytest.raises(RigError, match="no regular file"):
+        read_file(tmp_path / "rig.toml", 1, "give another")

@@ -1,0 +1,44 @@
+"""Dataclasses from what a JSON file says of their fields, which anybody may have written."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from hil.errors import RigError, close_matches
+
+T = TypeVar("T")
+
+
+def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
+    """Return a dataclass with the fields that JSON gives it.
+
+    Args:
+        kind: of the dataclass; its annotations decide which values are right.
+        said: the JSON object.
+        place: where it stands, for a sentence.
+        cure: what to do about a wrong one, for a sentence.
+
+    Raises:
+        RigError: it is no object, has an unknown field or lacks one, or a field holds another type.
+    """
+    if not isinstance(said, dict):
+        raise RigError(f"{place} is damaged (it is no JSON object): {cure}.")
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for name in said:
+        if name not in known:
+            raise RigError(f"{place} is damaged (it has no field {name[:40]!r}, {close_matches(name[:40], known)}): {cure}.")
+    try:
+        return _adapter(kind).validate_python(said)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(part if isinstance(part, str) and part.isidentifier() else repr(part)[:40] for part in first["loc"])
+        raise RigError(f"{place} is damaged ({where or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}): {cure}.") from error
+
+
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind)

@@ -1,0 +1,67 @@
+"""Read the arrays of an .npz file that anybody may have made: every size is known to be right before an array is made of it."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+
+from hil.bounded import read_file, take
+from hil.errors import RigError, said_by
+
+LARGEST = 256 << 20  # bytes of a file, and of all its arrays: the weights of the largest network have 2 MB
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what np.savez writes; other decompressors take no cap
+SUFFIX = ".npy"
+
+
+def read_npz(path: Path, cure: str, most: int = LARGEST) -> dict[str, np.ndarray]:
+    """Return the arrays of an .npz file by name.
+
+    Args:
+        path: of the file.
+        cure: what to do about a wrong one, for a sentence.
+        most: bytes that the file may have, and all arrays together.
+
+    Raises:
+        RigError: it is missing, damaged, too large, or holds anything but arrays of plain numbers.
+    """
+    data, name = read_file(path, most, cure), str(path)
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            for member in file.infolist():
+                key = member.filename.removesuffix(SUFFIX)
+                if key == member.filename or key in arrays:
+                    raise ValueError(f"its member {member.filename[:40]!r} is no array, or is there twice")
+                arrays[key] = _array(file, member, most - sum(array.nbytes for array in arrays.values()), name, cure)
+    except RigError:
+        raise
+    except Exception as error:  # a damaged zip file may raise nearly anything
+        raise RigError(f"{name} cannot be read as .npz ({said_by(error)}): {cure}.") from error
+    return arrays
+
+
+def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, name: str, cure: str) -> np.ndarray:
+    """Unpack one member and make its array; the bytes are there before their shape is believed.
+
+    Raises:
+        ValueError: it is packed in another way, or its header is not that of its bytes.
+    """
+    if member.compress_type not in PACKINGS:
+        raise ValueError(f"{member.filename[:40]!r} is packed by method {member.compress_type}")
+    with file.open(member) as stream:
+        stream = io.BytesIO(take(stream, most, f"{name}, unpacked,", cure))
+    version = npy.read_magic(stream)
+    if version not in HEADERS:
+        raise ValueError(f"{member.filename[:40]!r} has version {version} of the format")
+    shape, by_columns, dtype = HEADERS[version](stream)
+    size = math.prod(shape) * dtype.itemsize
+    numbers = stream.read()
+    if dtype.kind not in "biuf" or min(shape, default=0) < 0 or size != len(numbers):
+        raise ValueError(f"{member.filename[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}")
+    return np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_columns else "C").copy()
