@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 SAMPLE_BLOCK = 1000  # pixels a frame
 STEP_DEADLINE_S = 120.0
+SLOWER_RUN = 4.0  # so much longer than the slowest step before may each step of a run take
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
@@ -62,9 +64,10 @@ class Device:
                 f"{board.name} runs another image (digest {identity['image_digest']:08X}) than {image.path.name} ({image.digest:08X}): "
                 "power the board down and up, and run again.",
             )
+        session.check_line()
         self.clock_hz: int = identity["clock_hz"]
         self._tensors = 0
-        self.step_deadline_s = STEP_DEADLINE_S
+        self.step_deadline_s, self._slowest_step_s = STEP_DEADLINE_S, 0.0
         self.identity = identity
 
     @property
@@ -119,7 +122,10 @@ class Device:
 
     def step(self, step: int, count: int) -> dict[str, Any]:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
-        return self._counted(self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count))
+        began = time.monotonic()
+        reply = self._counted(self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count))
+        self._slowest_step_s = max(self._slowest_step_s, time.monotonic() - began)
+        return reply
 
     def part(self, step: int, number: int, first: int, count: int) -> None:
         """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
@@ -130,9 +136,14 @@ class Device:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""
         return self._counted(
             self._session.request(
-                "run", self.step_deadline_s * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
+                "run", self._run_deadline_s(steps, idle_ms), quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
             )
         )
+
+    def _run_deadline_s(self, steps: int, idle_ms: int) -> float:
+        """Return when a run that has not ended is given up: by the slowest step so far, where there was one."""
+        each = SLOWER_RUN * self._slowest_step_s or self.step_deadline_s
+        return self.step_deadline_s + steps * each + SLOWER_RUN * 2 * idle_ms / 1000
 
     def laps(self) -> list[tuple[int, ...]]:
         """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
@@ -227,7 +238,7 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
         )
     if refusal.code == "unknown_request":
         return DeviceFault(
-            f"the firmware does not know the request {refusal.request!r}, without which the trial cannot {NEEDED_FOR[refusal.request]}: "
+            f"the firmware does not know the request {refusal.request!r}, without which the trial cannot {NEEDED_FOR.get(refusal.request, 'go on')}: "
             "add it to the firmware, or ask for a trial that does without (docs/own-firmware.md)."
         )
     return DeviceFault(str(refusal))
