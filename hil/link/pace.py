@@ -72,19 +72,17 @@ class Pace:
         """Whether it is time to send again."""
         return now >= self._due
 
-    def repeated(self, now: float) -> None:
-        """It was sent again."""
+    def repeated(self, now: float, seqs: list[int]) -> None:
+        """Frames were sent again: a second answer to one tells something."""
         self._repeats += 1
+        for seq in seqs:
+            self._sent_again[seq] = set()
+            self._sent_again.move_to_end(seq)
+        while len(self._sent_again) > REMEMBERED:
+            self._sent_again.popitem(last=False)
         if self.whole:
             self._pause_s = min(2 * self._pause_s, self._after_s)
         self.whole, self._due = False, now + self._after_s
-
-    def sent_again(self, seq: int) -> None:
-        """A frame was repeated: a second answer to it tells something."""
-        self._sent_again[seq] = set()
-        self._sent_again.move_to_end(seq)
-        if len(self._sent_again) > REMEMBERED:
-            self._sent_again.popitem(last=False)
 
     def is_over(self, now: float) -> bool:
         """Whether the agent counts as gone."""

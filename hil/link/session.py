@@ -149,7 +149,7 @@ class Session:
                     self._transmit(sent, again=True)
                     poll_at = now + poll_after_s
             elif self._pace.is_due(now):
-                self._pace.repeated(now)
+                self._pace.repeated(now, [sent.seq])
                 self._transmit(sent, again=True)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
@@ -186,7 +186,7 @@ class Session:
                 self._give_up(flying.frames[0], sentence, before)
             if flying.frames and self._pace.is_due(now):
                 again = list(flying.frames) if self._pace.whole else [flying.frames[0]]
-                self._pace.repeated(now)
+                self._pace.repeated(now, [sent.seq for sent in again])
                 for sent in again:
                     self._transmit(sent, again=True)
         if refusal is not None:  # only now: what was on its way had to arrive, or the numbers would be out of step
@@ -245,7 +245,6 @@ class Session:
         self.counters.frames_repeated += again
         if again:
             LOG.info("%s, number %d, is sent again", sent.name, sent.seq)
-            self._pace.sent_again(sent.seq)
         self._wire.send(sent.wire)
 
     def _receive(self) -> list[Frame]:
