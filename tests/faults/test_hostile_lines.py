@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from lines.harm import ACK, NAK, Cut, Only, Swallow
+from lines.relay import OverRelay
 
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
-
-from lines.harm import ACK, NAK, Cut, Only, Swallow
-from lines.relay import OverRelay
 
 NIGHTLY = pytest.mark.tier("nightly")  # ten seconds each; tests/unit/link has the same lines in simulated time
 SPEC = TrialSpec("stm32h7b3", "cls1", steps=2, evaluate=0)
