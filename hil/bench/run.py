@@ -121,7 +121,7 @@ def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
     for step in range(STEPS):
         device.samples(*_batch(prepared, next(order)))
         asked = time.perf_counter()
-        cycles += device.step(step, prepared.spec.batch)["cycles_total"]
+        cycles += device.step(step, prepared.spec.batch).cycles["total"]
         stepping += time.perf_counter() - asked
     wall = time.perf_counter() - started
     yield Row(

@@ -1,8 +1,8 @@
-"""How a session ends when the board does not answer any more."""
+"""How a request ends that gets no reply, or none that is of use."""
 
 from __future__ import annotations
 
-from hil.errors import Blocked, DeviceFault
+from hil.errors import Blocked, DeviceFault, RigError
 
 
 class Silent(Blocked):
@@ -10,6 +10,21 @@ class Silent(Blocked):
 
     def __init__(self, reason: str) -> None:
         super().__init__("link", reason)
+
+
+class Refused(RigError):
+    """The agent refused a request; `code` and its two words are in the message."""
+
+    def __init__(self, request: str, code: str, a: int, b: int) -> None:
+        super().__init__(f"the agent refused {request}: {code} ({a}, {b})")
+        self.request, self.code, self.a, self.b = request, code, a, b
+
+
+class Misfit(Blocked):
+    """A reply or control frame came whole, and is not what the protocol says it is."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__("link", f"the agent's reply to {name!r} does not fit the protocol ({why}): flash the firmware of this version.")
 
 
 class Faulted(DeviceFault):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import deque
 from dataclasses import dataclass
 
 from cobs import cobs
@@ -11,6 +12,7 @@ from cobs import cobs
 HEADER = struct.Struct("<BBH")
 CRC = struct.Struct("<I")
 LONGEST = 2048  # bytes without a delimiter after which what came is noise
+KEPT = 8  # damaged frames that are kept for whoever asks what happened to them
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,17 @@ def parse(encoded: bytes) -> Frame | None:
 
 
 class FrameReader:
-    """Cut a stream of bytes into frames; damaged ones are counted and dropped."""
+    """Cut a stream of bytes into frames; damaged ones are counted and dropped.
+
+    Attributes:
+        damaged: how many there were.
+        broken: the bytes of the last of them.
+    """
 
     def __init__(self) -> None:
         self._pending = bytearray()
         self.damaged = 0
+        self.broken: deque[bytes] = deque(maxlen=KEPT)
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes in and return the frames that they complete."""
@@ -61,6 +69,7 @@ class FrameReader:
             frame = parse(encoded)
             if frame is None:
                 self.damaged += 1
+                self.broken.append(encoded)
             else:
                 frames.append(frame)
         return frames

@@ -2,49 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NoReturn
 
-from hil.errors import Blocked, RigError
-from hil.link.failures import Faulted, Silent
-from hil.link.frames import Frame, FrameReader
-from hil.link.messages import REPLY_BIT, Description, MessageError, decode, description, encode
+from hil.errors import Blocked
+from hil.link.failures import Faulted, Misfit, Refused, Silent
+from hil.link.flying import Flying, Sent
+from hil.link.frames import Frame
+from hil.link.messages import REPLY_BIT, Description, Fields, MessageError, decode, description, encode
+from hil.link.pace import Pace
+from hil.link.swallowed import swallowed
+from hil.link.wire import Counters, Port, Wire
 
 LOG = logging.getLogger(__name__)
-REPEAT_AFTER_S = 0.3  # wall time without an answer after which a frame is sent again
+EVERY_BYTE = bytes(range(256))
 POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
-NAK_PAUSE_S = 0.02  # lets the rest of a damaged window pass by before it is sent again
-SILENCE_S = 8.0  # wall time without any good frame after which the agent counts as gone
-
-
-class Port(Protocol):
-    """A serial port, as pyserial gives it."""
-
-    def write(self, data: bytes) -> int | None:
-        """Send bytes."""
-        ...
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none after the time-out."""
-        ...
-
-    @property
-    def in_waiting(self) -> int:
-        """Return how many bytes have come."""
-        ...
-
-
-class Refused(RigError):
-    """The agent refused a request; `code` and its two words are in the message."""
-
-    def __init__(self, request: str, code: str, a: int, b: int) -> None:
-        super().__init__(f"the agent refused {request}: {code} ({a}, {b})")
-        self.request, self.code, self.a, self.b = request, code, a, b
+AGAIN_S = 2.0  # for a board that was reset to say so
 
 
 def fresh_nonce() -> int:
@@ -57,25 +35,6 @@ def board_name(identity: dict[str, Any]) -> str:
     return identity["board"].rstrip(b"\0").decode("ascii", "replace")
 
 
-@dataclass
-class Counters:
-    """What the link did: frames, repeats and bytes (counted on the host)."""
-
-    frames_sent: int = 0
-    frames_repeated: int = 0
-    naks: int = 0
-    damaged: int = 0
-    bytes_sent: int = 0
-    bytes_received: int = 0
-
-
-@dataclass
-class _Sent:
-    seq: int
-    name: str
-    wire: bytes
-
-
 class Session:
     """One session with an agent over an open port.
 
@@ -86,14 +45,17 @@ class Session:
     """
 
     def __init__(self, port: Port, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
-        self._port, self._nonce, self._alive = port, nonce, alive
+        self._wire, self._pace, self._nonce, self._alive = Wire(port, alive), Pace(), nonce, alive
         self._messages: Description = description()
-        self._reader = FrameReader()
         self._seq = 0
         self._window = self._messages.max_body
-        self._last_good = time.monotonic()
         self._controls = {control.id: control for control in self._messages.controls.values()}
-        self.counters = Counters()
+        self._ids = {name: control.id for name, control in self._messages.controls.items()}
+
+    @property
+    def counters(self) -> Counters:
+        """What went over the line so far."""
+        return self._wire.counters
 
     def hello(self, deadline_s: float = 10.0) -> dict[str, Any]:
         """Open the session and return what the agent says of itself (fields of `hello`'s reply).
@@ -102,9 +64,10 @@ class Session:
             Blocked: no answer, or an agent of another protocol version.
         """
         self._seq = 0
-        self._guard(lambda: self._port.write(b"\0"))  # ends whatever noise came before
+        self._wire.send(b"\0")  # ends whatever noise came before
         try:
-            reply = self.request("hello", deadline_s=deadline_s, nonce=self._nonce, protocol=self._messages.protocol)
+            with self._swallowing_named():
+                reply = self.request("hello", deadline_s=deadline_s, **self._greeting(self._nonce))
         except Refused as refusal:
             if refusal.code != "protocol":
                 raise
@@ -116,6 +79,37 @@ class Session:
         self._window = reply["rx_window"]
         return reply
 
+    def check_line(self) -> None:
+        """Send every value of a byte there and back, once; an agent that knows no `echo` is believed.
+
+        Raises:
+            Blocked: they do not come back; where the line swallows those of software flow control, the reason says so.
+        """
+        with self._swallowing_named(), contextlib.suppress(Refused):
+            self.request("echo", data=EVERY_BYTE)
+
+    @contextlib.contextmanager
+    def _swallowing_named(self) -> Iterator[None]:
+        before = self.counters.bytes_received
+        try:
+            yield
+        except Silent:
+            lost = swallowed(self._wire, self._hello_frame) if self.counters.bytes_received > before else ()
+            if lost:
+                raise Blocked(
+                    "link",
+                    f"the line swallows the bytes {' and '.join(lost)}: it takes them for software flow control; switch that off in the serial adapter "
+                    "or its driver.",
+                ) from None
+            raise
+
+    def _greeting(self, nonce: int) -> dict[str, int]:
+        return {"nonce": nonce, "protocol": self._messages.protocol}
+
+    def _hello_frame(self, nonce: int) -> bytes:
+        hello = self._messages.requests["hello"]
+        return Frame(hello.id, nonce & 0xFF, 0, encode(hello.request, self._greeting(nonce))).encode()
+
     def request(
         self, name: str, deadline_s: float = 60.0, poll_after_s: float = POLL_AFTER_S, **values: Any
     ) -> dict[str, Any]:
@@ -125,160 +119,171 @@ class Session:
 
         Raises:
             Refused: the agent answered with an error.
-            Silent: the agent said nothing any more.
-            Blocked: the port is gone.
+            Silent: the agent said nothing any more, or nothing new.
+            Misfit: what it said does not fit the protocol.
+            Blocked: the port is gone, or the board has begun anew.
             Faulted: the processor faulted.
         """
-        described = self._messages.requests[name]
-        sent = self._number(name, encode(described.request, values))
-        self._transmit(sent)
+        sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
         started = time.monotonic()
-        self._last_good = started
-        repeat_at, taken = started + REPEAT_AFTER_S, False
+        self._pace.begin(started)
+        self._transmit(sent)
+        poll_at: float | None = None  # once the agent has taken it
         while True:
             for frame in self._receive():
+                now = time.monotonic()
                 if self._is_reply(frame, sent):
-                    return self._reply(described.name, frame)
-                if frame.type == self._controls_id("ack") and self._expects_after(frame, sent):
-                    repeat_at, taken = time.monotonic() + poll_after_s, True
-                elif frame.type == self._controls_id("nak") and not self._expects_after(frame, sent):
-                    self.counters.naks += 1
-                    repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
+                    if poll_at is None:  # else the time since is that of the work, not of the line
+                        self._pace.progress(now)
+                    return self._reply(name, frame)
+                if poll_at is None and frame.type == self._ids["ack"] and sent.is_before(self._expected(frame)):
+                    self._pace.progress(now)
+                    poll_at = now + poll_after_s
+                else:
+                    self._nothing_new(frame, alone=True)
             now = time.monotonic()
-            if now - started > deadline_s or (not taken and now - self._last_good > SILENCE_S):
-                raise Silent(
-                    f"the agent did not answer {name!r} within {now - started:.1f} s: check the serial port and the board."
-                )
-            if now >= repeat_at:
+            if now - started > deadline_s or (poll_at is None and self._pace.is_over(now)):
+                self._give_up(sent, f"the agent did not answer {name!r} within {now - started:.1f} s", before)
+            if poll_at is not None:
+                if now >= poll_at:
+                    self._transmit(sent, again=True)
+                    poll_at = now + poll_after_s
+            elif self._pace.is_due(now):
+                self._pace.repeated(now, [sent.seq])
                 self._transmit(sent, again=True)
-                repeat_at = now + (poll_after_s if taken else REPEAT_AFTER_S)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
         """Send many windowed requests, several on their way at a time; return when all are acknowledged.
 
         Raises:
-            Refused, Silent, Blocked, Faulted: as `request`.
+            Refused, Silent, Misfit, Blocked, Faulted: as `request`.
         """
         fields = self._messages.requests[name].request
         waiting = iter(bodies)
-        flying: deque[_Sent] = deque()
+        flying = Flying(self._window)
         following = next(waiting, None)
         refusal: Refused | None = None
-        self._last_good = time.monotonic()
-        repeat_at = time.monotonic() + REPEAT_AFTER_S
-        while flying or following is not None:
-            while following is not None:
-                wire_room = self._window - sum(len(sent.wire) for sent in flying)
-                if flying and wire_room < self._longest_wire(following):
-                    break
-                flying.append(self._number(name, encode(fields, following)))
-                self._transmit(flying[-1])
+        before = replace(self.counters)
+        while flying.frames or following is not None:
+            while following is not None and flying.has_room(self._longest_wire(following)):
+                if not flying.frames:
+                    self._pace.begin(time.monotonic())
+                flying.frames.append(self._number(name, encode(fields, following)))
+                self._transmit(flying.frames[-1])
                 following = next(waiting, None)
             for frame in self._receive():
-                if refusal is None and frame.type == self._controls_id("error"):
-                    refusal, following = self._refusal(name, frame, flying), None
-                if self._take(frame, flying):
-                    repeat_at = time.monotonic() + REPEAT_AFTER_S
-                elif frame.type == self._controls_id("nak"):
-                    self.counters.naks += 1
-                    repeat_at = min(repeat_at, time.monotonic() + NAK_PAUSE_S)
+                if refusal is None and frame.type == self._ids["error"] and flying.has(frame.seq):
+                    refusal, following = self._refusal(name, frame), None
+                    flying.acknowledge(frame.seq + 1)
+                    self._pace.progress(time.monotonic())
+                elif self._is_control(frame) and flying.acknowledge(self._expected(frame)):
+                    self._pace.progress(time.monotonic())
+                elif flying.frames:
+                    self._nothing_new(frame, alone=len(flying.frames) == 1)
             now = time.monotonic()
-            if now - self._last_good > SILENCE_S:
-                raise Silent(
-                    f"the agent fell silent for {SILENCE_S:.0f} s in the middle of {name!r}: check the serial port and the board."
-                )
-            if flying and now >= repeat_at:
-                for sent in flying:
+            if flying.frames and self._pace.is_over(now):
+                sentence = f"the agent has taken nothing new for {self._pace.waited(now):.0f} s in the middle of {name!r}"
+                self._give_up(flying.frames[0], sentence, before)
+            if flying.frames and self._pace.is_due(now):
+                again = list(flying.frames) if self._pace.whole else [flying.frames[0]]
+                self._pace.repeated(now, [sent.seq for sent in again])
+                for sent in again:
                     self._transmit(sent, again=True)
-                repeat_at = now + REPEAT_AFTER_S
         if refusal is not None:  # only now: what was on its way had to arrive, or the numbers would be out of step
             raise refusal
 
-    def _refusal(self, name: str, frame: Frame, flying: deque[_Sent]) -> Refused | None:
-        """Return the refusal of a frame that is on its way, and drop what the agent took up to it."""
-        if all(sent.seq != frame.seq for sent in flying):
-            return None
-        while flying.popleft().seq != frame.seq:
-            pass
-        error = decode(self._controls[frame.type].fields, frame.body)
+    def _refusal(self, name: str, frame: Frame) -> Refused:
+        error = self._decoded("error", self._messages.controls["error"].fields, frame)
         return Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
 
-    def _take(self, frame: Frame, flying: deque[_Sent]) -> bool:
-        """Drop from `flying` what the frame acknowledges; True when it moved the window on."""
-        if frame.type not in (self._controls_id("ack"), self._controls_id("nak")):
-            return False
-        moved = False
-        while flying and self._expects_after(frame, flying[0]):
-            flying.popleft()
-            moved = True
-        return moved
+    def _is_control(self, frame: Frame) -> bool:
+        return frame.type in (self._ids["ack"], self._ids["nak"])
 
-    def _number(self, name: str, body: bytes) -> _Sent:
+    def _nothing_new(self, frame: Frame, alone: bool) -> None:
+        """Take an answer that acknowledges nothing new: no deadline moves for it."""
+        if frame.type == self._ids["nak"]:
+            self.counters.naks += 1
+            self._pace.asked_again(time.monotonic(), frame.seq, alone)
+        else:
+            self.counters.stale += 1
+
+    def _give_up(self, sent: Sent, sentence: str, before: Counters) -> NoReturn:
+        """End a request that nothing comes of any more.
+
+        Raises:
+            Silent: with what came in the place of an answer.
+            Blocked: what is at the other end has ended, or the board has begun anew.
+        """
+        self._alive()
+        came = self.counters.came_since(before)
+        if sent.seq and self._has_begun_anew(sent):
+            raise Blocked(
+                "link",
+                f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. Look at its supply (brown-out) and its reset line, "
+                "and whether its program resets it.",
+            )
+        raise Silent(f"{sentence}{came}: check the serial port and the board.")
+
+    def _has_begun_anew(self, sent: Sent) -> bool:
+        """Greet the agent again with the nonce that it knows, and repeat a request: after a reset that is its first greeting, and it expects number 1."""
+        until = time.monotonic() + AGAIN_S
+        for data in (self._hello_frame(self._nonce), sent.wire):
+            self._wire.send(data)
+        while time.monotonic() < until:
+            for frame in self._receive():
+                if frame.type == self._ids["nak"] and frame.seq == sent.seq and self._expected(frame) == 1 < sent.seq:
+                    return True
+        return False
+
+    def _number(self, name: str, body: bytes) -> Sent:
         seq = self._seq
         self._seq = (self._seq + 1) & 0xFFFF
-        return _Sent(seq, name, Frame(self._messages.requests[name].id, self._nonce & 0xFF, seq, body).encode())
+        return Sent(seq, name, Frame(self._messages.requests[name].id, self._nonce & 0xFF, seq, body).encode())
 
-    def _transmit(self, sent: _Sent, again: bool = False) -> None:
+    def _transmit(self, sent: Sent, again: bool = False) -> None:
         self.counters.frames_sent += 1
         self.counters.frames_repeated += again
         if again:
             LOG.info("%s, number %d, is sent again", sent.name, sent.seq)
-        self.counters.bytes_sent += len(sent.wire)
-        self._guard(lambda: self._port.write(sent.wire))
+        self._wire.send(sent.wire)
 
     def _receive(self) -> list[Frame]:
-        data = self._guard(lambda: self._port.read(max(1, self._port.in_waiting)))
-        if not data:
-            self._alive()
-            return []
-        self.counters.bytes_received += len(data)
-        frames = [
-            frame
-            for frame in self._reader.feed(data)
-            if frame.session == self._nonce & 0xFF or self._controls_id("fault") == frame.type
-        ]
-        self.counters.damaged = self._reader.damaged
-        for frame in frames:
-            self._last_good = time.monotonic()
-            if frame.type == self._controls_id("fault"):
-                raise Faulted(**decode(self._controls[frame.type].fields, frame.body))
-        return frames
+        """Return the frames of this session.
 
-    def _guard(self, action: Callable[[], Any]) -> Any:
-        try:
-            return action()
-        except OSError as error:
-            self._alive()
-            raise Blocked(
-                "link",
-                f"the serial port is gone ({error}): plug the board in again and look at its cable and its power.",
-            ) from error
+        Raises:
+            Faulted: one says that the processor has faulted.
+        """
+        found = []
+        for frame in self._wire.receive():
+            if frame.type == self._ids["fault"]:
+                raise Faulted(**self._decoded("fault", self._messages.controls["fault"].fields, frame))
+            if frame.session == self._nonce & 0xFF:
+                found.append(frame)
+                if frame.type != self._ids["nak"]:
+                    self._pace.answered(frame.seq, frame.type)
+        return found
 
-    def _is_reply(self, frame: Frame, sent: _Sent) -> bool:
+    def _is_reply(self, frame: Frame, sent: Sent) -> bool:
         wanted = self._messages.requests[sent.name].id | REPLY_BIT
-        return frame.seq == sent.seq and frame.type in (wanted, self._controls_id("error"))
+        return frame.seq == sent.seq and frame.type in (wanted, self._ids["error"])
 
     def _reply(self, name: str, frame: Frame) -> dict[str, Any]:
+        if frame.type == self._ids["error"]:
+            raise self._refusal(name, frame)
+        return self._decoded(name, self._messages.requests[name].reply, frame)
+
+    @staticmethod
+    def _decoded(name: str, fields: Fields, frame: Frame) -> dict[str, Any]:
         try:
-            if frame.type == self._controls_id("error"):
-                error = decode(self._controls[frame.type].fields, frame.body)
-                raise Refused(
-                    name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"]
-                )
-            return decode(self._messages.requests[name].reply, frame.body)
+            return decode(fields, frame.body)
         except MessageError as error:
-            raise Blocked(
-                "link",
-                f"the agent's reply to {name!r} does not fit the protocol ({error}): flash the firmware of this version.",
-            ) from error
+            raise Misfit(name, str(error)) from error
 
-    def _expects_after(self, frame: Frame, sent: _Sent) -> bool:
-        """Whether an ack or nak says that `sent` has been taken (sequence numbers wrap at 2^16)."""
-        expected = int.from_bytes(frame.body[:2], "little")
-        return 0 < ((expected - sent.seq) & 0xFFFF) < 0x8000
-
-    def _controls_id(self, name: str) -> int:
-        return self._messages.controls[name].id
+    def _expected(self, frame: Frame) -> int:
+        """Return the number that an ack or nak says is expected next."""
+        name = self._controls[frame.type].name
+        expected: int = self._decoded(name, self._controls[frame.type].fields, frame)["expected"]
+        return expected
 
     @staticmethod
     def _longest_wire(values: dict[str, Any]) -> int:

@@ -16,6 +16,7 @@ from hil.port_errors import PORT_ERRORS
 from hil.targets.holder import holders
 
 READ_TIMEOUT_S = 0.02
+WRITE_TIMEOUT_S = 8.0  # for one frame: at 9,600 baud the longest takes 1.2 s, after those that the system has queued
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
 POLL_S = 0.1
 PSEUDO_TERMINALS = "/dev/pts/"  # a stand-in's own process has its end of the line open
@@ -24,7 +25,7 @@ SerialPort: TypeAlias = serial.Serial
 
 
 def open_serial(path: str, baud: int) -> SerialPort:
-    """Open a port with a short read time-out and empty buffers.
+    """Open a port with a short read time-out, a deadline for every write, and empty buffers.
 
     Raises:
         Blocked: the port is missing or another program has it open, with a lock or without.
@@ -33,7 +34,7 @@ def open_serial(path: str, baud: int) -> SerialPort:
     if others:
         raise Blocked("link", f"the serial port {path} is open in {' and '.join(others)}: end that program.")
     try:
-        port = serial.Serial(path, baudrate=baud, timeout=READ_TIMEOUT_S, exclusive=True)
+        port = serial.Serial(path, baudrate=baud, timeout=READ_TIMEOUT_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
         port.reset_input_buffer()
     except (serial.SerialException, OSError) as error:
         raise Blocked(
@@ -41,6 +42,13 @@ def open_serial(path: str, baud: int) -> SerialPort:
             f"the serial port {path} cannot be opened ({error}): plug the board in, or end the program that holds the port.",
         ) from error
     return port
+
+
+def let_go(port: SerialPort) -> None:
+    """Close a port, and what was not sent with it: else the system waits half a minute for a line that is held."""
+    with contextlib.suppress(*PORT_ERRORS):
+        port.reset_output_buffer()
+    port.close()
 
 
 def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S) -> SerialPort:

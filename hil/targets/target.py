@@ -12,7 +12,7 @@ from hil.targets.boot_loader import Tell
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.route import FlashRoute, route_of
-from hil.targets.serial_port import SerialPort, emptied, open_serial, path_of
+from hil.targets.serial_port import SerialPort, emptied, let_go, open_serial, path_of
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Target:
 
     def close(self) -> None:
         """Give port and route back."""
-        self.port.close()
+        let_go(self.port)
         self.route.close()
 
 

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+import time
 
 import numpy as np
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
-from hil.link.messages import description
-from hil.link.session import Refused, Session, board_name
+from hil.link.replies import (
+    Identity,
+    Inferred,
+    Loaded,
+    Memory,
+    Planned,
+    Stepped,
+    Work,
+    bookings_of,
+    digests_of,
+    laps_of,
+    profile_of,
+    sized,
+    stretches_of,
+)  # fmt: skip
+from hil.link.session import Refused, Session
 from hil.trial.subject.subject import Configuration
 
 BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 SAMPLE_BLOCK = 1000  # pixels a frame
 STEP_DEADLINE_S = 120.0
+SLOWER_RUN = 4.0  # so much longer than the slowest step before may each step of a run take
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
@@ -28,8 +43,6 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
     "trace": "find the layer that went wrong",
 }  # fmt: skip
-LAP_FIELDS = 4  # perturb, forward, backward, update
-PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
 
 
 class Device:
@@ -49,22 +62,22 @@ class Device:
 
     def __init__(self, session: Session, board: Board, image: Image) -> None:
         self._session = session
-        identity = session.hello()
-        name = board_name(identity)
-        if name != board.name:
+        identity = Identity.of(session.hello())
+        if identity.board != board.name:
             raise Blocked(
                 "identity",
-                f"the board says it is {name!r}, not {board.name!r}: put rig.toml right before anything is flashed.",
+                f"the board says it is {identity.board!r}, not {board.name!r}: put rig.toml right before anything is flashed.",
             )
-        if identity["image_digest"] != image.digest:
+        if identity.image_digest != image.digest:
             raise Blocked(
                 "identity",
-                f"{board.name} runs another image (digest {identity['image_digest']:08X}) than {image.path.name} ({image.digest:08X}): "
+                f"{board.name} runs another image (digest {identity.image_digest:08X}) than {image.path.name} ({image.digest:08X}): "
                 "power the board down and up, and run again.",
             )
-        self.clock_hz: int = identity["clock_hz"]
+        session.check_line()
+        self.clock_hz = identity.clock_hz
         self._tensors = 0
-        self.step_deadline_s = STEP_DEADLINE_S
+        self.step_deadline_s, self._slowest_step_s = STEP_DEADLINE_S, 0.0
         self.identity = identity
 
     @property
@@ -72,34 +85,34 @@ class Device:
         """How many tensors the firmware trains, once it has network and settings."""
         return self._tensors
 
-    def load(self, blob: bytes) -> dict[str, Any]:
+    def load(self, blob: bytes) -> Loaded:
         """Send the network; return what the agent read in it."""
         self._session.request("load_begin", total=len(blob))
         self._session.stream(
             "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
         )
-        read = self._session.request("load_end")
-        self._tensors = read["tensors"]
+        read = Loaded.of("load_end", self._session.request("load_end"))
+        self._tensors = read.tensors
         return read
 
-    def use_flash(self, address: int, total: int) -> dict[str, Any]:
+    def use_flash(self, address: int, total: int) -> Loaded:
         """Let the agent use a network that lies in flash; return what it read in it."""
-        return self._session.request("use_flash", address=address, total=total)
+        return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=total))
 
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor of the second family."""
         for at in range(0, len(data), BLOCK):
             self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
 
-    def work(self) -> dict[str, Any]:
+    def work(self) -> Work:
         """Return the multiply-accumulates and layer runs of the last step or run."""
-        return self._session.request("work")
+        return Work.of(self._session.request("work"))
 
-    def configure(self, wanted: Configuration) -> dict[str, Any]:
+    def configure(self, wanted: Configuration) -> Planned:
         """Send the settings. Return the agent's memory plan."""
-        reply = self._session.request(wanted.request, **wanted.fields)
-        self._tensors = reply.get("tensors", self._tensors)
-        return reply
+        planned = Planned.of(wanted.request, self._session.request(wanted.request, **wanted.fields))
+        self._tensors = self._tensors if planned.tensors is None else planned.tensors
+        return planned
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Stream a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""
@@ -117,27 +130,32 @@ class Device:
         )
         self._session.stream("sample_part", pieces)
 
-    def step(self, step: int, count: int) -> dict[str, Any]:
+    def step(self, step: int, count: int) -> Stepped:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
-        return self._counted(self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count))
+        began = time.monotonic()
+        reply = self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count)
+        self._slowest_step_s = max(self._slowest_step_s, time.monotonic() - began)
+        return Stepped.of("step", reply, step, self._tensors)
 
     def part(self, step: int, number: int, first: int, count: int) -> None:
         """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
         values = {"step": step, "pass": number, "first": first, "count": count}
         self._session.request("part", deadline_s=self.step_deadline_s, **values)
 
-    def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> dict[str, Any]:
-        """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""
-        return self._counted(
-            self._session.request(
-                "run", self.step_deadline_s * steps, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms
-            )
-        )
+    def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> Stepped:
+        """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`. Cycles are of all steps together."""
+        deadline_s = self._run_deadline_s(steps, idle_ms)
+        reply = self._session.request("run", deadline_s, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms)
+        return Stepped.of("run", reply, step + steps - 1, self._tensors)
 
-    def laps(self) -> list[tuple[int, ...]]:
-        """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
-        cycles = self._session.request("laps")["cycles"]
-        return [cycles[at : at + LAP_FIELDS] for at in range(0, len(cycles), LAP_FIELDS)]
+    def _run_deadline_s(self, steps: int, idle_ms: int) -> float:
+        """Return when a run that has not ended is given up: by the slowest step so far, where there was one."""
+        each = SLOWER_RUN * self._slowest_step_s or self.step_deadline_s
+        return self.step_deadline_s + steps * each + SLOWER_RUN * 2 * idle_ms / 1000
+
+    def laps(self, steps: int) -> list[tuple[int, ...]]:
+        """Return the cycles of each step of the last run, which had so many, of its first 32 at most: perturb, forward, backward, update."""
+        return laps_of(self._session.request("laps"), steps)
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
         """Return how many stretches of a phase the last step had, and phase and cycles of those that are told, in order; none from an older firmware."""
@@ -147,8 +165,7 @@ class Device:
             if refusal.code != "unknown_request":
                 raise
             return 0, []
-        names = {number: name for name, number in description().enums["phase"].items()}
-        return reply["made"], [(names[each >> PHASE_BIT], each & (1 << PHASE_BIT) - 1) for each in reply["stretches"]]
+        return stretches_of(reply)
 
     def mark_by_pulses(self) -> None:
         """From now on windows lie between two falling pulses of the marker, not between two edges of a level."""
@@ -156,58 +173,51 @@ class Device:
 
     def bookings(self) -> tuple[int, ...]:
         """Return the cycles between two readings of the counter with nothing between them, many times."""
-        return self._session.request("bookings")["cycles"]
+        return bookings_of(self._session.request("bookings"))
 
-    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    def profile(self, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """Return the cycles of every layer in the last step or run: forward and backward; None from a firmware that does not count them."""
         try:
-            cycles = self._session.request("profile")["cycles"]
+            reply = self._session.request("profile")
         except Refused as refusal:
             if refusal.code != "unknown_request":
                 raise
             return None
-        return cycles[: len(cycles) // 2], cycles[len(cycles) // 2 :]
+        return profile_of(reply, layers)
 
-    def infer(self, count: int) -> dict[str, Any]:
+    def infer(self, count: int) -> Inferred:
         """Classify the samples that were streamed."""
-        return self._session.request("infer", deadline_s=self.step_deadline_s, count=count)
+        return Inferred.of(self._session.request("infer", deadline_s=self.step_deadline_s, count=count), count)
 
-    def trace(self, slot: int) -> tuple[int, ...]:
+    def trace(self, slot: int, stages: int) -> tuple[int, ...]:
         """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""
         data = self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=ALL_STAGES, offset=0)["data"]
-        return struct.unpack(f"<{len(data) // 4}I", data)
+        return struct.unpack(f"<{stages}I", sized("trace", "data", data, 4 * stages))
 
     def stage(self, slot: int, stage: int, size: int) -> bytes:
         """Fetch the `size` bytes of one stage of a sample: int8 values, then the exponent."""
-        blocks = [
-            self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=stage, offset=at)["data"]
-            for at in range(0, size, BLOCK)
-        ]
+        blocks = []
+        for at in range(0, size, BLOCK):
+            reply = self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=stage, offset=at)
+            blocks.append(sized("trace", "data", reply["data"], min(BLOCK, size - at)))
         return b"".join(blocks)
 
     def digests(self) -> tuple[int, ...]:
         """Return the digest of every trained tensor."""
-        return self._counted(self._session.request("digests"))["digests"]
+        return digests_of("digests", self._session.request("digests")["digests"], self._tensors)
 
     def tensor(self, tensor: int, size: int) -> bytes:
         """Fetch a trained tensor of `size` bytes."""
-        blocks = [
-            self._session.request("read_tensor", tensor=tensor, offset=at, length=min(TENSOR_BLOCK, size - at))["data"]
-            for at in range(0, size, TENSOR_BLOCK)
-        ]
+        blocks = []
+        for at in range(0, size, TENSOR_BLOCK):
+            length = min(TENSOR_BLOCK, size - at)
+            reply = self._session.request("read_tensor", tensor=tensor, offset=at, length=length)
+            blocks.append(sized("read_tensor", "data", reply["data"], length))
         return b"".join(blocks)
 
-    def _counted(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """Return a reply that has one digest for each tensor of the network."""
-        if len(reply["digests"]) != self._tensors:
-            raise DeviceFault(
-                f"the firmware gives {len(reply['digests'])} digests for the {self._tensors} tensors of its network."
-            )
-        return reply
-
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> Memory:
         """Return the agent's watermarks."""
-        return self._session.request("memory")
+        return Memory.of(self._session.request("memory"))
 
     def mlperf_tiny(self, model: str, energy: bool) -> None:
         """Let the agent answer MLPerf Tiny's serial commands until the next session begins."""
@@ -227,7 +237,7 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
         )
     if refusal.code == "unknown_request":
         return DeviceFault(
-            f"the firmware does not know the request {refusal.request!r}, without which the trial cannot {NEEDED_FOR[refusal.request]}: "
+            f"the firmware does not know the request {refusal.request!r}, without which the trial cannot {NEEDED_FOR.get(refusal.request, 'go on')}: "
             "add it to the firmware, or ask for a trial that does without (docs/own-firmware.md)."
         )
     return DeviceFault(str(refusal))

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hil.link.replies import Stepped
+
 
 class StepLike(Protocol):
     """What the reference says of a step (hil.reference.methods.StepOutcome)."""
@@ -65,15 +67,15 @@ def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> lis
     return [index for index, (ours, theirs) in enumerate(zip(board, reference, strict=True)) if ours != theirs]
 
 
-def differing_terms(reply: dict[str, Any], outcome: StepLike) -> list[tuple[str, float, float]]:
+def differing_terms(reply: Stepped, outcome: StepLike) -> list[tuple[str, float, float]]:
     """Return the loss terms and the sign that differ, as (name, board, reference)."""
     pairs = [
-        ("loss_plus", reply["loss_plus"], float(outcome.loss_plus)),
-        ("loss_minus", reply["loss_minus"], float(outcome.loss_minus)),
+        ("loss_plus", reply.loss_plus, float(outcome.loss_plus)),
+        ("loss_minus", reply.loss_minus, float(outcome.loss_minus)),
     ]
     terms = [(name, board, reference) for name, board, reference in pairs if bits_of(board) != bits_of(reference)]
-    if reply["sign"] != outcome.sign:
-        terms.append(("sign", reply["sign"], outcome.sign))
+    if reply.sign != outcome.sign:
+        terms.append(("sign", reply.sign, outcome.sign))
     return terms
 
 

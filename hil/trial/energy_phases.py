@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.link.replies import Stepped
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.energy import EnergyResult
@@ -23,15 +24,15 @@ SMEARED = (
 )
 
 
-def counted_of(trial: LockStep, reply: dict[str, Any]) -> Counted | None:
-    """Return what the board counted in the run that has just ended, whose reply this is; None where it has no counter."""
+def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
+    """Return what the board counted in the run of so many steps that has just ended, whose reply this is; None where it has no counter."""
     clock_hz = trial.outcome.clock_hz
     if not clock_hz:
         return None
-    laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in trial.device.laps())
+    laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in trial.device.laps(steps))
     made, stretches = trial.device.stretches()
     told = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
-    return Counted((reply["cycles_total"] - reply["cycles_digest"]) / clock_hz, laps, told, made)
+    return Counted((reply.cycles["total"] - reply.cycles["digest"]) / clock_hz, laps, told, made)
 
 
 def phases_json(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hil.errors import Blocked
+from hil.link.replies import Stepped
 from hil.measure.capture import Capture
 from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
@@ -198,7 +199,7 @@ class Windows:
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
             raise Blocked("energy", f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.")
-        counted = counted_of(trial, reply)
+        counted = counted_of(trial, reply, steps)
         _require_same_length(capture, counted)
         return capture, counted
 
@@ -243,11 +244,11 @@ def _step_s(trial: LockStep) -> float:
     return float(np.mean([row.cycles["total"] for row in trial.outcome.steps])) / trial.outcome.clock_hz
 
 
-def _duration(reply: dict[str, Any], clock_hz: int | None) -> tuple[float, float]:
+def _duration(reply: Stepped, clock_hz: int | None) -> tuple[float, float]:
     """Return how long the steps took by the board's clock, and how wrong that may be, in seconds; infinite where it has no counter."""
     if not clock_hz:
         return math.inf, 0.0
-    seconds = (reply["cycles_total"] - reply["cycles_digest"]) / clock_hz
+    seconds = (reply.cycles["total"] - reply.cycles["digest"]) / clock_hz
     return seconds, BOARD_CLOCK * seconds
 
 

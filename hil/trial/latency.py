@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hil.errors import Blocked
-from hil.link.messages import description
+from hil.errors import Blocked, DeviceFault
+from hil.link.replies import Stepped
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
 from hil.trial.latency_figures import Booking, Bookings, Cost, Figures, figures
@@ -75,8 +75,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     if prepared.slots < prepared.settings.batch:
         raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
-    counters = {value: name for name, value in description().enums["counter"].items()}
-    latency = Latency(Booking.of(trial.device.bookings()), counters[trial.device.identity["counter"]], word)
+    latency = Latency(Booking.of(trial.device.bookings()), trial.device.identity.counter, word)
     if wanted.layers:
         names = prepared.subject.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
@@ -103,19 +102,22 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     if not same_after_run(trial, reply, expected, steps):
         return
     if latency.provenance is Provenance.MEASURED:
-        check_rounds(reply["cycles_total"], trial.device.clock_hz, wall_s)
-    _take(trial, latency, reply)
+        check_rounds(reply.cycles["total"], trial.device.clock_hz, wall_s)
+    _take(trial, latency, reply, steps)
 
 
-def _take(trial: LockStep, latency: Latency, reply: dict[str, Any]) -> None:
-    for lap in trial.device.laps():
+def _take(trial: LockStep, latency: Latency, reply: Stepped, steps: int) -> None:
+    for lap in trial.device.laps(steps):
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
-    latency.digests.append(reply["cycles_digest"])
+    latency.digests.append(reply.cycles["digest"])
     if trial.p.subject.bookings() is None:
-        latency.bookings.append(trial.device.work()["bookings"] - 1)  # one is the digests'
+        latency.bookings.append(trial.device.work().bookings - 1)  # one is the digests'
     if latency.layers is not None:
-        for of_layers, counted in zip(latency.layers.values(), trial.device.profile(), strict=True):
+        profile = trial.device.profile(len(trial.p.subject.layers))
+        if profile is None:
+            raise DeviceFault("the firmware does not know the request 'profile', without which it has no latency by layer: add it, or ask for none.")
+        for of_layers, counted in zip(latency.layers.values(), profile, strict=True):
             for cycles, found in zip(of_layers.values(), counted, strict=True):
                 cycles.append(found)
 

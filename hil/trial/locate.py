@@ -17,6 +17,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import Blocked, RigError
+from hil.link.replies import Stepped
 from hil.link.session import Refused
 from hil.trial.device import Device
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
@@ -43,7 +44,7 @@ class WrongStep:
     before: list[np.ndarray]
     images: np.ndarray
     labels: np.ndarray
-    reply: dict[str, Any]
+    reply: Stepped
     outcome: StepLike
 
 
@@ -76,7 +77,7 @@ def _weight(
     device: Device, reference: Method, prepared: Prepared, wrong: WrongStep, losses_agree: bool
 ) -> Difference | None:
     """Fetch the tensor that went wrong first and name its first wrong element; None when all tensors agree."""
-    tensors = differing_tensors(wrong.reply["digests"], wrong.outcome.digests)
+    tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
     if not tensors:
         return None
     index = prepared.subject.first_wrong(tensors, losses_agree)
@@ -108,7 +109,7 @@ def _trace_slots(
     device.samples(images, labels)
     for slot in range(len(images)):
         stages = reference.trace(weights, images, labels, slot)
-        for index, (stage, digest) in enumerate(zip(stages, device.trace(slot), strict=True)):
+        for index, (stage, digest) in enumerate(zip(stages, device.trace(slot, len(stages)), strict=True)):
             if prepared.subject.shows(index) and xxhash.xxh32_intdigest(stage.data) != digest:
                 return _element(wrong.step, part.start + slot, stage, device.stage(slot, index, len(stage.data)))
     return None

@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.data import batches
 from hil.errors import DeviceFault
+from hil.link.replies import Planned, Stepped
 from hil.measure.sram import Watermarks, through_probe
 from hil.reference.methods import StepOutcome
 from hil.trial.device import Device
@@ -53,7 +54,7 @@ class LockStep:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
         self._check_tensors()
-        if agent_plan["arena_planned"] != self.p.plan.total:
+        if agent_plan.arena_planned != self.p.plan.total:
             raise DeviceFault(
                 f"the agent plans {agent_plan['arena_planned']:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
             )
@@ -99,7 +100,7 @@ class LockStep:
     def finish(self) -> None:
         """Read the watermarks."""
         said = self.device.memory()
-        self.outcome.sram = Watermarks(said["static_bytes"], said["arena_peak"], said["stack_peak"])
+        self.outcome.sram = Watermarks(said.static_bytes, said.arena_peak, said.stack_peak)
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
 
@@ -121,7 +122,7 @@ class LockStep:
         chosen = next(self.order)
         return self.p.data.train_images[chosen], self.p.data.train_labels[chosen]
 
-    def configure(self, settings: Any) -> dict[str, Any]:
+    def configure(self, settings: Any) -> Planned:
         """Send settings for the next step; return the agent's memory plan."""
         return self.device.configure(self.p.subject.configuration(settings, self.p.slots, self.next_step))
 
@@ -142,14 +143,14 @@ class LockStep:
         outcome = pending.result()
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
-        self.outcome.final_digests = reply["digests"]
+        self.outcome.final_digests = reply.digests
         if not row.match:
             wrong = WrongStep(step, self.settings, before, images, labels, reply, outcome)
             self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
         elif self.witness is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._ask_witness(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
-            self.outcome.profile = self.device.profile()
+            self.outcome.profile = self.device.profile(len(self.p.subject.layers))
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
         self.watch.step(row)
 
@@ -184,11 +185,11 @@ class LockStep:
             self.device.samples(images, labels)
             reply = self.device.infer(len(images))
             predictions, correct, digest = self.reference.evaluate_chunk(images, labels)
-            right, reference_right = right + reply["correct"], reference_right + correct
-            ours = np.frombuffer(reply["predictions"], np.uint8)
-            if reply["logits_digest"] != digest or not np.array_equal(ours, predictions) or reply["correct"] != correct:
+            right, reference_right = right + reply.correct, reference_right + correct
+            ours = np.frombuffer(reply.predictions, np.uint8)
+            if reply.logits_digest != digest or not np.array_equal(ours, predictions) or reply.correct != correct:
                 what = f"evaluation of test images {part.start}..{part.stop - 1}:"
-                board, reference = f"digest {reply['logits_digest']:08X}", f"digest {digest:08X}"
+                board, reference = f"digest {reply.logits_digest:08X}", f"digest {digest:08X}"
                 self.outcome.difference = Difference(self.next_step - 1, "logits", None, board, reference, what)
                 break
         self.outcome.evaluated = n
@@ -197,7 +198,7 @@ class LockStep:
 
 def board_step(
     device: Device, passes: int, slots: int, step: int, images: np.ndarray, labels: np.ndarray
-) -> dict[str, Any]:
+) -> Stepped:
     """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`."""
     n = len(images)
     if n <= slots:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import xxhash
 
 from hil.errors import Blocked
-from hil.link.session import Counters
+from hil.link.replies import Stepped, Work
+from hil.link.wire import Counters
 from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
@@ -52,24 +53,23 @@ class StepRow:
     cycles: dict[str, int]
 
     @classmethod
-    def of(cls, step: int, reply: dict[str, Any], outcome: StepLike) -> StepRow:
+    def of(cls, step: int, reply: Stepped, outcome: StepLike) -> StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
-        cycles = {name[len("cycles_") :]: value for name, value in reply.items() if name.startswith("cycles_")}
-        same = not differing_tensors(reply["digests"], outcome.digests) and not differing_terms(reply, outcome)
-        digest = step_digest(reply["digests"])
+        same = not differing_tensors(reply.digests, outcome.digests) and not differing_terms(reply, outcome)
+        digest = step_digest(reply.digests)
         return cls(
             step,
-            reply["loss_plus"],
-            reply["loss_minus"],
+            reply.loss_plus,
+            reply.loss_minus,
             float(outcome.loss_plus),
             float(outcome.loss_minus),
             float(outcome.float_loss_plus),
             float(outcome.float_loss_minus),
-            reply["sign"],
+            reply.sign,
             outcome.right_sign,
             same,
             digest,
-            cycles,
+            reply.cycles,
         )
 
 
@@ -113,7 +113,7 @@ class Outcome:
     steps: list[StepRow] = field(default_factory=list)
     difference: Difference | None = None
     final_digests: tuple[int, ...] = ()
-    work: dict[str, int] | None = None
+    work: Work | None = None
     selection: list[Tried] = field(default_factory=list)
     profile: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     energy: EnergyResult | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from hil.trial.witness import Witness
 
 LOG = logging.getLogger(__name__)
 NOBODY = Watch()
+TRACEBACK = "traceback.txt"  # in the trial's folder, of an error that nobody has foreseen
 CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
@@ -52,7 +54,7 @@ def run_trial(
     Args:
         spec: what to run.
         rig: gives the board.
-        folder: takes the logs: `log/STAGE.log`, and `bench.log`, what a stand-in says.
+        folder: takes the logs: `log/STAGE.log`, `bench.log`, what a stand-in says, and `traceback.txt` of an error that nobody has foreseen.
         elf: the user's own firmware in the place of the prebuilt image.
         inject: faults for the virtual bench.
         reflash: program the board even when it holds the image.
@@ -92,7 +94,7 @@ def run_trial(
     except DeviceFault as fault:
         outcome.fail(str(fault))
     except Exception as error:
-        outcome.block(Blocked(stages.current, _defect(error, stages.current)))
+        outcome.block(_unforeseen(error, stages.current, folder))
     except BaseException as error:
         done = f"{len(outcome.steps):,} of {spec.steps:,} steps were compared"
         outcome.interrupt(f"{type(error).__name__} in stage {stages.current!r}: {done} before.")
@@ -100,7 +102,10 @@ def run_trial(
     finally:
         outcome.wall_s = time.monotonic() - started
         outcome.notes += [stages.trouble] if stages.trouble else []
-        outcome.judge()
+        try:
+            outcome.judge()
+        except Exception as error:
+            outcome.block(_unforeseen(error, "judge", folder))
         watch.ended(outcome)
     return outcome
 
@@ -119,13 +124,19 @@ def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs) -> Blocked |
     return None
 
 
-def _defect(error: Exception, stage: str) -> str:
-    """Return a sentence on what nobody has foreseen; a mistake in what the rig was given says itself what it is."""
+def _unforeseen(error: Exception, stage: str, folder: Path) -> Blocked:
+    """Return a sentence on what nobody has foreseen, and leave its traceback in the folder; a mistake in what the rig was given says itself what it is."""
     if isinstance(error, RigError):
-        return str(error)
+        return Blocked(stage, str(error))
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}{f': {Path(error.filename).name}' if isinstance(error.filename, str) else ''}: see to this computer's disk and devices."
-    return f"{type(error).__name__}: {error or 'without a word'}: this is a defect of the rig, report it with log/{stage}.log."
+        where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
+        return Blocked(stage, f"{error.strerror}{where}: see to this computer's disk and devices.")
+    kept = f"report it with {TRACEBACK}"
+    try:
+        (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    except OSError as trouble:
+        kept = f"report it; its traceback could not be written ({trouble.strerror})"
+    return Blocked(stage, f"{type(error).__name__}: {error or 'without a word'}: this is a defect of the rig, {kept}.")
 
 
 def _power_may_help(error: RigError) -> bool:

@@ -11,6 +11,7 @@ from hil.errors import Blocked, DeviceFault
 from hil.link.failures import Faulted, Silent
 from hil.targets import Target
 from hil.targets.sample import Sample
+from hil.trial.line_counters import Knock, knock
 
 CFSR = 0xE000ED28  # ARM DDI 0403E.e, B3.2.15; ARMv6-M has none
 WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
@@ -59,7 +60,8 @@ def _looked_at(silence: Silent, target: Target, board: Board, image: Image) -> B
         return silence
     try:
         samples = target.probe.sample()
-        return _judged(silence, samples, board, image, _cfsr(target, samples, board))
+        cfsr = _cfsr(target, samples, board)
+        return _faulted(samples[-1], board, image, cfsr) or _hangs_or_waits(silence, samples, image, knock(target, image))
     except Blocked as blocked:
         return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}")
 
@@ -71,8 +73,7 @@ def _cfsr(target: Target, samples: list[Sample], board: Board) -> int:
     return int.from_bytes(target.probe.read(CFSR, 4), "little")
 
 
-def _judged(silence: Silent, samples: list[Sample], board: Board, image: Image, cfsr: int) -> Blocked | DeviceFault:
-    last = samples[-1]
+def _faulted(last: Sample, board: Board, image: Image, cfsr: int) -> DeviceFault | None:
     if last.lockup:
         return DeviceFault(
             f"the core is locked up: it faulted while it handled a fault ({faults.describe(faults.HARD_FAULT, cfsr, 0, _armv6m(board))})."
@@ -82,7 +83,16 @@ def _judged(silence: Silent, samples: list[Sample], board: Board, image: Image, 
         return DeviceFault(
             f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, and its last words were lost on the line."
         )
-    if all(sample.asleep or _waits(image, sample) for sample in samples):
+    return None
+
+
+def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: Knock | None) -> Silent | Hang:
+    """An agent that takes bytes does not hang, wherever its core was seen; one that takes none does, unless it waits for some."""
+    last = samples[-1]
+    waiting = [sample.asleep or _waits(image, sample) for sample in samples]
+    if line is not None and (line.taken or (not line.reached and any(waiting))):
+        return Silent(f"{silence.reason} By the counts of both ends {line.sentence()}")
+    if all(waiting):
         return Silent(
             f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, look at the line."
         )

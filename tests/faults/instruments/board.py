@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hil.link.replies import Stepped
 from hil.trial.latency import LAP_PHASES
 
 from .trace import Edge, Script, joined
@@ -111,7 +112,7 @@ class Board:
 
     def run(
         self, first: int, steps: int, samples: int, idle_ms: int, silence_s: float, *_: Any, **__: Any
-    ) -> dict[str, Any]:
+    ) -> Stepped:
         """Sleep, raise the marker, train, lower it, sleep, answer."""
         begin = self.world.now() + self.random.uniform(0.001, 0.005)
         if self.work.locked:
@@ -121,7 +122,7 @@ class Board:
         self.windows += 1
         self.world.until(self.script.answer_s)
         cycles = int((self.script.down_s - self.script.up_s) * CLOCK_HZ * (1 + self.random.uniform(-0.001, 0.001)))
-        return {"digests": (1,), "cycles_total": cycles, "cycles_digest": 0}
+        return Stepped(first + steps - 1, 0.0, 0.0, {"total": cycles, "digest": 0}, (1,), 1)
 
     def _in_phase(self, begin_s: float, up_s: float) -> float:
         """Return a later begin whose rise lies where that of the first window lay between two readings."""
@@ -130,10 +131,10 @@ class Board:
         self.phase = place if self.phase is None else self.phase
         return begin_s + (self.phase - place) % 1 * step
 
-    def laps(self) -> list[tuple[int, ...]]:
+    def laps(self, steps: int) -> list[tuple[int, ...]]:
         """Return the cycles of each phase of each of the first 32 steps."""
         one = int(self.work.step_s * CLOCK_HZ)
-        return [(one, *[0] * (len(LAP_PHASES) - 1))] * min(self.script.steps if self.script else 0, 32)
+        return [(one, *[0] * (len(LAP_PHASES) - 1))] * min(steps, 32)
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
         """Return how many stretches a step has, and each."""

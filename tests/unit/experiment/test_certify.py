@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from hil.experiment.curve import checkpoint_path, read_checkpoint, read_run, wri
 from hil.experiment.exponents import SEGMENT, ExponentRun
 from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
+from hil.link.replies import Loaded, Planned, Stepped
 from hil.network.blob import decode
 from hil.reference.methods import Method, method
 from hil.trial import TrialSpec
@@ -34,12 +34,12 @@ class FakeBoard:
         self.step_deadline_s = 1.0
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def load(self, blob: bytes) -> dict[str, int]:
+    def load(self, blob: bytes) -> Loaded:
         self.network = decode(blob)
         self.tensors = len(self.network.trained)
-        return {"tensors": self.tensors}
+        return Loaded(self.tensors, 9)
 
-    def configure(self, configuration: Configuration) -> dict[str, int]:
+    def configure(self, configuration: Configuration) -> Planned:
         fields = configuration.fields
         settings = self.prepared.settings_at(fields["first_step"])
         if self.learner is None:
@@ -47,7 +47,7 @@ class FakeBoard:
             if self.spoil is not None:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
         self.learner.configure(settings, fields["first_step"])
-        return {"arena_planned": self.prepared.plan.total}
+        return Planned(self.prepared.plan.total, self.prepared.plan.total)
 
     def digests(self) -> tuple[int, ...]:
         return self.learner.digests()
@@ -59,21 +59,14 @@ class FakeBoard:
         if number:
             self.held.pop()  # the second pass brings the same samples again
 
-    def step(self, step: int, count: int) -> dict[str, Any]:
+    def step(self, step: int, count: int) -> Stepped:
         images, labels = (np.concatenate(arrays) for arrays in zip(*self.held, strict=True))
         self.held = []
         assert len(images) == count
         outcome = self.learner.step(images, labels)
-        cycles = {f"cycles_{phase}": 1 for phase in PHASES}
-        said = {
-            "loss_plus": outcome.loss_plus,
-            "loss_minus": outcome.loss_minus,
-            "sign": outcome.sign,
-            "digests": outcome.digests,
-        }
-        return {**said, **cycles}
+        return Stepped(step, outcome.loss_plus, outcome.loss_minus, dict.fromkeys(PHASES, 1), outcome.digests, outcome.sign)
 
-    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def profile(self, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (), ()
 
 

@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from host_agent import FIRMWARE, FLASH_BASE, FLASH_SIZE, SANITIZERS, Agent, build, engine_sources, tool
 
-FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-SANITIZED = ["-std=c11", "-ffp-contract=off", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
-
-
-def tool(name: str) -> str:
-    """Return the path of a tool; where it is missing the test is skipped, or fails if CI is set."""
-    path = shutil.which(name)
-    if path is None:
-        reason = f"{name} is not installed"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return path
-
-
-FLASH_BASE, FLASH_SIZE = 0x0800_0000, 1 << 16  # of harness_agent.c
-
-
-class Agent:
-    """The agent's code in a process of its own: give it bytes, get what it sent and did."""
-
-    def __init__(self, program: Path, flash: Path | None = None) -> None:
-        """Start it; `flash`: a file whose bytes lie in its flash, at FLASH_BASE."""
-        given = {} if flash is None else {"HARNESS_FLASH": str(flash)}
-        self._process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | given
-        )
-
-    def receive(self, data: bytes) -> tuple[bytes, list[str]]:
-        """Pass received bytes (at most 65535); return the bytes sent and the events, one string each."""
-        self._process.stdin.write(struct.pack("<H", len(data)) + data)
-        self._process.stdin.flush()
-        sent = self._block()
-        return sent, self._block().decode().splitlines()
-
-    def _block(self) -> bytes:
-        head = self._process.stdout.read(4)
-        if len(head) < 4:
-            raise AssertionError(self._process.stderr.read().decode())
-        return self._process.stdout.read(struct.unpack("<I", head)[0])
-
-    def close(self) -> None:
-        """End the process; a leak or a late sanitizer report is an error."""
-        _, errors = self._process.communicate()
-        assert self._process.returncode == 0, errors.decode()
-
-
-def build(folder: Path, name: str, sources: list[Path]) -> Path:
-    """Build the harness with the given sources under address and undefined-behaviour sanitizers."""
-    program = folder / name
-    here = Path(__file__).parent
-    common = [here / "harness.c", here / f"harness_{name}.c", FIRMWARE / "agent/link.c", FIRMWARE / "agent/frame.c"]
-    command = [tool("gcc"), *SANITIZED, f"-I{FIRMWARE}", f"-I{here}", *common, *sources, "-o", program]
-    subprocess.run(command, check=True)
-    return program
+__all__ = ["FIRMWARE", "FLASH_BASE", "FLASH_SIZE", "SANITIZERS", "Agent", "tool"]
 
 
 @pytest.fixture(scope="session")
@@ -78,10 +20,8 @@ def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
-    engine = [path for room in ("arith", "kernels", "methods", "net", "graph") for path in sorted((FIRMWARE / room).glob("*.c"))]
-    trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
-    agent = [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/no_boot_loader.c", *trainer]
-    return build(tmp_path_factory.mktemp("agent"), "agent", [*agent, *engine])
+    return build(tmp_path_factory.mktemp("agent"), "agent", engine_sources())
+
 
 
 @pytest.fixture

@@ -31,6 +31,10 @@ class Clock:
         """Return the seconds since some moment."""
         return self.now
 
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
 
 def wire(kind: int, session: int, seq: int, body: bytes) -> bytes:
     """Return a frame as docs/link.md has it."""

@@ -11,7 +11,8 @@ from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPo
 
 from hil.errors import Blocked, DeviceFault
 from hil.link.failures import Faulted
-from hil.link.session import POLL_AFTER_S, REPEAT_AFTER_S, Refused, Session
+from hil.link.pace import REPEAT_AFTER_S
+from hil.link.session import POLL_AFTER_S, Refused, Session
 
 NONCE = 0x12345678
 
@@ -19,7 +20,8 @@ NONCE = 0x12345678
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("hil.link.session.time", clock)
+    for module in ("session", "wire", "swallowed"):
+        monkeypatch.setattr(f"hil.link.{module}.time", clock)
     return clock
 
 
@@ -162,6 +164,18 @@ def test_a_long_step_is_waited_for(clock: Clock) -> None:
     assert session.request("step", step=7, count=1)["step"] == 7
     assert session.counters.frames_repeated <= 30.0 / POLL_AFTER_S
     assert agent.executed == [(STEP, struct.pack("<IH", 7, 1))]
+
+
+def test_a_long_step_makes_no_slow_line(clock: Clock) -> None:
+    agent = SimulatedAgent(clock, step_s=30.0)
+    session = Session(agent, NONCE)
+    session.hello()
+    session.request("step", step=0, count=1)
+    mute(agent)
+    started = clock.now
+    with pytest.raises(Blocked):
+        session.request("echo", data=b"")
+    assert clock.now - started < 12.0
 
 
 def mute(agent: SimulatedAgent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 
 import pytest
 
@@ -38,8 +39,35 @@ def run(tmp_path, error, spec=SPEC):
 def test_a_defect_of_the_rig_is_blocked_with_its_place_in_a_log(tmp_path):
     outcome = run(tmp_path, ZeroDivisionError("integer modulo by zero"))
     assert (outcome.verdict, outcome.stage) == ("blocked", "bench")
-    assert "ZeroDivisionError: integer modulo by zero" in outcome.reason and "log/bench.log" in outcome.reason
-    assert "Traceback" in (tmp_path / "log" / "bench.log").read_text()
+    assert "ZeroDivisionError: integer modulo by zero" in outcome.reason and "report it with traceback.txt" in outcome.reason
+    trace = (tmp_path / "traceback.txt").read_text()
+    assert trace.startswith("Traceback") and "in take" in trace and trace.endswith("ZeroDivisionError: integer modulo by zero\n")
+
+
+def test_a_defect_outside_of_every_stage_has_its_traceback_too(tmp_path):
+    def broken(outcome):
+        raise KeyError("begun")
+
+    outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=broken))
+    assert outcome.verdict == "blocked" and "KeyError: 'begun'" in outcome.reason and "traceback.txt" in outcome.reason
+    assert "in broken" in (tmp_path / "traceback.txt").read_text()
+
+
+def test_a_defect_of_the_judge_is_a_verdict_too(tmp_path, monkeypatch):
+    def broken(self):
+        raise OverflowError("int too large")
+
+    monkeypatch.setattr("hil.trial.outcome.Outcome.judge", broken)
+    seen = []
+    outcome = run_trial(SPEC, Breaking(Blocked("bench", "gone.")), tmp_path, watch=Watch(ended=seen.append))
+    assert (outcome.verdict, outcome.stage, seen) == ("blocked", "judge", [outcome])
+    assert "in broken" in (tmp_path / "traceback.txt").read_text()
+
+
+def test_a_traceback_that_the_disk_does_not_take_costs_no_verdict(tmp_path):
+    folder = tmp_path / "missing"
+    outcome = run_trial(SPEC, Breaking(ZeroDivisionError("x")), folder, watch=Watch(stage=lambda stage: folder.exists() and shutil.rmtree(folder)))
+    assert outcome.verdict == "blocked" and "ZeroDivisionError: x" in outcome.reason
 
 
 def test_what_the_rig_was_given_wrongly_is_blocked_with_its_own_sentence(tmp_path):

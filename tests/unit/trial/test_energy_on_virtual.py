@@ -122,6 +122,6 @@ def test_windows_between_two_falling_pulses_are_two_microseconds_longer(serve, t
     marks = [(words[words.index("goes") + 1], float(words[-2])) for words in edges if board.marker in words]
     levels, times = [level for level, _ in marks][-4:], [at for _, at in marks][-4:]
     assert levels == ["low", "high", "low", "high"], edges
-    counted = (reply["cycles_total"] - reply["cycles_digest"]) / device.clock_hz
+    counted = (reply.cycles["total"] - reply.cycles["digest"]) / device.clock_hz
     assert times[2] - times[0] == pytest.approx(counted, rel=1e-3) and times[2] - times[0] > counted
     assert all(2e-6 <= up - down < 3e-6 for down, up in (times[:2], times[2:]))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
+from hil.link.replies import Stepped
 from hil.measure.data_sheet import load_data_sheet
 from hil.measure.mlperf_tiny import form
 from hil.meters.meter import Spoiled
@@ -75,7 +76,7 @@ class FakeTrial:
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
         told = [(phase, CYCLES[phase]) for phase in ("perturb", "forward", "update")] if stretches else []
         self.device = SimpleNamespace(
-            samples=lambda images, labels: None, run=self.run, laps=lambda: [tuple(CYCLES[phase] for phase in LAP_PHASES)] * min(self.runs[-1][1], 32),
+            samples=lambda images, labels: None, run=self.run, laps=lambda steps: [tuple(CYCLES[phase] for phase in LAP_PHASES)] * min(steps, 32),
             stretches=lambda: (len(told), told), mark_by_pulses=self.mark_by_pulses,
         )  # fmt: skip
 
@@ -88,7 +89,8 @@ class FakeTrial:
     def run(self, first, steps, count, idle_ms, quiet_s):
         self.runs.append((first, steps, idle_ms))
         self.meter.windows.put(self.bench.window(steps, idle_ms / 1000))
-        return {"digests": (8 if self.wrong_at == len(self.runs) else 7,), "cycles_total": steps * CYCLES["total"] + 5000, "cycles_digest": 5000}
+        cycles = {"total": steps * CYCLES["total"] + 5000, "digest": 5000}
+        return Stepped(first + steps - 1, 0.0, 0.0, cycles, (8 if self.wrong_at == len(self.runs) else 7,), 1)
 
 
 def measured(script=(), wanted=None, sheet=SHEET, meter=FakeMeter, ambient_c=None, **trial):

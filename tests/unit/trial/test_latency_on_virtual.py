@@ -117,7 +117,7 @@ def test_a_graph_s_steps_are_counted_with_their_readings(method, variant, settin
     assert outcome.verdict == "pass", outcome.reason
     latency = trial_record(outcome).latency
     readings = outcome.latency.bookings
-    assert latency["steps"] == len(readings) == 3 and min(readings) >= outcome.work["layer_runs"]
+    assert latency["steps"] == len(readings) == 3 and min(readings) >= outcome.work.layer_runs
     total = latency["phases"]["total"]
     assert total["subtracted"] == min(readings) * latency["booking"]["least"]
     assert sum(latency["phases"][phase]["mean"] for phase in LAP_PHASES) - total["subtracted"] == pytest.approx(total["mean"])

@@ -1,0 +1,80 @@
+"""Which direction of the line is cut: bytes counted at both of its ends, here and in the board's memory, about a few that the agent must answer.
+
+The board's counters are those of its queues (firmware/ports/common/serial.c): `head` of `rx` counts the bytes that came, its `tail` those that
+the agent took, `tail` of `tx` those that went out. They run freely modulo 2^32.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from dataclasses import dataclass
+
+from hil.boards import Image
+from hil.errors import Blocked
+from hil.port_errors import PORT_ERRORS
+from hil.targets import Target
+
+KNOCK = b"\0" + b"\1\1\0" * 8  # frames too short to be any: the agent answers each with a `nak` (docs/link.md, "Frame")
+ANSWER_S = 2.0  # for bytes of 9,600 baud, and a stand-in on a busy computer
+LOOK_S = 0.05
+QUEUE = struct.Struct("<II")  # head, tail
+MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Knock:
+    """What became of the bytes of one knock.
+
+    Attributes:
+        sent: by this computer.
+        reached: came to the board.
+        taken: were taken by its agent.
+        answered: the board sent since.
+        came: arrived here since.
+    """
+
+    sent: int
+    reached: int
+    taken: int
+    answered: int
+    came: int
+
+    def sentence(self) -> str:
+        """Return what that says of the line, where the agent took the bytes or the core waits for some."""
+        if not self.reached:
+            return f"the line from this computer to the board is cut: {self.sent} bytes were sent, none reached it, and its core waits for bytes."
+        board = f"the firmware reads and answers ({self.taken} of {self.sent} bytes taken, {self.answered} sent)"
+        if self.answered and not self.came:
+            return f"{board}, and nothing came here: the line from the board to this computer is cut."
+        return f"{board}, and {self.came} bytes came here: look at the line, it damages what it carries."
+
+
+def knock(target: Target, image: Image) -> Knock | None:
+    """Send bytes that every agent answers, and count them at both ends; None where the probe or the firmware cannot tell.
+
+    The session is over by then: what comes in answer belongs to no request.
+    """
+    if target.probe is None or any(sum(symbol.name == name for symbol in image.table) != 1 for name in ("rx", "tx")):
+        return None
+    try:
+        target.port.reset_input_buffer()
+        before = _counters(target, image)
+        target.port.write(KNOCK)
+        came, until = 0, time.monotonic() + ANSWER_S
+        while True:
+            came += len(target.port.read(max(1, target.port.in_waiting)))
+            reached, taken, answered = ((now - then) & MASK for now, then in zip(_counters(target, image), before, strict=True))
+            if (came and taken >= len(KNOCK)) or time.monotonic() > until:
+                return Knock(len(KNOCK), reached, taken, answered, came)
+            time.sleep(LOOK_S)
+    except (*PORT_ERRORS, Blocked):
+        return None
+
+
+def _counters(target: Target, image: Image) -> tuple[int, int, int]:
+    """Return the bytes that came to the board, were taken, and were sent by it, since its start."""
+    assert target.probe is not None
+    came, taken = QUEUE.unpack(target.probe.read(image.symbols["rx"], QUEUE.size))
+    _, sent = QUEUE.unpack(target.probe.read(image.symbols["tx"], QUEUE.size))
+    return came, taken, sent

@@ -1,0 +1,1 @@
+"""Hostile serial lines, for tests: what may happen to bytes between host and board (`harm`), in simulated time or on a pseudo-terminal."""
