@@ -87,7 +87,7 @@ class LockStep:
     def _evaluate_meanwhile(self) -> None:
         """Evaluate in the midst of training, where a trial asks for its curve; the end has an evaluation of its own."""
         spec, done = self.p.spec, len(self.outcome.steps)
-        due = spec.evaluate and spec.evaluate_every and done % spec.evaluate_every == 0 and done < spec.steps
+        due = spec.evaluate and spec.evaluate_every and self.next_step % spec.evaluate_every == 0 and done < spec.steps
         if due and self.outcome.difference is None:
             board, reference = self._evaluate()
             self.outcome.evaluations.append((self.next_step, board, reference))
@@ -153,6 +153,8 @@ class LockStep:
             self.outcome.profile = self.device.profile(len(self.p.subject.layers))
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
         self.watch.step(row)
+        if self.outcome.difference is None:
+            self.watch.agreed(self)
 
     def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:
         assert self.witness is not None

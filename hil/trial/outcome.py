@@ -232,6 +232,7 @@ class Outcome:
     def _must_learn(self) -> bool:
         return (
             self.accuracy_after is not None
+            and self.spec.checkpoint is None  # what a checkpoint has learnt already is not learnt again
             and self.spec.variant in LEARNING_VARIANTS
             and len(self.steps) >= LEARNING_STEPS
         )

@@ -48,6 +48,7 @@ def run_trial(
     inject: tuple[str, ...] = (),
     reflash: bool = False,
     watch: Watch = NOBODY,
+    again: bool = True,
 ) -> Outcome:
     """Run one trial to its verdict; faults of the rig and of the device end in the outcome, not in an exception.
 
@@ -59,6 +60,7 @@ def run_trial(
         inject: faults for the virtual bench.
         reflash: program the board even when it holds the image.
         watch: is called as the trial goes on.
+        again: whether the trial begins once more after a power cycle; else it is blocked at `power`, and whoever called goes on.
 
     Raises:
         RigError: the request itself is wrong (unknown name, setting out of range); nothing was started.
@@ -87,7 +89,7 @@ def run_trial(
                 if taken.endpoints.power is None or not _power_may_help(error):
                     raise
                 with stages("power"):
-                    outcome = _after_power_cycle(outcome, taken, error, watch.tell)
+                    outcome = _after_power_cycle(outcome, taken, error, watch.tell, again)
                 trial.run(outcome)
     except Blocked as error:
         outcome.block(error)
@@ -144,13 +146,19 @@ def _power_may_help(error: RigError) -> bool:
     return isinstance(error, (Hang, Silent)) or (isinstance(error, Blocked) and error.stage in CURED_BY_POWER)
 
 
-def _after_power_cycle(outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None]) -> Outcome:
-    """Switch the board off and on and return the outcome of a new beginning, which says so."""
+def _after_power_cycle(outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None], again: bool) -> Outcome:
+    """Switch the board off and on and return the outcome of a new beginning, which says so.
+
+    Raises:
+        Blocked: the power could not be switched; or it was, and this trial is not to begin `again`.
+    """
     reason = error.reason if isinstance(error, Blocked) else str(error)
     try:
         switched = taken.power_cycle()
     except Blocked as blocked:
         raise Blocked("power", f"{reason} Its power could not be switched: {blocked.reason}") from error
+    if not again:
+        raise Blocked("power", f"{switched} was switched off and on, because {reason}") from error
     note = f"the trial began again after {switched} was switched off and on, because {reason}"
     tell(note)
     return outcome.again(note)

@@ -56,6 +56,7 @@ def test_an_unknown_option_is_named(command: str) -> None:
 
 
 WRONG = {
+    "campaign resume MISSING": "holds no campaign: `hil campaign start` begins one",
     "boards --json more": "unrecognized arguments: more",
     "methods mezoo": "there is no method 'mezoo': did you mean mezo?",
     "networks lenet": "there is no network 'lenet': did you mean lenet5",

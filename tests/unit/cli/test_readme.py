@@ -74,6 +74,7 @@ COMMANDS = {
     "hil bench stream": Use(nightly=True),
     "hil measure": Use(not_run=METER),
     "hil power --watch": Use(not_run=METER),
+    "hil campaign start": Use("--steps 3 --evaluate 0", nightly=True),
     "hil mlperf-tiny": Use(until="answers MLPerf Tiny's commands"),
     "hil bench-server --board stm32h7b3": Use(until='name = "stm32h7b3"'),
     "hil data fetch mnist && hil data fetch fashion-mnist": Use(fetched=("mnist", "fashion-mnist")),

@@ -1,0 +1,64 @@
+"""A campaign that is small enough to be cut at every byte: the real reference trains a network of 32 weights, the real keeper keeps every step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from hil.campaign.checkpoints import Checkpoints
+from hil.campaign.journal import NAME, Journal, read_journal
+from hil.campaign.keeper import Keeper
+from hil.campaign.point import Point, point_of
+from hil.network.graph import Layer, Network, Op
+from hil.network.settings import Settings
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.trial.outcome import StepRow, step_digest
+
+STEPS, BATCH, CAMPAIGN = 5, 2, 0xC0FFEE
+
+
+def network() -> Network:
+    """Return one fully connected layer, 4 x 2 inputs and 4 classes."""
+    weights = np.random.default_rng(3).integers(-100, 100, (4, 8)).astype(np.int8)
+    return Network((Layer("fc1", Op.FULLY_CONNECTED, (4, 2, 1), (1, 1, 4), weights=weights, weight_exp=-7),), 4)
+
+
+def row(step: int, digest: int) -> StepRow:
+    """Return the row of a step on which both sides agree."""
+    return StepRow(step, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1, True, True, digest, {})
+
+
+def learner(point: Point) -> ElasticZoInt8:
+    """Return the reference at a point, with the weights of its checkpoint."""
+    graph = network()
+    if point.checkpoint is not None:
+        with np.load(point.checkpoint, allow_pickle=False) as arrays:
+            graph = graph.with_weights([arrays["w0"]])
+    made = ElasticZoInt8(graph, Settings(partition=1, batch=BATCH, seed=9))
+    made.configure(made.settings, point.step)
+    return made
+
+
+def go_on(folder: Path, every: int = 1, until: int = STEPS) -> tuple[list[int], int]:
+    """Go on with the campaign in a folder; return the steps that were computed, and the digest at the end."""
+    told = read_journal(folder / NAME, 0)
+    checkpoints = Checkpoints(folder, CAMPAIGN)
+    checkpoints.forget_parts()
+    computed = []
+    with Journal(folder / NAME, told) as journal:
+        point = point_of(told, checkpoints)
+        made = learner(point)
+        keeper = Keeper(journal, checkpoints, every, STEPS, lambda: False)
+        journal.append("from", step=point.step, again=point.again, cut=bool(told.lines))
+        for step in range(point.step, until):
+            draw = np.random.default_rng(step)
+            outcome = made.step(draw.integers(0, 256, (BATCH, 4, 2)).astype(np.uint8), draw.integers(0, 4, BATCH))
+            computed.append(step)
+            keeper.keep(row(step, step_digest(outcome.digests)), made.weights)
+    return computed, step_digest(made.digests())
+
+
+def where(folder: Path) -> Point:
+    """Return where the campaign in a folder would go on."""
+    return point_of(read_journal(folder / NAME, 0), Checkpoints(folder, CAMPAIGN))
