@@ -121,10 +121,10 @@ class Device:
         """Train one step on the samples that were streamed; return losses, sign, cycles and digests."""
         return self._counted(self._session.request("step", deadline_s=self.step_deadline_s, step=step, count=count))
 
-    def part(self, step: int, number: int, first: int, count: int) -> None:
-        """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
+    def part(self, step: int, number: int, first: int, count: int) -> int:
+        """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step; return how many the pass has had by now."""
         values = {"step": step, "pass": number, "first": first, "count": count}
-        self._session.request("part", deadline_s=self.step_deadline_s, **values)
+        return int(self._session.request("part", deadline_s=self.step_deadline_s, **values)["done"])
 
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> dict[str, Any]:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`."""

@@ -3,6 +3,7 @@ last joule."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from hil.trial.confirm.checks import Checks
+from hil.trial.confirm.figures import Figures
+from hil.trial.confirm.least import LeastCycles
 from hil.trial.latency import LAP_PHASES
 
 from .trace import Edge, Script, joined
@@ -18,6 +22,8 @@ from .world import World
 
 CLOCK_HZ = 100e6
 ARRIVE_S, DIGEST_S = 0.002, 0.004  # the request's last bytes, and digests before the answer: the board is awake
+DIGEST = 1_000  # cycles of the digests
+LEAST = dict.fromkeys(LAP_PHASES, 0) | {LAP_PHASES[0]: 1}
 SPREAD = 0.0001  # standard deviation of the current from window to window
 Stretches = list[tuple[float, float]]  # seconds, amperes
 
@@ -105,6 +111,9 @@ class Board:
     windows: int = 0
     phase: float | None = None
     script: Script | None = field(default=None)
+    counted: int = 0
+    clock_hz: int = int(CLOCK_HZ)
+    identity: dict[str, int] = field(default_factory=lambda: {"counter": 1})
 
     def samples(self, images: Any, labels: Any) -> None:
         """Take a batch."""
@@ -121,7 +130,9 @@ class Board:
         self.windows += 1
         self.world.until(self.script.answer_s)
         cycles = int((self.script.down_s - self.script.up_s) * CLOCK_HZ * (1 + self.random.uniform(-0.001, 0.001)))
-        return {"digests": (1,), "cycles_total": cycles, "cycles_digest": 0}
+        self.counted = cycles
+        phases = {f"cycles_{phase}": 0 for phase in LAP_PHASES} | {f"cycles_{LAP_PHASES[0]}": cycles}
+        return phases | {"digests": (1,), "step": first + steps - 1, "cycles_total": cycles + DIGEST, "cycles_digest": DIGEST}
 
     def _in_phase(self, begin_s: float, up_s: float) -> float:
         """Return a later begin whose rise lies where that of the first window lay between two readings."""
@@ -132,12 +143,18 @@ class Board:
 
     def laps(self) -> list[tuple[int, ...]]:
         """Return the cycles of each phase of each of the first 32 steps."""
-        one = int(self.work.step_s * CLOCK_HZ)
-        return [(one, *[0] * (len(LAP_PHASES) - 1))] * min(self.script.steps if self.script else 0, 32)
+        steps = self.script.steps if self.script else 0
+        ends = [self.counted * step // steps for step in range(steps + 1)]
+        each = [end - begin for begin, end in itertools.pairwise(ends)]
+        return [(one, *[0] * (len(LAP_PHASES) - 1)) for one in each[:32]]
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
         """Return how many stretches a step has, and each."""
-        return 1, [(LAP_PHASES[0], int(self.work.step_s * CLOCK_HZ))]
+        return 1, [(LAP_PHASES[0], self.laps()[-1][0])]
+
+    def profile(self) -> None:
+        """Return None: layers are not counted."""
+        return
 
     def mark_by_pulses(self) -> None:
         """The marker is always a level here."""
@@ -155,6 +172,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         energy=None,
         power=[],
         laps_s=[],
+        figures=Figures(),
         steps=[SimpleNamespace(cycles={"total": int(board.work.step_s * CLOCK_HZ)})],
     )
     p = SimpleNamespace(
@@ -162,7 +180,9 @@ def trial_of(board: Board, supply_v: float) -> Any:
         settings=SimpleNamespace(batch=1),
         slots=8,
         data=SimpleNamespace(train_images=np.zeros((100, 1))),
-        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")]),
+        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)),
+        image=None,
+        plan=None,
     )
     reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(1,)))
     images = np.zeros((1, 1))
@@ -172,6 +192,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         device=board,
         reference=reference,
         witness=None,
+        checks=Checks(p, board, None, outcome.figures, silicon=True),
         next_step=1,
         next_batch=lambda: (images, np.zeros(1)),
     )
