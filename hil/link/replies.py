@@ -42,6 +42,7 @@ class Identity:
     """`hello`: who the board is, `counter` by its name (messages.toml, enum counter)."""
 
     board: str
+    image_base: int
     image_digest: int
     rx_window: int = _within(1, 0xFFFF)
     clock_hz: int = _within(*CLOCKS)
@@ -136,11 +137,13 @@ class Inferred:
 
 @dataclass(frozen=True)
 class Memory:
-    """`memory`: the agent's watermarks in bytes."""
+    """`memory`: where arena and stack are, and the agent's watermarks in bytes."""
 
     static_bytes: int
+    arena_base: int
     arena_size: int
     arena_peak: int
+    stack_base: int
     stack_size: int
     stack_peak: int
 

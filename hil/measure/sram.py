@@ -31,6 +31,10 @@ class Watermarks:
         """All SRAM that the firmware needs."""
         return self.static + self.arena_peak + self.stack_peak
 
+    def larger(self, other: Watermarks) -> Watermarks:
+        """Return the larger of both, each by itself."""
+        return Watermarks(max(self.static, other.static), max(self.arena_peak, other.arena_peak), max(self.stack_peak, other.stack_peak))
+
 
 def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks:
     """Read the watermarks from the board's memory; addresses are the ELF file's symbols.
@@ -41,13 +45,21 @@ def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks
     """
     at = image.symbols
     arena = _painted(read, at["__arena_start"], at["__arena_end"], ARENA_PAINT)
-    stack = _painted(read, at["__stack_bottom"], at["__stack_top"], STACK_PAINT)
-    used, deepest = np.flatnonzero(~arena), np.flatnonzero(~stack)
-    return Watermarks(
-        static=at["__static_end"] - at["__static_start"] + at["__dma_end"] - at["__dma_start"],
-        arena_peak=int(used[-1] + 1) if used.size else 0,
-        stack_peak=int(stack.size - deepest[0] // 4 * 4) if deepest.size else 0,
-    )
+    used = np.flatnonzero(~arena)
+    return Watermarks(static=static_bytes(image), arena_peak=int(used[-1] + 1) if used.size else 0, stack_peak=stack_peak(read, image))
+
+
+def static_bytes(image: Image) -> int:
+    """Return the bytes of static memory that an image has."""
+    at = image.symbols
+    return at["__static_end"] - at["__static_start"] + at.get("__dma_end", 0) - at.get("__dma_start", 0)
+
+
+def stack_peak(read: Callable[[int, int], bytes], image: Image) -> int:
+    """Return the bytes of stack that have lost their paint, from the top down to the lowest; all of it where none is left at the bottom."""
+    stack = _painted(read, image.symbols["__stack_bottom"], image.symbols["__stack_top"], STACK_PAINT)
+    deepest = np.flatnonzero(~stack)
+    return int(stack.size - deepest[0] // 4 * 4) if deepest.size else 0
 
 
 def _painted(read: Callable[[int, int], bytes], start: int, end: int, paint: bytes) -> np.ndarray:

@@ -65,6 +65,8 @@ class TrialRecord:
     latency: dict[str, Any] | None = None
     flash: dict[str, Any] | None = None
     image: dict[str, Any] | None = None
+    second_sources: dict[str, list[str]] = field(default_factory=dict)
+    wrong_figures: dict[str, str] = field(default_factory=dict)
     test: str = ""
 
 

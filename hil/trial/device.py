@@ -137,10 +137,10 @@ class Device:
         self._slowest_step_s = max(self._slowest_step_s, time.monotonic() - began)
         return Stepped.of("step", reply, step, self._tensors)
 
-    def part(self, step: int, number: int, first: int, count: int) -> None:
-        """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step."""
+    def part(self, step: int, number: int, first: int, count: int) -> int:
+        """Take the streamed samples, `count` from `first` on of the batch, through pass `number` of a step; return how many the pass has had by now."""
         values = {"step": step, "pass": number, "first": first, "count": count}
-        self._session.request("part", deadline_s=self.step_deadline_s, **values)
+        return int(self._session.request("part", deadline_s=self.step_deadline_s, **values)["done"])
 
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> Stepped:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`. Cycles are of all steps together."""

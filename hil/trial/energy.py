@@ -12,6 +12,7 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture
 from hil.measure.conditions import Conditions
 from hil.meters.meter import Meter
+from hil.trial.confirm.sleep import asleep_by_meter, check_sleep
 from hil.trial.energy_windows import Windows
 from hil.trial.spec import EnergyWindows
 
@@ -44,12 +45,14 @@ def measure_windows(
     if trial.p.slots < trial.p.settings.batch:
         raise Blocked("energy", "a batch that streams cannot be trained without talking: choose one that the board holds.")
     _refuse_two_times(trial, meter)
+    check_sleep(trial)
     with _probe_away(trial) as detached:
         windows = Windows(trial, meter, wanted, Conditions(supply_error, ambient_c))
         windows.warm_up()
         result = windows.measure() if trial.outcome.difference is None else None
         if result is None:
             return
+    asleep_by_meter(trial.outcome.figures, result)
     about = {"supply_v": trial.p.board.supply_v, "measuring_point": point or _usual_point(meter), "probe_detached": detached, "power_cycled": power}
     result.meter |= about
     result.temperature = _temperature(ambient_c, windows.captures)

@@ -25,12 +25,17 @@ SMEARED = (
 
 
 def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
-    """Return what the board counted in the run of so many steps that has just ended, whose reply this is; None where it has no counter."""
+    """Return what the board counted in the run that has just ended, whose reply this is; None where it has no counter, or has counted wrong."""
     clock_hz = trial.outcome.clock_hz
     if not clock_hz:
         return None
-    laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in trial.device.laps(steps))
+    ran = trial.checks.run(reply, trial.next_step - 1, steps, trial.checks.timed(False))
+    if ran is None:
+        return None
+    laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in ran.laps)
     made, stretches = trial.device.stretches()
+    if len(laps) == steps:
+        trial.checks.stretches(made, stretches, ran.laps[-1])
     told = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
     return Counted((reply.cycles["total"] - reply.cycles["digest"]) / clock_hz, laps, told, made)
 

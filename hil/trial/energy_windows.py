@@ -26,6 +26,8 @@ from hil.meters.edges import with_both_edges
 from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
+from hil.trial.confirm.clock import BOARD_CLOCK
+from hil.trial.confirm.lengths import Lengths
 from hil.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.trial.spec import EnergyWindows
 
@@ -40,8 +42,6 @@ WARM_UP_READINGS = 20_000  # of the window that looks for bursts: it is shorter 
 FEWEST_READINGS = 20  # of a window
 IDLE_READINGS = 40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
 IDLE_SHARE = 0.25  # of a window, of each sleep where idle is subtracted: else longer windows would scatter by their idle power as much as short ones
-BOARD_CLOCK = 0.01  # how wrong a board's clock may be (an RC oscillator is within a per cent), with what it does between the phases that it counts
-UNCOUNTED = 0.1  # of a window: so much may a firmware do between its phases, and clocks differ, before the edges are not believed
 MLPERF_SPARE = 1.02  # the board's clock may be fast
 READ_DEADLINE_S = 20.0
 SLOWEST = 30.0  # times the expected length of a window: so much slower may a stand-in be than its board
@@ -67,6 +67,7 @@ class Windows:
         self._used, self._pace_s = first_range(meter.sheet), 1 / meter.sheet.fastest_hz
         self._spoiled, self._readings = 0, READINGS
         self._fast: Fast | None = None
+        self._lengths = Lengths(trial.outcome.figures, trial.outcome.clock_hz or 0)
         self.captures: list[Capture] = []
         self.counted: list[Counted | None] = []
         self.laps_s: tuple[float, ...] = ()
@@ -159,6 +160,9 @@ class Windows:
         """Throw a window away: beyond the range all are, for windows on two ranges are not comparable."""
         self._spoiled += 1
         sheet = self._meter.sheet
+        if self._lengths.want_another and self._steps < MOST_STEPS:
+            self._steps = min(2 * self._steps, MOST_STEPS)
+            self._start_anew()
         if spoiled.beyond_range:
             larger = next_range(sheet, self._used.amperes)
             if larger is None:
@@ -168,6 +172,7 @@ class Windows:
             self._used = larger
             self._start_anew()
         if self._spoiled > MOST_SPOILED:
+            self._lengths.judge()
             raise Blocked("energy", f"{self._spoiled} windows were thrown away, the last because {str(spoiled).rstrip('.')}: run again.") from spoiled
 
     def _start_anew(self) -> None:
@@ -200,7 +205,7 @@ class Windows:
         if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
             raise Blocked("energy", f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.")
         counted = counted_of(trial, reply, steps)
-        _require_same_length(capture, counted)
+        self._lengths.compare(capture, counted, steps)
         return capture, counted
 
     def _configure(self) -> None:
@@ -250,15 +255,3 @@ def _duration(reply: Stepped, clock_hz: int | None) -> tuple[float, float]:
         return math.inf, 0.0
     seconds = (reply.cycles["total"] - reply.cycles["digest"]) / clock_hz
     return seconds, BOARD_CLOCK * seconds
-
-
-def _require_same_length(capture: Capture, counted: Counted | None) -> None:
-    """Refuse edges that cannot be those of the steps: the board has counted how long these took.
-
-    Raises:
-        Spoiled: meter and board are further apart than the edges' uncertainty and what the board does uncounted allow.
-    """
-    up, down = edges_of(capture)
-    seen = down.t_s - up.t_s
-    if counted is not None and counted.total_s > 0 and abs(seen - counted.total_s) > UNCOUNTED * counted.total_s + up.half_s + down.half_s:
-        raise Spoiled(f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them")

@@ -11,6 +11,9 @@ from hil.errors import Blocked, DeviceFault
 from hil.link.replies import Stepped
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
+from hil.trial.confirm.checks import Ran
+from hil.trial.confirm.cycles import RUN_LAPS as RUN_STEPS
+from hil.trial.confirm.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.latency_figures import Booking, Bookings, Cost, Figures, figures
 from hil.trial.spec import LatencySteps
 
@@ -19,10 +22,9 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 
     from hil.trial.lockstep import LockStep
 
-LAP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
-RUN_STEPS = 32  # steps whose laps the agent keeps (hil/link/messages.toml, `laps`)
 SILENCE = 5.0  # times the expected length of a run, and seconds at least, before the agent is asked whether it still lives
 COUNTER_ROUND = 2**32  # cycles after which every counter is where it was
+NEAR_ROUND = 0.05  # of a round: how near to whole ones what is missing must be
 Layers = dict[str, dict[str, list[int]]]
 
 
@@ -75,12 +77,12 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     if prepared.slots < prepared.settings.batch:
         raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
-    latency = Latency(Booking.of(trial.device.bookings()), trial.device.identity.counter, word)
+    latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
     if wanted.layers:
         names = prepared.subject.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
     left = wanted.steps
-    while left > 0 and outcome.difference is None:
+    while left > 0 and outcome.difference is None and not outcome.figures.wrong:
         steps = 1 if wanted.layers or prepared.subject.bookings() is None else min(left, RUN_STEPS)
         _run(trial, latency, steps)
         left -= steps
@@ -95,29 +97,31 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     with ThreadPoolExecutor(max_workers=1) as worker:
         pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
         trial.device.samples(images, labels)
+        timed, silence = trial.checks.timed(), _silence(latency, steps, trial.device.clock_hz)
         began = time.monotonic()
-        reply = trial.device.run(first, steps, len(images), 0, _silence(latency, steps, trial.device.clock_hz))
+        reply = timed(lambda: trial.device.run(first, steps, len(images), 0, silence))
         wall_s = time.monotonic() - began
         expected = pending.result()[-1].digests
     if not same_after_run(trial, reply, expected, steps):
         return
     if latency.provenance is Provenance.MEASURED:
         check_rounds(reply.cycles["total"], trial.device.clock_hz, wall_s)
-    _take(trial, latency, reply, steps)
+    ran = trial.checks.run(reply, trial.next_step - 1, steps, timed, wall_s)
+    if ran is not None:
+        _take(trial, latency, reply, ran)
 
 
-def _take(trial: LockStep, latency: Latency, reply: Stepped, steps: int) -> None:
-    for lap in trial.device.laps(steps):
+def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
+    for lap in ran.laps:
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
     latency.digests.append(reply.cycles["digest"])
     if trial.p.subject.bookings() is None:
-        latency.bookings.append(trial.device.work().bookings - 1)  # one is the digests'
+        latency.bookings.append(trial.checks.readings(reply))
     if latency.layers is not None:
-        profile = trial.device.profile(len(trial.p.subject.layers))
-        if profile is None:
+        if ran.profile is None:
             raise DeviceFault("the firmware does not know the request 'profile', without which it has no latency by layer: add it, or ask for none.")
-        for of_layers, counted in zip(latency.layers.values(), profile, strict=True):
+        for of_layers, counted in zip(latency.layers.values(), ran.profile, strict=True):
             for cycles, found in zip(of_layers.values(), counted, strict=True):
                 cycles.append(found)
 
@@ -132,10 +136,11 @@ def check_rounds(cycles: int, clock_hz: int, wall_s: float) -> None:
     """Compare the board's count with the host's clock: a round that was lost is seconds, the link takes milliseconds.
 
     Raises:
-        Blocked: more than half a round of the counter is missing.
+        Blocked: whole rounds of the counter are missing; what else is missing is a wrong count (confirm/clock.py).
     """
     missing = wall_s * clock_hz - cycles
-    if missing > COUNTER_ROUND / 2:
+    rounds = round(missing / COUNTER_ROUND)
+    if rounds > 0 and abs(missing - rounds * COUNTER_ROUND) < NEAR_ROUND * COUNTER_ROUND:
         raise Blocked(
             "latency",
             f"the board counted {cycles:,} cycles in {wall_s:.1f} s at {clock_hz / 1e6:.0f} MHz: a layer takes longer than the counter's "

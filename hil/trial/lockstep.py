@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from hil.data import batches
 from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
-from hil.measure.sram import Watermarks, through_probe
+from hil.measure.sram import through_probe
 from hil.reference.methods import StepOutcome
+from hil.trial.confirm.checks import Checks, Timed
+from hil.trial.confirm.figures import HOST, Figures
 from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors
 from hil.trial.locate import WrongStep, locate
@@ -39,6 +42,8 @@ class LockStep:
     ) -> None:
         self.p, self.device, self.witness, self.outcome, self.watch = prepared, device, witness, outcome, watch
         device.step_deadline_s = max(device.step_deadline_s, prepared.subject.step_macs() / SLOWEST_MACS_S)
+        probe = witness.probe if witness is not None else None
+        self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
         self.reference = prepared.subject.reference()
@@ -98,11 +103,13 @@ class LockStep:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 
     def finish(self) -> None:
-        """Read the watermarks."""
+        """Read the watermarks, the stack's through the probe before and after the agent's."""
+        memory = self.checks.memory
+        before = memory.stack_before()
         said = self.device.memory()
-        self.outcome.sram = Watermarks(said.static_bytes, said.arena_peak, said.stack_peak)
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
+        self.outcome.sram = memory.compare(said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None)
 
     def go_on_with(self, device: Device) -> None:
         """Go on with an agent that has just begun: load the weights as they are by now, and compare them.
@@ -111,6 +118,7 @@ class LockStep:
             device: the same board, greeted and identified; it has forgotten everything.
         """
         self.device, self.witness = device, None
+        self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
             self._load()
         self.p.subject.give(device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step))
@@ -139,8 +147,10 @@ class LockStep:
         images, labels = self.next_batch()
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
-        reply = board_step(self.device, self.p.subject.passes(), self.p.slots, step, images, labels)
+        timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
+        reply = board_step(self.device, self.p.subject.passes(), self.p.slots, step, images, labels, timed, self.outcome.figures)
         outcome = pending.result()
+        self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
         self.outcome.final_digests = reply.digests
@@ -152,6 +162,8 @@ class LockStep:
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.profile = self.device.profile(len(self.p.subject.layers))
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
+            self.checks.first_step(reply, self.outcome.profile, self.outcome.work)
+            self.checks.memory.after_step(step)
         self.watch.step(row)
         if self.outcome.difference is None:
             self.watch.agreed(self)
@@ -189,7 +201,9 @@ class LockStep:
             predictions, correct, digest = self.reference.evaluate_chunk(images, labels)
             right, reference_right = right + reply.correct, reference_right + correct
             ours = np.frombuffer(reply.predictions, np.uint8)
-            if reply.logits_digest != digest or not np.array_equal(ours, predictions) or reply.correct != correct:
+            where = f" of test images {part.start}..{part.stop - 1}"
+            self.outcome.figures.equal("correct", reply.correct, int(np.sum(ours == labels[: len(ours)])), HOST, where=where)
+            if reply.logits_digest != digest or not np.array_equal(ours, predictions):
                 what = f"evaluation of test images {part.start}..{part.stop - 1}:"
                 board, reference = f"digest {reply.logits_digest:08X}", f"digest {digest:08X}"
                 self.outcome.difference = Difference(self.next_step - 1, "logits", None, board, reference, what)
@@ -199,16 +213,21 @@ class LockStep:
 
 
 def board_step(
-    device: Device, passes: int, slots: int, step: int, images: np.ndarray, labels: np.ndarray
+    device: Device, passes: int, slots: int, step: int, images: np.ndarray, labels: np.ndarray, timed: Timed, figures: Figures
 ) -> Stepped:
-    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`."""
+    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`.
+
+    `timed` holds every request that trains; `figures` take what the firmware says of the parts.
+    """
     n = len(images)
     if n <= slots:
         device.samples(images, labels)
-        return device.step(step, n)
+        return timed(lambda: device.step(step, n))
     for number in range(passes):
         for first in range(0, n, slots):
             part = slice(first, first + slots)
             device.samples(images[part], labels[part])
-            device.part(step, number, first, len(images[part]))
-    return device.step(step, n)
+            count = len(images[part])
+            done = timed(partial(device.part, step, number, first, count))
+            figures.equal("done", done, first + count, HOST, " samples", f" of pass {number} in step {step}")
+    return timed(lambda: device.step(step, n))

@@ -16,6 +16,7 @@ from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
+from hil.trial.confirm.figures import Figures
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
 from hil.trial.latency import total_figures
 from hil.trial.spec import TrialSpec
@@ -103,6 +104,8 @@ class Outcome:
     Attributes:
         evaluations: in the midst of training: index of the next step, accuracy of the board and of the reference.
         power: what the meter saw in every energy window.
+        sram: watermarks; where the probe reads larger ones than the agent tells, those.
+        figures: what the firmware has reported, and what its second sources say.
     """
 
     spec: TrialSpec
@@ -136,6 +139,7 @@ class Outcome:
     reason: str = NOT_ENDED
     stage: str = ""
     notes: list[str] = field(default_factory=list)
+    figures: Figures = field(default_factory=Figures)
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
@@ -177,7 +181,7 @@ class Outcome:
             self.block(Blocked("judge", f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it."))
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
-        reasons += self._sram_reasons()
+        reasons += [*self.figures.wrong.values(), *self._sram_reasons()]
         judged = self.judged_latency()
         reasons += [judged.reason] if judged is not None and judged.reason else []
         if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
@@ -194,12 +198,6 @@ class Outcome:
         reasons = []
         if budget is not None and self.sram.total > budget:
             reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
-        if self.sram.arena_peak > self.prepared.plan.total:
-            reasons.append(
-                f"the arena was written up to {self.sram.arena_peak:,} bytes, the plan ends at {self.prepared.plan.total:,}."
-            )
-        if self.sram_probe is not None and not self._probe_agrees(self.sram_probe):
-            reasons.append(f"the agent says {self.sram}, the probe reads {self.sram_probe}.")
         return reasons
 
     def judged_latency(self) -> JudgedLatency | None:
@@ -207,7 +205,7 @@ class Outcome:
 
         The budget is one of silicon: a modelled figure is neither within it nor beyond it.
         """
-        if self.latency is None or self.prepared is None or not self.clock_hz or not self.latency.steps:
+        if self.latency is None or self.prepared is None or not self.clock_hz or not self.latency.steps or self.figures.wrong:
             return None
         settings = self.prepared.settings
         budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
@@ -220,14 +218,6 @@ class Outcome:
             return JudgedLatency(budget, "within")
         reason = f"99 of 100 steps take up to {p99_ms:.2f} ms, the budget of {self.spec.board} is {budget:g} ms."
         return JudgedLatency(budget, "beyond", reason)
-
-    def _probe_agrees(self, seen: Watermarks) -> bool:
-        """The stack may have grown since the agent looked; nothing else may differ."""
-        assert self.sram is not None
-        return (seen.static, seen.arena_peak) == (
-            self.sram.static,
-            self.sram.arena_peak,
-        ) and seen.stack_peak >= self.sram.stack_peak
 
     def _must_learn(self) -> bool:
         return (

@@ -86,6 +86,8 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         evaluations=_evaluations(outcome),
         energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
+        second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
+        wrong_figures=dict(outcome.figures.wrong),
         test=test,
     )
 

@@ -21,6 +21,7 @@ from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
 from hil.targets.route import AlreadyLoaded
 from hil.targets.serial_port import open_serial, path_of
+from hil.trial.confirm.identity import check_identity
 from hil.trial.device import Device, refused
 from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.trial.latency import measure_latency
@@ -228,6 +229,7 @@ class _Attempt:
         with _refusals():
             with self.stages("greet"):
                 device = Device(session, prepared.board, prepared.image)
+                check_identity(outcome.figures, device.identity, prepared.board, prepared.image)
                 outcome.clock_hz = device.clock_hz
                 LOG.info("%s", device.identity)
             if prepared.spec.variant == SELECTED:

@@ -73,7 +73,7 @@ def _try(
     one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch
 ) -> Tried:
     spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
-    own = Outcome(spec, one, outcome.reality)
+    own = Outcome(spec, one, outcome.reality, figures=outcome.figures)
     trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, watch)
     trial.begin()
     trial.train()

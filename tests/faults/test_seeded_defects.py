@@ -1,54 +1,57 @@
-"""Twelve defects seeded into the firmware's arithmetic, one at a time: each image is built, flashed and caught, and the right layer is named.
+"""Defects seeded into the firmware, one at a time: each image is built, flashed and caught, and the right figure or layer is named.
 
-Each line is a mistake that somebody could make: rounding, sign, saturation, index, stale buffer.
+`python -m tests.faults.defects` prints the table; the nightly tier runs all of it, the quick tier a few rows.
 """
 
-from dataclasses import dataclass
+import json
 
 import pytest
-from firmware_copy import build_changed, need_compiler
+from defects.build import FIRMWARE, Workshop
+from defects.campaign import run_row, to_json
+from defects.row import ELASTICZO, GRAPHS, MEASURING, TRIALS
+from defects.rows import ROWS
+from firmware_copy import need_compiler
 
+from hil.rig import Bench, Rig
+from hil.trial import run_trial
 
-@dataclass(frozen=True)
-class Defect:
-    """A change of one line, the variant that shows it, and where it must be found."""
-
-    kind: str
-    file: str
-    old: str
-    new: str
-    layers: tuple[str, ...]
-    what: str
-    variant: str = "cls1"
-
-
-DEFECTS = [
-    Defect("rounding: half of a negative number towards zero", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1", "conv2"), "output"),
-    Defect("index: pooling window one channel off", "kernels/max_pool_s8_dsp.c", "pool_window(window, k,", "pool_window(window + (x == 3), k,", ("pool1",), "output"),
-    Defect("sign: relu keeps negative numbers of the last value", "kernels/relu_s8_dsp.c", "where_at_least_s8(word, 0, word, 0)", "where_at_least_s8(word, n == 4 ? 0x80000000u : 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
-    Defect("index: padding is stale on one side", "kernels/conv_band_fill_s8.c", "repeat(rows->zero, rows->behind,", "repeat(1, rows->behind,", ("conv1",), "output"),
-    Defect("sign: the perturbation is subtracted", "kernels/move_s8_dsp.c", "put_both(&shape, e, z, 0)", "put_both(&shape, e, wrap_bytes(0, z), 0)", ("conv1",), "weight"),
-    Defect("saturation: a perturbed weight wraps around", "kernels/move_s8_dsp.c", "return add_bytes(add_bytes(w, move), ONES)", "return unwrap_bytes(unwrap_bytes(w, move), ONES)", ("conv1", "conv2", "fc1"), "weight"),
-    Defect("rounding: pseudo-stochastic ties go up", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
-    Defect("sign: the label's error does not cancel the others", "kernels/softmax_error_s8.c", "psto_shift(-shares, 4)", "psto_shift(-shares / 2, 4)", ("fc3",), "error"),
-    Defect("sign: the relu gate lets zeros through", "kernels/relu_s8_backward_dsp.c", "(0, load_word(out), 0, load_word(error))", "(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
-    Defect("stale buffer: gradients of the step before stay", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
-    Defect("index: the weight gradient skips the last four inputs", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours}", ".end = in + fours - 4}", ("fc3",), "weight"),
-    Defect("rounding: the loss forgets a term", "kernels/cross_entropy_scaled_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss", "full-zo"),
-]  # fmt: skip
+NIGHTLY = pytest.mark.tier("nightly")
 
 
 @pytest.fixture(scope="module")
-def toolchain():
+def rig(tmp_path_factory):
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    with Rig(Bench(), tmp_path_factory.mktemp("bench"), "virtual") as taken:
+        yield taken
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory):
     need_compiler()
+    return Workshop(tmp_path_factory.mktemp("workshop"))
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.kind)
-def test_a_seeded_defect_is_caught_in_the_right_layer(defect, toolchain, broken_trial, tmp_path):
-    outcome = broken_trial(defect.variant, steps=6, elf=build_changed(tmp_path / "firmware", "stm32h7b3", defect.file, defect.old, defect.new))
-    assert outcome.verdict == "fail", "the defect went unseen"
-    found = outcome.difference
-    assert found is not None, outcome.reason
-    assert found.layer in defect.layers, found.sentence()
-    assert defect.what in found.what, found.sentence()
-    assert found.board != found.reference
+def test_the_table_has_every_part_and_every_row_changes_what_is_there():
+    parts = [row.part for row in ROWS]
+    assert len(ROWS) >= 60 and parts.count(MEASURING) >= 25 and parts.count(ELASTICZO) >= 15 and parts.count(GRAPHS) >= 15
+    assert len({row.name for row in ROWS}) == len(ROWS)
+    assert {row.trial for row in ROWS} <= set(TRIALS) and all(row.names for row in ROWS)
+    for row in ROWS:
+        for patch in row.patches:
+            assert (FIRMWARE / patch.file).read_text().count(patch.old) == 1 and patch.old != patch.new, row.name
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name, marks=() if row.gate else NIGHTLY) for row in ROWS])
+def test_a_seeded_defect_is_caught_and_named(row, workshop, rig, tmp_path):
+    result = run_row(row, workshop, rig, tmp_path)
+    assert result.caught, f"{result.verdict}: {result.said or 'the defect went unseen'}"
+    assert result.named, f"named was {', '.join(result.names) or 'nothing'}: {result.said}"
+    assert json.loads(to_json([result]))["rows"][0]["named"]
+
+
+@NIGHTLY
+@pytest.mark.parametrize("name", TRIALS)
+def test_the_firmware_without_a_defect_passes_every_trial_of_the_table(name, rig, tmp_path):
+    outcome = run_trial(TRIALS[name], rig, tmp_path)
+    assert outcome.verdict == "pass", outcome.reason
+    assert outcome.figures.wrong == {}

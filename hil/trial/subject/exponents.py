@@ -14,6 +14,7 @@ from hil.network.graph import Network
 from hil.network.plan import Plan, plan, weight_count
 from hil.network.settings import WORDS, Settings
 from hil.reference.methods import method
+from hil.trial.confirm.least import LeastCycles, least_forward, least_moves
 from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
 from hil.trial.subject.subject import Configuration, Planned, Tensor
 
@@ -112,6 +113,25 @@ class ExponentSubject:
     def bookings(self) -> tuple[dict[str, int], tuple[list[int], list[int]]]:
         """Return the counts of docs/latency.md."""
         return bookings_by_phase(self.network, self.settings), bookings_by_layer(self.network, self.settings)
+
+    def work(self) -> None:
+        """The board does not count its passes."""
+        return
+
+    def least_cycles(self) -> LeastCycles:
+        """Every pass of every layer; zeroth order moves its weights twice a step, and once more to update them."""
+        runs, partition = self.passes() * self.settings.batch, self.settings.partition
+        forward = tuple(least_forward(layer, runs) for layer in self.network.layers)
+        moved = sum(tensor.elements for tensor in self.tensors[:partition])
+        return LeastCycles(
+            forward,
+            {
+                "perturb": least_moves(moved, 2) if partition else 0,
+                "forward": sum(forward),
+                "backward": int(partition < len(self.tensors)),
+                "update": least_moves(moved),
+            },
+        )
 
     def integers_only(self) -> bool:
         """Whether signs come from integers alone (INT8*)."""

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hil.network.tflite.analytic import step_work, training_bytes
+from hil.network.tflite.analytic import Work, step_work, training_bytes
 from hil.network.tflite.file import encode, file_size, places_in_file
 from hil.network.tflite.layers import Graph
 from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
+from hil.trial.confirm.least import LeastCycles, least_forward
 from hil.trial.subject.subject import Configuration, Tensor
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ class GraphSubject:
         return Lives(self.network, self.settings).whole(stage + 1)
 
     def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
-        """Layers take their turns from input to output."""
-        return tensors[0]
+        """Layers take their turns from input to output, of back-propagation from output to input."""
+        return tensors[-1] if self.settings.method == "bp" else tensors[0]
 
     def places(self, plan: GraphPlan) -> tuple[int, ...]:
         """Where the file is in flash, trained tensors have buffers of their own; else they are used where they lie in the file."""
@@ -143,6 +144,23 @@ class GraphSubject:
     def bookings(self) -> None:
         """The board counts them: they depend on queries and starts."""
         return
+
+    def work(self) -> Work | None:
+        """Return the passes of a step; None where it draws its coordinates."""
+        return None if self.settings.sparsity and self.settings.method == "deepzero" else step_work(self.network, self.settings)
+
+    def least_cycles(self) -> LeastCycles:
+        """Every pass of every layer; of DeepZero, which draws its coordinates, the clean ones.
+
+        In a chain that runs row by row the last layer has the cycles of all. Back-propagation perturbs nothing, but limits its weights once.
+        """
+        settings, layers = self.settings, self.network.layers
+        counted = settings.method == "poor-mans"
+        runs = step_work(self.network, settings).runs if counted else (settings.batch,) * len(layers)
+        forward = tuple(1 if settings.fused else least_forward(layer, each) for layer, each in zip(layers, runs, strict=True))
+        return LeastCycles(
+            forward, {"perturb": None if settings.method == "bp" else 1, "forward": sum(forward), "backward": 1, "update": 1}
+        )
 
     def integers_only(self) -> bool:
         """Whether signs come from integers alone: there are no signs."""

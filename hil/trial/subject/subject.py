@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from hil.network.tflite.analytic import Work
     from hil.reference.methods import Method
+    from hil.trial.confirm.least import LeastCycles
     from hil.trial.device import Device
 
 
@@ -124,6 +126,14 @@ class Subject(Protocol):
 
     def bookings(self) -> tuple[dict[str, int], tuple[list[int], list[int]]] | None:
         """Return how often a step books cycles by phase and by layer (docs/latency.md); None where the board counts them."""
+        ...
+
+    def work(self) -> Work | None:
+        """Return the passes of a step by count; None where draws decide how many there are, or the board does not count them."""
+        ...
+
+    def least_cycles(self) -> LeastCycles:
+        """Return what a step takes at least on any core, in cycles."""
         ...
 
     def integers_only(self) -> bool:

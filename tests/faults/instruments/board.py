@@ -3,6 +3,7 @@ last joule."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.link.replies import Stepped
+from hil.link.replies import Identity, Stepped
+from hil.trial.confirm.checks import Checks
+from hil.trial.confirm.figures import Figures
+from hil.trial.confirm.least import LeastCycles
 from hil.trial.latency import LAP_PHASES
 
 from .trace import Edge, Script, joined
@@ -19,6 +23,8 @@ from .world import World
 
 CLOCK_HZ = 100e6
 ARRIVE_S, DIGEST_S = 0.002, 0.004  # the request's last bytes, and digests before the answer: the board is awake
+DIGEST = 1_000  # cycles of the digests
+LEAST = dict.fromkeys(LAP_PHASES, 0) | {LAP_PHASES[0]: 1}
 SPREAD = 0.0001  # standard deviation of the current from window to window
 Stretches = list[tuple[float, float]]  # seconds, amperes
 
@@ -106,6 +112,9 @@ class Board:
     windows: int = 0
     phase: float | None = None
     script: Script | None = field(default=None)
+    counted: int = 0
+    clock_hz: int = int(CLOCK_HZ)
+    identity: Identity = field(default_factory=lambda: Identity("board", 0, 0, 1024, int(CLOCK_HZ), "dwt"))
 
     def samples(self, images: Any, labels: Any) -> None:
         """Take a batch."""
@@ -122,7 +131,9 @@ class Board:
         self.windows += 1
         self.world.until(self.script.answer_s)
         cycles = int((self.script.down_s - self.script.up_s) * CLOCK_HZ * (1 + self.random.uniform(-0.001, 0.001)))
-        return Stepped(first + steps - 1, 0.0, 0.0, {"total": cycles, "digest": 0}, (1,), 1)
+        self.counted = cycles
+        phases = dict.fromkeys(LAP_PHASES, 0) | {LAP_PHASES[0]: cycles, "total": cycles + DIGEST, "digest": DIGEST}
+        return Stepped(first + steps - 1, 0.0, 0.0, phases, (1,), 1)
 
     def _in_phase(self, begin_s: float, up_s: float) -> float:
         """Return a later begin whose rise lies where that of the first window lay between two readings."""
@@ -133,12 +144,17 @@ class Board:
 
     def laps(self, steps: int) -> list[tuple[int, ...]]:
         """Return the cycles of each phase of each of the first 32 steps."""
-        one = int(self.work.step_s * CLOCK_HZ)
-        return [(one, *[0] * (len(LAP_PHASES) - 1))] * min(steps, 32)
+        ends = [self.counted * step // steps for step in range(steps + 1)]
+        each = [end - begin for begin, end in itertools.pairwise(ends)]
+        return [(one, *[0] * (len(LAP_PHASES) - 1)) for one in each[:32]]
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
         """Return how many stretches a step has, and each."""
-        return 1, [(LAP_PHASES[0], int(self.work.step_s * CLOCK_HZ))]
+        return 1, [(LAP_PHASES[0], self.laps(self.script.steps if self.script else 0)[-1][0])]
+
+    def profile(self, layers: int) -> None:
+        """Return None: layers are not counted."""
+        return
 
     def mark_by_pulses(self) -> None:
         """The marker is always a level here."""
@@ -156,6 +172,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         energy=None,
         power=[],
         laps_s=[],
+        figures=Figures(),
         steps=[SimpleNamespace(cycles={"total": int(board.work.step_s * CLOCK_HZ)})],
     )
     p = SimpleNamespace(
@@ -163,7 +180,9 @@ def trial_of(board: Board, supply_v: float) -> Any:
         settings=SimpleNamespace(batch=1),
         slots=8,
         data=SimpleNamespace(train_images=np.zeros((100, 1))),
-        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")]),
+        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)),
+        image=None,
+        plan=None,
     )
     reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(1,)))
     images = np.zeros((1, 1))
@@ -173,6 +192,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         device=board,
         reference=reference,
         witness=None,
+        checks=Checks(p, board, None, outcome.figures, silicon=True),
         next_step=1,
         next_batch=lambda: (images, np.zeros(1)),
     )

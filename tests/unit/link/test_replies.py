@@ -52,7 +52,7 @@ def test_every_reply_with_a_field_is_taken_here() -> None:
 
 
 def test_what_can_be_is_taken() -> None:
-    assert Identity.of(HELLO) == Identity("stm32h7b3", 4, 4096, 280_000_000, "dwt")
+    assert Identity.of(HELLO) == Identity("stm32h7b3", 2, 4, 4096, 280_000_000, "dwt")
     assert Stepped.of("step", STEP, 7, 2) == Stepped(7, 1.5, -0.0, CYCLES, (1, 2), -1)
     assert Memory.of(MEMORY).arena_peak == 100
     assert laps_of({"cycles": tuple(range(8))}, 2) == [(0, 1, 2, 3), (4, 5, 6, 7)]

@@ -20,6 +20,9 @@ from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
+from hil.trial.confirm.checks import Checks
+from hil.trial.confirm.figures import Figures
+from hil.trial.confirm.least import LeastCycles
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED
@@ -31,6 +34,7 @@ SHEET = load_data_sheet("keithley-2450")
 LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.04, 0.06, 0.03), 0.015, 2e-3, 3.3)
 CYCLES = {"perturb": 274_000, "forward": 685_000, "backward": 0, "update": 411_000, "digest": 0, "total": 1_370_000}
 CLOCK_HZ = 100_000_000
+LEAST = {"perturb": 1, "forward": 1, "backward": 0, "update": 1}
 
 
 class FakeMeter:
@@ -67,10 +71,10 @@ class FakeTrial:
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
             slots=8, settings=SimpleNamespace(batch=8), board=board, data=SimpleNamespace(train_images=np.zeros(800)),
-            subject=SimpleNamespace(tensors=[weight]),
+            subject=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
         )  # fmt: skip
         self.outcome = SimpleNamespace(
-            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[]
+            steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
         )  # fmt: skip
         self.witness, self.next_step = None, 5
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
@@ -78,7 +82,9 @@ class FakeTrial:
         self.device = SimpleNamespace(
             samples=lambda images, labels: None, run=self.run, laps=lambda steps: [tuple(CYCLES[phase] for phase in LAP_PHASES)] * min(steps, 32),
             stretches=lambda: (len(told), told), mark_by_pulses=self.mark_by_pulses,
+            identity=SimpleNamespace(counter="dwt"), clock_hz=CLOCK_HZ, profile=lambda layers: ((self.runs[-1][1] * CYCLES["forward"],), (0,)),
         )  # fmt: skip
+        self.checks = Checks(self.p, self.device, None, self.outcome.figures, silicon=False)
 
     def mark_by_pulses(self):
         self.pulses += 1
@@ -89,7 +95,8 @@ class FakeTrial:
     def run(self, first, steps, count, idle_ms, quiet_s):
         self.runs.append((first, steps, idle_ms))
         self.meter.windows.put(self.bench.window(steps, idle_ms / 1000))
-        cycles = {"total": steps * CYCLES["total"] + 5000, "digest": 5000}
+        cycles = {phase: steps * count for phase, count in CYCLES.items()}
+        cycles |= {"total": steps * CYCLES["total"] + 5000, "digest": 5000}
         return Stepped(first + steps - 1, 0.0, 0.0, cycles, (8 if self.wrong_at == len(self.runs) else 7,), 1)
 
 

@@ -31,11 +31,12 @@ class SysTick(Block):
         self._nvic = nvic
         self.reference_hz: Callable[[], int] = lambda: clock.hz // 8
         self._zero_at: int | None = None  # virtual time of the next 1 -> 0
+        self._held = 0  # where the counter stands while it is not enabled
         self._wrapped = False
 
     def reset(self) -> None:
         super().reset()
-        self._zero_at = None
+        self._zero_at, self._held = None, 0
         self._wrapped = False
 
     def _ticks(self, n: int) -> int:
@@ -64,9 +65,11 @@ class SysTick(Block):
         if self._zero_at is not None:
             self._restart()
 
-    def _restart(self) -> None:
+    def _restart(self, left: int = 0) -> None:
+        """Count on from `left` ticks, or from the reload value where none are."""
+        self._held = left
         running = self.value["CSR"] & 1 and self.value["RVR"] and self._hz()
-        self._zero_at = self._clock.now + self._ticks(self.value["RVR"] + 1) if running else None
+        self._zero_at = self._clock.now + self._ticks(left or self.value["RVR"] + 1) if running else None
 
     def read_csr(self, value: int) -> int:
         self.update(self._clock.now)
@@ -74,9 +77,11 @@ class SysTick(Block):
         return value | flag << 16
 
     def write_csr(self, old: int, new: int, _acting: int) -> None:
+        """An enabled counter counts down from the value in CVR (B3.3.1), which one that is not enabled keeps."""
+        left = self.read_cvr(0)
         self.value["CSR"] = new
         if (old ^ new) & 5:
-            self._restart()
+            self._restart(left)
 
     def write_cvr(self, _old: int, _new: int, _acting: int) -> None:
         self._wrapped = False
@@ -85,5 +90,5 @@ class SysTick(Block):
     def read_cvr(self, _value: int) -> int:
         self.update(self._clock.now)
         if self._zero_at is None:
-            return 0
+            return self._held
         return (self._zero_at - self._clock.now) // max(1, self._ticks(1)) & 0xFFFFFF

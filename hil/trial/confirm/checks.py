@@ -1,0 +1,182 @@
+"""All checks of reported figures that go along with a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from hil.link.replies import Stepped, Work
+from hil.targets.probe import Probe
+from hil.trial.confirm.bookings import check_bookings, check_cost
+from hil.trial.confirm.clock import HostClock
+from hil.trial.confirm.counter import BESIDE, BESIDE_SHARE, ROUND, ProbeCounter, check_costs, check_counted
+from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
+from hil.trial.confirm.figures import HOST, PROBE, Figures
+from hil.trial.confirm.identity import NONE
+from hil.trial.confirm.memory import MemoryCheck
+
+if TYPE_CHECKING:
+    from hil.trial.device import Device
+    from hil.trial.prepare import Prepared
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Of a run: the cycles of its first steps by phase, and of its layers, forward and backward; None from a firmware that does not count these."""
+
+    laps: list[tuple[int, ...]]
+    profile: tuple[tuple[int, ...], tuple[int, ...]] | None
+
+
+class Timed:
+    """Requests between two readings of the board's counter through the probe; where there is none they are made and that is all."""
+
+    def __init__(self, counter: ProbeCounter | None) -> None:
+        self._counter = counter
+        self.gone_on = 0
+
+    def __call__(self, call: Callable[[], T]) -> T:
+        """Return what the call returns."""
+        if self._counter is None:
+            return call()
+        result, gone_on = self._counter.around(call)
+        self.gone_on += gone_on
+        return result
+
+
+class Checks:
+    """Args:
+        prepared: the trial.
+        device: the board, greeted.
+        probe: reads memory; None where there is none.
+        figures: take what is found.
+        silicon: whether the board's time is the host's.
+    """
+
+    def __init__(self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool) -> None:
+        subject, self._device, self.figures = prepared.subject, device, figures
+        self._subject = subject
+        self.counts = device.identity.counter != NONE
+        self.cycles = CycleCheck(figures, subject.least_cycles(), subject.layers, device.clock_hz, self.counts)
+        self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
+        found = ProbeCounter(probe, prepared.board, prepared.image) if probe is not None and self.counts else None
+        self.counter = found if found is not None and found.stands_still else None
+        self.host_clock = HostClock(figures, device.clock_hz) if silicon and self.counts else None
+        self._least_booking: int | None = None
+
+    def timed(self, wanted: bool = True) -> Timed:
+        """Return what holds requests between two readings, where that is wanted and can be done."""
+        return Timed(self.counter if wanted else None)
+
+    def step(self, reply: Stepped, step: int, timed: Timed) -> None:
+        """Check the reply to a compared step."""
+        self.cycles.steps(reply, step)
+        if timed.gone_on:
+            check_counted(self.figures, reply.cycles["total"], timed.gone_on, f"cycles in step {step}")
+
+    def first_step(self, reply: Stepped, profile: tuple[tuple[int, ...], tuple[int, ...]] | None, work: Work | None) -> None:
+        """Check what is asked for once, after the first step: the layers, the stretches of the phases, and the work."""
+        if profile is not None:
+            self.cycles.profile(profile, reply)
+        self.cycles.stretches(*self._device.stretches(), reply.cycles)
+        if work is not None:
+            self._work(work, reply)
+
+    def _work(self, work: Work, reply: Stepped) -> None:
+        """The host counts the passes of a step, where no draw decides how many there are."""
+        wanted = self._subject.work()
+        if wanted is None:
+            self.figures.reported("macs", "layer_runs")
+        else:
+            self.figures.equal("macs", work.macs, wanted.macs, HOST)
+            self.figures.equal("layer_runs", work.layer_runs, wanted.layer_runs, HOST)
+        self._readings(work, reply)
+
+    def _readings(self, work: Work, reply: Stepped) -> None:
+        """Every layer run ends with a reading, and every reading takes its cycles of the step."""
+        if not self.counts:
+            return
+        self.figures.reported("bookings")
+        readings, runs, least = work.bookings, work.layer_runs, self._least_booking or 1
+        said = f"the agent reports {readings:,} readings of its counter"
+        if readings < runs:
+            self.figures.refuse("bookings", f"{said}, and {runs:,} layers ended with one.")
+        if readings * least > reply.cycles["total"]:
+            self.figures.refuse("bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles.")
+
+    def bookings(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> tuple[int, ...]:
+        """Ask for the cost of a reading, and hold it against the layers and against the counter.
+
+        Raises:
+            DeviceFault: it is wrong, and no latency could be told.
+        """
+        timed = self.timed()
+        costs = timed(self._device.bookings)
+        if self.counts and check_bookings(self.figures, costs):
+            self._least_booking = min(costs)
+            if timed.gone_on:
+                check_costs(self.figures, costs, timed.gone_on)
+            self._shortest_layers(profile)
+        self.figures.insist()
+        return costs
+
+    def _shortest_layers(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> None:
+        bookings = self._subject.bookings()
+        if profile is None or bookings is None or self._least_booking is None:
+            return
+        for direction, cycles, readings in zip(("forward", "backward"), profile, bookings[1], strict=True):
+            for name, taken, count in zip(self._subject.layers, cycles, readings, strict=True):
+                check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
+
+    def run(self, reply: Stepped, last: int, steps: int, timed: Timed, wall_s: float | None = None) -> Ran | None:
+        """Check a run of autonomous steps; return its laps and layers, None where they cannot be used.
+
+        Args:
+            reply: of the run.
+            last: index of its last step.
+            steps: how many.
+            timed: what held the request.
+            wall_s: how long it took on the host's clock, where the board did nothing else meanwhile.
+        """
+        self.cycles.steps(reply, last, steps)
+        if timed.gone_on:
+            check_counted(self.figures, reply.cycles["total"], timed.gone_on, f"cycles in {steps:,} steps up to {last}")
+        if self.host_clock is not None and wall_s is not None:
+            self.host_clock.run(reply.cycles["total"], wall_s)
+        profile = self._device.profile(len(self._subject.layers))
+        if profile is not None:
+            self.cycles.profile(profile, reply, steps)
+        laps = self._device.laps(steps)
+        return Ran(laps, profile) if self.cycles.laps(laps, reply, steps) else None
+
+    def stretches(self, made: int, stretches: list[tuple[str, int]], lap: tuple[int, ...]) -> None:
+        """Check the stretches of the last step of a run against its lap."""
+        self.cycles.stretches(made, stretches, dict(zip(STEP_PHASES, lap, strict=True)))
+
+    def sleep(self, reply: Stepped, timed: Timed, asked_ms: int) -> None:
+        """Check a run that was to sleep before and after its steps: a core that sleeps does not count.
+
+        Args:
+            reply: of the run.
+            timed: what held the request.
+            asked_ms: of sleep, on both sides together.
+        """
+        self.figures.reported("sleep")
+        if not timed.gone_on:
+            return
+        self.figures.confirmed("sleep", PROBE)
+        asked = asked_ms * self._device.clock_hz // 1000
+        beside = (timed.gone_on - reply.cycles["total"]) % ROUND
+        if beside > BESIDE + BESIDE_SHARE * reply.cycles["total"] + asked / 2:
+            self.figures.refuse(
+                "sleep", f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, went on by {beside:,} beside the steps."
+            )
+
+    def readings(self, reply: Stepped) -> int:
+        """Return how often the board read its counter in the last run of one step (second family), that of the digests left out."""
+        work = self._device.work()
+        self._readings(work, reply)
+        return work.bookings - 1

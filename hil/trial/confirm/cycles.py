@@ -1,0 +1,113 @@
+"""Cycle counts of steps: they add up, each phase has what its work takes at least, and none is zero, wrapped or absurd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hil.link.replies import Stepped
+from hil.trial.confirm.figures import HOST, PLAN, Figures
+from hil.trial.confirm.least import LeastCycles
+
+STEP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
+ALL_PHASES = (*STEP_PHASES, "digest")
+RUN_LAPS = 32  # steps whose laps the agent keeps (hil/link/messages.toml, `laps`)
+TOLD_STRETCHES = 96  # likewise, `stretches`
+LONGEST_S = 24 * 3600.0  # a step that takes longer is none: no deadline would wait for it
+
+
+class CycleCheck:
+    """Holds what the agent counts against itself and against what a step takes at least.
+
+    Args:
+        figures: take what is found.
+        least: cycles of a step.
+        layers: names of the layers.
+        clock_hz: of the board.
+        counts: whether the board has a counter; one that has none reports zeros.
+    """
+
+    def __init__(self, figures: Figures, least: LeastCycles, layers: Sequence[str], clock_hz: int, counts: bool) -> None:
+        self._figures, self._least, self._layers, self._clock_hz, self._counts = figures, least, layers, clock_hz, counts
+
+    def steps(self, reply: Stepped, asked: int, steps: int = 1) -> None:
+        """Check the reply to `step` or `run`.
+
+        Args:
+            reply: with the cycles of all its steps together.
+            asked: index of the last of them.
+            steps: how many.
+        """
+        where = f" in step {asked}" if steps == 1 else f" in {steps:,} steps up to {asked}"
+        self._figures.equal("step", reply.step, asked, HOST, where=where)
+        self._figures.reported("cycles")
+        if not self._counts:
+            return
+        most = int(steps * LONGEST_S * self._clock_hz)
+        for phase in ALL_PHASES:
+            least = 1 if phase == "digest" else self._least.phases[phase]
+            self._phase(phase, reply.cycles[phase], most, None if least is None else least * steps, where)
+        total, parts = reply.cycles["total"], sum(reply.cycles[phase] for phase in ALL_PHASES)
+        if total != parts:
+            self._figures.refuse("cycles_total", f"the agent reports {total:,}{where}, and its phases add up to {parts:,}.")
+
+    def _phase(self, phase: str, cycles: int, most: int, least: int | None, where: str) -> None:
+        if cycles > most:
+            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, more than the {most:,} of {LONGEST_S / 3600:g} hours a step.")
+        elif least is None:
+            return
+        elif not least and cycles:
+            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and the method has nothing to do in it: 0.")
+        elif cycles < least:
+            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and what is to be done takes {least:,} at least.")
+
+    def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> None:
+        """Check the cycles by layer, forward and backward, of the steps whose reply this is."""
+        if not self._counts:
+            return
+        self._figures.confirmed("profile", PLAN)
+        for phase, cycles in zip(("forward", "backward"), profile, strict=True):
+            if len(cycles) != len(self._layers):
+                self._figures.refuse("profile", f"the agent reports {len(cycles)} layers {phase}, the network has {len(self._layers)}.")
+                return
+            if sum(cycles) != reply.cycles[phase]:
+                self._figures.refuse(
+                    "profile", f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}."
+                )
+        for name, cycles, least in zip(self._layers, profile[0], self._least.forward, strict=True):
+            if cycles < steps * least:
+                self._figures.refuse(
+                    "profile", f"the agent reports {cycles:,} cycles for layer {name} forward, and its products take {steps * least:,} at least."
+                )
+
+    def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:
+        """Check the cycles of the steps of a run one by one; return whether they can be used: as many as there must be, of four phases each."""
+        if not self._counts:
+            return True
+        figures, kept = self._figures, min(steps, RUN_LAPS)
+        figures.confirmed("laps", PLAN)
+        if len(laps) != kept or any(len(lap) != len(STEP_PHASES) for lap in laps):
+            figures.refuse("laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, and there must be {kept:,}.")
+            return False
+        for index, phase in enumerate(STEP_PHASES):
+            cycles, all_of_them = sum(lap[index] for lap in laps), reply.cycles[phase]
+            if cycles > all_of_them or (steps == kept and cycles != all_of_them):
+                figures.refuse("laps", f"{len(laps):,} laps add up to {cycles:,} cycles of {phase}, and the agent reports cycles_{phase} {all_of_them:,}.")
+            short = min((lap[index] for lap in laps), default=0)
+            least = self._least.phases[phase] or 0
+            if short < least:
+                figures.refuse("laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least.")
+        return True
+
+    def stretches(self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int]) -> None:
+        """Check the stretches of a step, where all were told, against its cycles by phase: they were summed apart."""
+        if not self._counts or not made:
+            return
+        if len(stretches) != min(made, TOLD_STRETCHES):
+            self._figures.refuse("stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}.")
+            return
+        for phase in STEP_PHASES if made <= TOLD_STRETCHES else ():
+            found = sum(count for name, count in stretches if name == phase)
+            if found != cycles[phase]:
+                self._figures.refuse(
+                    f"cycles_{phase}", f"the agent reports {cycles[phase]:,} in a step, and its stretches of {phase} add up to {found:,}."
+                )

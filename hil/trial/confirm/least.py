@@ -1,0 +1,82 @@
+"""What a step cannot take less than, by count: products of a layer over the most that a core makes of them in a cycle.
+
+A Cortex-M4 or M7 makes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one instruction of that kind a cycle; the kernels of a
+Cortex-M0+ have at most two in one product of 32 bits. Taps that lie in the padding may be skipped and are not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+PRODUCTS_A_CYCLE = 2
+WEIGHTS_A_WORD = 4
+
+
+class Windowed(Protocol):
+    """A layer whose windows slide over its input."""
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a pass, padded taps counted."""
+        ...
+
+    @property
+    def in_shape(self) -> tuple[int, int, int]:
+        """Height, width, channels."""
+        ...
+
+    @property
+    def out_shape(self) -> tuple[int, int, int]:
+        """Height, width, channels."""
+        ...
+
+    @property
+    def kernel(self) -> tuple[int, int]:
+        """Height and width of a window; (0, 0) where there are none."""
+        ...
+
+    @property
+    def stride(self) -> int:
+        """Of the windows."""
+        ...
+
+    @property
+    def pad(self) -> int:
+        """Zeros on the upper and the left side."""
+        ...
+
+
+@dataclass(frozen=True)
+class LeastCycles:
+    """Cycles that a step takes at least.
+
+    Attributes:
+        forward: by layer.
+        phases: by phase; 0 where the method has nothing to do in it, and then it takes none; None where it may have and may have not.
+    """
+
+    forward: tuple[int, ...]
+    phases: dict[str, int | None]
+
+
+def products_inside(layer: Windowed) -> int:
+    """Return the products of one pass whose taps lie inside the input."""
+    if not layer.macs or not layer.kernel[0]:
+        return layer.macs
+    inside = share = 1
+    for axis in (0, 1):
+        taps = [at * layer.stride - layer.pad + tap for at in range(layer.out_shape[axis]) for tap in range(layer.kernel[axis])]
+        inside *= sum(0 <= tap < layer.in_shape[axis] for tap in taps)
+        share *= len(taps)
+    return layer.macs * inside // share
+
+
+def least_forward(layer: Windowed, runs: int) -> int:
+    """Return the cycles that so many passes of a layer take at least."""
+    return max(1, runs * products_inside(layer) // PRODUCTS_A_CYCLE)
+
+
+def least_moves(weights: int, times: int = 1) -> int:
+    """Return the cycles that it takes at least to change so many weights: one for each word that is stored."""
+    return max(1, times * weights // WEIGHTS_A_WORD)

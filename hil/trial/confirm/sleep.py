@@ -1,0 +1,51 @@
+"""Whether a board that is asked to sleep does: its counter stands still meanwhile, and the meter sees less power."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hil.measure.energy import EnergyResult
+from hil.trial.autonomous import same_after_run
+from hil.trial.confirm.figures import METER, Figures
+
+if TYPE_CHECKING:
+    from hil.trial.lockstep import LockStep
+
+IDLE_MS = 20  # before and after the step
+SILENCE_S = 10.0
+SAME_POWER = 0.01  # of the power in steps: with less than that between them a core that sleeps is not told from one that waits
+
+
+def check_sleep(trial: LockStep) -> None:
+    """Train one step with sleep on both sides, between two readings of the counter through the probe; nothing where there is none."""
+    if trial.checks.counter is None or not trial.checks.counter.sleeps:
+        trial.outcome.figures.reported("sleep")
+        return
+    images, labels = trial.next_batch()
+    first, trial.next_step = trial.next_step, trial.next_step + 1
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        pending = worker.submit(trial.reference.step, images, labels)
+        trial.device.samples(images, labels)
+        timed = trial.checks.timed()
+        reply = timed(lambda: trial.device.run(first, 1, len(images), IDLE_MS, SILENCE_S))
+        expected = pending.result().digests
+    if same_after_run(trial, reply, expected, 1):
+        trial.checks.sleep(reply, timed, 2 * IDLE_MS)
+
+
+def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:
+    """Compare the power of the sleeps with that of the steps, where the meter tells them apart."""
+    steps = np.array([window.active_power for window in result.windows])
+    sleeps = np.array([window.idle_power for window in result.windows])
+    if not (np.isfinite(steps).all() and np.isfinite(sleeps).all()):
+        return
+    rise, power = float(np.mean(steps - sleeps)), float(np.mean(steps))
+    scatter = float(np.std(steps - sleeps, ddof=1)) if len(steps) > 1 else 0.0
+    if scatter > SAME_POWER * power:
+        return
+    figures.confirmed("sleep", METER)
+    if rise < SAME_POWER * power:
+        figures.refuse("sleep", f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps beside them: the core does not sleep.")

@@ -1,0 +1,7 @@
+"""`python -m tests.faults.defects`."""
+
+import sys
+
+from .campaign import main
+
+sys.exit(main())

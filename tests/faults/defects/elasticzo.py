@@ -1,0 +1,34 @@
+"""Mistakes in the arithmetic of the first family: rounding, sign, saturation, index, stale buffer."""
+
+from __future__ import annotations
+
+from .row import ELASTICZO, Row, change
+
+
+def _row(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False) -> Row:
+    return Row(name, ELASTICZO, change(file, old, new), trial, names, what, gate)
+
+
+ELASTICZO_ROWS = (
+    _row("rounding: half of a negative number towards zero", "cls1", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1", "conv2"), "output"),
+    _row("index: pooling window one channel off", "cls1", "kernels/max_pool_s8_dsp.c", "pool_window(window, k,", "pool_window(window + (x == 3), k,", ("pool1",), "output"),
+    _row("sign: relu keeps negative numbers of the last value", "cls1", "kernels/relu_s8_dsp.c", "where_at_least_s8(word, 0, word, 0)", "where_at_least_s8(word, n == 4 ? 0x80000000u : 0, word, 0)", ("relu1", "relu2", "relu3", "relu4"), "output"),
+    _row("index: padding is stale on one side", "cls1", "kernels/conv_band_fill_s8.c", "repeat(rows->zero, rows->behind,", "repeat(1, rows->behind,", ("conv1",), "output"),
+    _row("sign: the perturbation is subtracted", "cls1", "kernels/move_s8_dsp.c", "put_both(&shape, e, z, 0)", "put_both(&shape, e, wrap_bytes(0, z), 0)", ("conv1",), "weight"),
+    _row("saturation: a perturbed weight wraps around", "cls1", "kernels/move_s8_dsp.c", "return add_bytes(add_bytes(w, move), ONES)", "return unwrap_bytes(unwrap_bytes(w, move), ONES)", ("conv1", "conv2", "fc1"), "weight"),
+    _row("rounding: pseudo-stochastic ties go up", "cls1", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
+    _row("sign: the label's error does not cancel the others", "cls1", "kernels/softmax_error_s8.c", "psto_shift(-shares, 4)", "psto_shift(-shares / 2, 4)", ("fc3",), "error"),
+    _row("sign: the relu gate lets zeros through", "cls1", "kernels/relu_s8_backward_dsp.c", "(0, load_word(out), 0, load_word(error))", "(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
+    _row("stale buffer: gradients of the step before stay", "cls1", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
+    _row("index: the weight gradient skips the last four inputs", "cls1", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours}", ".end = in + fours - 4}", ("fc3",), "weight", gate=True),
+    _row("rounding: the loss forgets a term", "full-zo", "kernels/cross_entropy_scaled_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss"),
+    _row("index: the error of a maximum goes to the second of equals", "full-bp", "kernels/max_pool_row_s8_backward_dsp.c", "where_at_least_s8(ab, cd, load_word(error), 0)", "load_word(error) ^ where_at_least_s8(cd, ab, load_word(error), 0)", ("pool1", "pool2"), "error handed on"),
+    _row("index: a group's gradient leaves its first sample out", "cls2 in scope batch", "net/backward.c", "for (uint16_t b = 0; b < error->count; b++) {\n        add_sample_gradient(", "for (uint16_t b = error->count > 1; b < error->count; b++) {\n        add_sample_gradient(", ("fc2", "fc3"), "weight"),
+    _row("scale: a group's gradient is not aligned", "cls1", "net/backward.c", "return *exponent - x;", "return 0;", ("fc3",), "weight"),
+    _row("constant: log2(e) is one too small", "cls1 of integers", "kernels/integer_loss_s8.c", "#define LOG2_E 47274", "#define LOG2_E 47273", ("loss",), "loss"),
+    _row("table: a root of two is one too large", "cls2 with fraction bits", "kernels/integer_loss_s8.c", "4871, 4924,", "4872, 4924,", ("loss",), "loss"),
+    _row("sign: of integer losses the larger one is taken for the smaller", "cls1 of integers", "methods/elasticzo_int8.c", "return plus > minus ? 1 : plus < minus ? -1 : 0;", "return plus > minus ? -1 : plus < minus ? 1 : 0;", ("loss", "conv1", "conv2", "fc1"), ""),
+    _row("saturation: the exact form holds its weights by one too much", "cls1 of integers", "methods/elasticzo_int8.c", "(uint8_t)(LARGEST_WEIGHT - settings->r_max)", "(uint8_t)(LARGEST_WEIGHT - settings->r_max + 1)", ("conv1", "conv2", "fc1", "fc2"), "weight"),
+    _row("order: the weights are updated once more by the noise of the step before", "full-zo", "methods/elasticzo_int8.c", "update_zeroth_order(model, settings, step->step, result->sign);", "update_zeroth_order(model, settings, step->step - (step->step > 1), result->sign);", ("conv1", "conv2", "fc1", "fc2", "fc3"), "weight"),
+    _row("saturation: an updated weight ends at -128", "full-bp", "kernels/bp_update_s8_dsp.c", "store_word(weights, add_bytes(subtract_bytes(w, 0x01010101u), 0x01010101u));", "store_word(weights, w);", ("conv1", "conv2", "fc1", "fc2", "fc3"), "weight"),
+)  # fmt: skip

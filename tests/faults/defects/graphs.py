@@ -1,0 +1,46 @@
+"""Mistakes in the arithmetic of the second family: its operations, and each of its methods."""
+
+from __future__ import annotations
+
+from .row import GRAPHS, Row, change
+
+SUMS = (r"(conv|dw|pw|fc)\d+",)
+POINTWISE, BIASES = (r"pw\d+(\.bias)?",), (r"\w+\.bias",)
+TRAINED, LAST = (r"(conv|dw|pw|fc)\d+(\.bias)?",), (r"fc\d(\.bias)?",)
+
+
+def _row(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False) -> Row:
+    return Row(name, GRAPHS, change(file, old, new), trial, names, what, gate)
+
+
+GRAPH_ROWS = (
+    _row("rounding: a rescaled sum is not rounded", "adaptive", "kernels/requantize_channels_s8_dsp.c", "zero = 2 * layer->output_zero + 1;", "zero = 2 * layer->output_zero;", SUMS, "output"),
+    _row("saturation: the activation's upper limit is one too high", "int8-bp", "kernels/requantize_channels_s8_dsp.c", "value = value > most ? most : value;", "value = value > most + 1 ? most + 1 : value;", SUMS, "output"),
+    _row("rounding: a mean of negative numbers towards zero", "adaptive", "kernels/tflite_average_pool_s8.c", "sum < 0 ? sum - n / 2 : sum + n / 2", "sum < 0 ? sum : sum + n / 2", ("mean1",), "output"),
+    _row("index: the bias of the channel before is folded", "adaptive", "kernels/tflite_fold_bias_sums.c", "(uint32_t)bias[o]", "(uint32_t)bias[o - (o > 0)]", SUMS, "output"),
+    _row("stale buffer: sums of weights do not follow their update", "adaptive", "kernels/apply_gradient_s8.c", "sums[o] += apply(&run, weight_update_factor(update, o));\n        i += run.count;", "(void)apply(&run, weight_update_factor(update, o));\n        i += run.count;", SUMS, "output"),
+    _row("rounding: the rest of a residual sum is cut off", "adaptive", "kernels/tflite_add_s8.c", "half = shift == 0 ? 0 : (int32_t)(1u << (shift - 1));", "half = 0;", (r"add\\d",), "output"),
+    _row("sign: weights are moved back the wrong way", "block2", "methods/poor_mans.c", "perturb_layer(model, l, signs, -1);\n    if (!is_central(model)) {\n        return forward_delta(sample, plus);", "perturb_layer(model, l, signs, 1);\n    if (!is_central(model)) {\n        return forward_delta(sample, plus);", POINTWISE, ""),
+    _row("index: all queries draw the same direction", "block2", "methods/poor_mans.c", "return rademacher_begin(rademacher_state(model->settings.seed, step->step, number, l, q));", "return rademacher_begin(rademacher_state(model->settings.seed, step->step, number, l, 0 * q));", POINTWISE, "weight"),
+    _row("scale: the gradient's norm counts a weight too many", "adaptive", "kernels/gradient_update.c", "(float)(losses + dimensions - 1u)", "(float)(losses + dimensions)", TRAINED, "weight"),
+    _row("sign: saturated nodes are perturbed too", "model-node", "kernels/passing_outputs.h", "act_max - act_min - 1;", "act_max - act_min;", TRAINED, "weight"),
+    _row("index: an error of nodes is shifted by one bit more", "adaptive", "kernels/node_errors_s8.c", "bits(sum) - 7;", "bits(sum) - 6;", TRAINED, "weight"),
+    _row("scale: samples of a step are not aligned", "adaptive, three samples", "methods/graph_gradient.c", "sink.shift = align(model, sample->number == 0, l, x);", "sink.shift = 0 * align(model, sample->number == 0, l, x);", TRAINED, "weight"),
+    _row("stale buffer: velocities begin with what was in memory", "mcutrain", "methods/graph_gradient.c", "if (model->plan.velocity[l] != PLAN_NOWHERE) {", "if (model->plan.velocity[l] != PLAN_NOWHERE && l == 0) {", POINTWISE, "weight"),
+    _row("sign: momentum is subtracted", "mcutrain", "kernels/velocity.h", "float sum = kept + added;", "float sum = added - kept;", POINTWISE, "weight"),
+    _row("constant: central differences are not halved", "mezo", "methods/poor_mans.c", "return loss_delta(difference * 0.5f);", "return loss_delta(difference);", TRAINED, "weight"),
+    _row("index: the second side of a central difference is the clean one", "mezo", "methods/poor_mans.c", "perturb_all(model, step, sample, q, -1);\n    const float minus", "const float minus", TRAINED, "weight"),
+    _row("index: biases are drawn with the weights' numbers", "bias-only", "kernels/perturb_biases_s32.c", "signs = rademacher_skip(signs, 1);", "signs = i % 8 == 7 ? signs : rademacher_skip(signs, 1);", BIASES, "weight"),
+    _row("sign: a bias learns upwards", "bias-only", "kernels/apply_gradient_s32.c", "bias[i] - update_step", "bias[i] + update_step", BIASES, "weight"),
+    _row("index: a coordinate that was lowered is not put back", "deepzero", "methods/deepzero.c", "move(model, l, j, -1);", "if (j != 7) {\n        move(model, l, j, -1);\n    }", LAST, ""),
+    _row("index: a coordinate is not put back where it asks", "deepzero", "methods/deepzero.c", "move(model, l, j, -1);\n    return loss_delta(loss - sample->loss);", "move(model, l, j, loss > sample->loss ? -1 : 0);\n    return loss_delta(loss - sample->loss);", LAST, ""),
+    _row("sparsity: a coordinate too many is looked at", "deepzero", "methods/deepzero.c", "state >> DRAWN >= model->settings.sparsity", "state >> DRAWN >= (uint32_t)model->settings.sparsity - 1u", LAST, "weight"),
+    _row("rounding: the logits' error is cut off", "int8-bp", "kernels/cross_entropy_error_s8.c", "(int8_t)float32_round(d * 127.0f)", "(int8_t)(d * 127.0f)", LAST, "weight"),
+    _row("sign: errors pass a clamped output", "int8-bp", "kernels/tflite_clamp_s8_backward.c", "out[i] > act_min && out[i] < act_max ? error[i] : 0", "out[i] >= act_min && out[i] < act_max ? error[i] : 0", TRAINED, "weight"),
+    _row("index: a pool's error goes to the last of equals", "int8-bp of lenet", "kernels/tflite_max_pool_s8_backward.c", "in[at] > in[found]", "in[at] >= in[found]", (r"conv2(\\.bias)?",), "weight"),
+    _row("scale: the error of a mean is not divided", "int8-bp", "methods/back_propagation.c", "normalised(factor.c / (float)window, factor.exponent)", "normalised(factor.c, factor.exponent)", POINTWISE, "weight"),
+    _row("index: of two readers the second one's error is lost", "int8-bp", "methods/back_propagation.c", "    if (has_arrived(way, value)) {\n        merge(way, value, factor, error, x);\n        return;", "    if (has_arrived(way, value)) {\n        return;", TRAINED, "weight"),
+    _row("scale: the largest channel is the first", "int8-bp", "kernels/level_errors_s8.c", "channel_factor(multiplier, shift, o) > channel_factor(multiplier, shift, largest) ? o : largest;", "channel_factor(multiplier, shift, o) < 0.0f ? o : largest;", TRAINED, "weight"),
+    _row("order: a layer learns before it hands its error on", "int8-bp", "methods/back_propagation.c", "    hand_on(way, l);\n    if (in_set(model->training.layers, l)) {\n        learn(way, l);\n    }", "    if (in_set(model->training.layers, l)) {\n        learn(way, l);\n    }\n    hand_on(way, l);", TRAINED, "weight"),
+    _row("index: the gradient of biases leaves the first position out", "int8-bp, three samples", "kernels/tflite_bias_gradient_s8.c", "for (uint32_t p = 0; p < positions; p++) {", "error += positions > 1 ? channels : 0;\n    for (uint32_t p = positions > 1; p < positions; p++) {", BIASES, "weight"),
+)  # fmt: skip

@@ -1,0 +1,80 @@
+"""Mistakes, or lies, in what is measured and reported: the bits of the training stay right."""
+
+from __future__ import annotations
+
+from .row import MEASURING, Patch, Row, change
+
+FIGURES, GRAPH = "figures", "figures of a graph"
+DWT, MEMORY, REQUESTS = "ports/dwt/dwt.c", "agent/memory.c", "trainer/requests.c"
+PEAK = "    const volatile uint32_t *word = __stack_bottom;\n    while (word < __stack_top && *word == STACK_PATTERN) {\n        word++;\n    }\n"
+STACK, TOTAL = ("stack_peak",), ("cycles_total",)
+LAPS = ("laps",)
+BOOKED = "account.update);\n    } else {\n"
+RUN_REPLY = "        engine_report(engine, &result);\n        request_put_step(&result, result.digests, engine_tensors(engine), reply);\n    }\n    return outcome;\n}\n\nfailure_t request_laps"
+
+
+def _row(name: str, file: str, old: str, new: str, names: tuple[str, ...], trial: str = FIGURES, gate: bool = False) -> Row:
+    return Row(name, MEASURING, change(file, old, new), trial, names, "", gate)
+
+
+def _in_run(line: str) -> tuple[str, str]:
+    """Return the end of request_run, and the same with a line before the reply."""
+    return RUN_REPLY, RUN_REPLY.replace("        request_put_step", f"        {line}\n        request_put_step")
+
+
+MEASURING_ROWS = (
+    # stack, static memory, arena
+    _row("half the stack peak told", MEMORY, "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word) / 2;", STACK, gate=True),
+    _row("stack peak searched from the wrong end", MEMORY, PEAK, "    const volatile uint32_t *word = __stack_top;\n    while (word > __stack_bottom && word[-1] != STACK_PATTERN) {\n        word--;\n    }\n", STACK),
+    Row("bottom of the stack neither painted nor looked at", MEASURING, (
+        Patch(MEMORY, "for (volatile uint32_t *word = __stack_bottom;", "for (volatile uint32_t *word = __stack_bottom + 64;"),
+        Patch(MEMORY, "const volatile uint32_t *word = __stack_bottom;", "const volatile uint32_t *word = __stack_bottom + 64;")), FIGURES, STACK),
+    _row("stack painted again before its peak is told", "agent/agent.c", "    const memory_range_t stack = memory_stack();\n", "    const memory_range_t stack = memory_stack();\n    memory_paint_stack();\n", STACK),
+    _row("stack peak told twice as large", MEMORY, "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", "return 2u * (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", STACK),
+    _row("memory of the DMA not counted as static", MEMORY, "return range(__static_start, __static_end).size + range(__dma_start, __dma_end).size;", "return range(__static_start, __static_end).size + range(__dma_start, __dma_start).size;", ("static_bytes",)),
+    _row("arena painted again at every digest", "net/engine.c", "    for (uint8_t tensor = 0; tensor < engine->model.network.tensors; tensor++) {", "    paint_arena((engine_t *)(uintptr_t)engine);\n    for (uint8_t tensor = 0; tensor < engine->model.network.tensors; tensor++) {", ("arena_peak",)),
+    _row("half the arena peak told", "net/engine.c", "return end > blob ? end : engine->model.network.size;", "return end > blob ? end / 2 : engine->model.network.size;", ("arena_peak",)),
+    _row("arena peak searched from the lower end", "net/engine.c", "while (end > blob && engine->model.arena[end - 1] == paint[(end - 1) % 4]) {\n        end--;", "end = blob;\n    while (end < engine->arena_size && engine->model.arena[end] != paint[end % 4]) {\n        end++;", ("arena_peak",)),
+    _row("arena peak of a graph ends where the file does", "graph/engine.c", "return end > kept || !model->in_ram ? end : file;", "return kept + 0 * end;", ("arena_peak",), GRAPH),
+    # clock and counter
+    _row("counter 6 % slow", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT - DWT_CYCCNT / 16u;", TOTAL, gate=True),
+    _row("counter halved", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT / 2u;", TOTAL),
+    _row("counter 6 % fast", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT + DWT_CYCCNT / 16u;", TOTAL),
+    _row("all cycles 0", DWT, "return DWT_CYCCNT;", "return 0;", TOTAL),
+    _row("clock doubled", "ports/stm32h7b3/port.c", "return core_hz;", "return 2u * core_hz;", ("clock_hz",)),
+    _row("clock of 4.29 GHz", "ports/stm32h7b3/port.c", "return core_hz;", "return UINT32_MAX;", ("clock_hz",)),
+    _row("clock of 0 Hz", "agent/agent.c", "reply->clock_hz = port_clock_hz();", "reply->clock_hz = 0;", ("clock_hz",)),
+    _row("another counter named", DWT, "return MSG_COUNTER_DWT;", "return MSG_COUNTER_SYSTICK;", ("counter",)),
+    # phases and layers
+    _row("update booked to perturb", "methods/elasticzo_int8.c", "stopwatch_book(&model->watch, &model->account.update);", "stopwatch_book(&model->watch, &model->account.perturb);", ("cycles_update", "cycles_perturb")),
+    _row("total without backward", "net/engine_train.c", "result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward +", "result->cycles_total = result->cycles_perturb + result->cycles_forward +", TOTAL),
+    _row("forward of the last layer not summed", "net/engine_train.c", "for (uint8_t i = 0; i < layers; i++) {\n        total += cycles[i];", "for (uint8_t i = 0; i + 1 < layers; i++) {\n        total += cycles[i];", ("cycles_forward", "cycles_backward", "profile", "cycles_total")),
+    _row("loss booked to backward", "methods/elasticzo_int8.c", "stopwatch_book(&model->watch, &account->forward[model->network.layers - 1]);", "stopwatch_book(&model->watch, &account->backward[model->network.layers - 1]);", ("cycles_forward", "cycles_backward")),
+    _row("half of a graph's layers not summed", "graph/engine_train.c", "for (uint8_t l = 0; l < layers; l++) {\n        total += cycles[l];", "for (uint8_t l = 0; l < layers / 2; l++) {\n        total += cycles[l];", ("cycles_forward", "cycles_backward", "profile", "cycles_total"), GRAPH),
+    Row("update of a graph booked to perturb", MEASURING, tuple(Patch("methods/graph_gradient.c", BOOKED + after, BOOKED.replace("update", "perturb") + after) for after in ("        add_gradient_s32(", "        const uint32_t behind")), GRAPH, ("cycles_update",)),
+    Row("forward halved in a run, its total too", MEASURING, change(REQUESTS, *_in_run("result.cycles_total -= result.cycles_forward / 2; result.cycles_forward -= result.cycles_forward / 2;")), FIGURES, ("cycles_forward", "laps", "cycles_total")),
+    Row("forward halved in a run", MEASURING, change(REQUESTS, *_in_run("result.cycles_forward /= 2;")), FIGURES, ("cycles_forward", "cycles_total")),
+    Row("total of 2^64 - 1", MEASURING, change(REQUESTS, ".cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,", ".cycles_digest = result->cycles_digest, .cycles_total = UINT64_MAX,"), FIGURES, TOTAL),
+    Row("forward of 2^64 - 1, its total as it wraps", MEASURING, change(REQUESTS, ".sign = result->sign,\n        .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,\n        .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,\n        .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,", ".sign = result->sign,\n        .cycles_perturb = result->cycles_perturb, .cycles_forward = UINT64_MAX,\n        .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,\n        .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total - result->cycles_forward - 1u,"), FIGURES, ("cycles_forward", "cycles_total")),
+    # laps, profile, stretches, bookings, work
+    _row("laps cumulative", "net/engine_train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&(lap_t){.perturb = 0}, &after);", LAPS),
+    _row("only three laps kept", "net/engine_train.c", "if (engine->lap_count < ENGINE_MAX_LAPS) {", "if (engine->lap_count < 3) {", LAPS),
+    _row("no laps", REQUESTS, "link_put_reply(reply, engine->laps, engine->lap_count * sizeof engine->laps[0]);", "(void)engine;\n    (void)reply;", LAPS),
+    _row("laps of zeros", "net/engine_train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&after, &after);", LAPS),
+    _row("laps of a graph told twice as long", "graph/engine_train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&before, &(lap_t){2 * after.perturb, 2 * after.forward, 2 * after.backward, 2 * after.update});", LAPS, GRAPH),
+    _row("profile rotated by a layer", REQUESTS, "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",)),
+    _row("profile of a graph rotated by a layer", "trainer/graph_requests.c", "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",), GRAPH),
+    _row("profile of zeros", REQUESTS, "    memcpy(reply->body, account->forward, size);\n    memcpy(reply->body + size, account->backward, size);", "    (void)account;\n    memset(reply->body, 0, 2 * size);", ("profile",)),
+    _row("booking cost x100", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(watch);", "const uint32_t cycles = 100u * stopwatch_book_nothing(watch);", ("bookings",)),
+    _row("booking cost of 2^32 - 1", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(watch);", "const uint32_t cycles = stopwatch_book_nothing(watch) | UINT32_MAX;", ("bookings",)),
+    _row("booking cost of 0", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(watch);", "const uint32_t cycles = 0 * stopwatch_book_nothing(watch);", ("bookings",)),
+    _row("multiply-accumulates halved", "graph/forward.c", "model->macs += graph_products(layer);", "model->macs += graph_products(layer) / 2;", ("macs",), GRAPH),
+    _row("layer runs of the first pass not counted", "trainer/graph_requests.c", ".layer_runs = model->layer_runs,", ".layer_runs = model->layer_runs - model->file.layers,", ("layer_runs",), GRAPH),
+    _row("bookings of a graph x1000", "trainer/graph_requests.c", ".bookings = model->watch.bookings}", ".bookings = 1000u * model->watch.bookings}", ("bookings",), GRAPH),
+    # sleep, numbers of steps, samples and right answers
+    _row("busy loop in the place of idle sleep", "ports/sleep/sleep.c", "        if (left > 0) {\n            wait_for_interrupt();\n        }\n", "", ("sleep",), "energy"),
+    _row("wrong step number", REQUESTS, ".step = result->step,", ".step = result->step + 1u,", ("step",)),
+    _row("number of right answers one too large", REQUESTS, ".correct = result.correct,", ".correct = (uint16_t)(result.correct + 1u),", ("correct",), gate=True),
+    _row("number of right answers of a graph halved", "trainer/graph_requests.c", ".correct = result.correct,", ".correct = (uint16_t)((result.correct + 1u) * 3u),", ("correct",), GRAPH),
+    _row("a sample too many in a part", REQUESTS, ".done = (uint16_t)(fields.first + fields.count)", ".done = (uint16_t)(fields.first + fields.count + 1u)", ("done",), "figures of parts"),
+)  # fmt: skip

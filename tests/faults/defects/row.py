@@ -1,0 +1,83 @@
+"""One seeded defect, and the trial that must find it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hil.network.tflite.networks import NETWORKS
+from hil.trial import EnergyWindows, LatencySteps, TrialSpec
+
+BOARD = "stm32h7b3"
+MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "second family"  # the parts of the table
+
+SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
+GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
+
+
+def graph(method: str, variant: str, network: str = "resnet-tiny", **others: Any) -> TrialSpec:
+    """Return a short trial of a method of the second family."""
+    settings = others.pop("settings", {} if method == "mezo" else {"queries": 2})
+    return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, settings=settings, **GRAPH | others)
+
+
+TRIALS: dict[str, TrialSpec] = {
+    "cls1": TrialSpec(BOARD, "cls1", **SHORT),
+    "full-zo": TrialSpec(BOARD, "full-zo", **SHORT),
+    "full-bp": TrialSpec(BOARD, "full-bp", **SHORT),
+    "cls2 in scope batch": TrialSpec(BOARD, "cls2", **SHORT, batch=4, settings={"scope": "batch", "logit_error": "zero-sum"}),
+    "cls1 of integers": TrialSpec(BOARD, "cls1", **SHORT, settings={"loss": "integer", "perturb": "exact", "r_max": 63}),
+    "cls2 with fraction bits": TrialSpec(BOARD, "cls2", **SHORT, batch=6, settings={"loss": "integer", "loss_fraction": 4}),
+    "figures": TrialSpec(BOARD, "cls1", batch=2, steps=2, evaluate=8, latency=LatencySteps(5)),
+    "energy": TrialSpec(BOARD, "cls1", batch=2, steps=2, evaluate=0, energy=EnergyWindows(windows=2)),
+    "figures of parts": TrialSpec(BOARD, "cls1", batch=3, steps=2, evaluate=0, slots=2),
+    "figures of a graph": graph("poor-mans-training", "block2", evaluate=4, latency=LatencySteps(2)),
+    "adaptive": graph("poor-mans-training", "adaptive"),
+    "adaptive, three samples": graph("poor-mans-training", "adaptive", batch=3),
+    "model-node": graph("poor-mans-training", "model-node"),
+    "block2": graph("poor-mans-training", "block2"),
+    "mezo": graph("mezo", "mezo"),
+    "bias-only": graph("bias-only", "adaptive"),
+    "deepzero": graph("deepzero", "last-sparse", steps=1),
+    "int8-bp": graph("int8-bp", "qas"),
+    "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
+    "mcutrain": graph("mcutrain", "block3"),
+    "int8-bp of lenet": graph("int8-bp", "plain", "lenet5-tflite"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A change of one piece of text, which must be there once."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A defect.
+
+    Attributes:
+        name: what somebody got wrong.
+        part: of the table.
+        patches: the change of the firmware.
+        trial: one of `TRIALS`, which shows it.
+        names: the figures (measuring) or layers (arithmetic) one of which must be named; regular expressions of whole names.
+        what: for arithmetic a part of what is named of the layer: `output`, `error`, `weight`, ...
+        gate: whether the quick tier runs it.
+    """
+
+    name: str
+    part: str
+    patches: tuple[Patch, ...]
+    trial: str
+    names: tuple[str, ...]
+    what: str = ""
+    gate: bool = field(default=False, compare=False)
+
+
+def change(file: str, old: str, new: str) -> tuple[Patch, ...]:
+    """Return a change of one line."""
+    return (Patch(file, old, new),)
