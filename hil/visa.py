@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import socket
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -97,11 +98,30 @@ class VisaSession:
                 raise ValueError(f"its answer does not end within {LONGEST:,} bytes")
             return line.decode("ascii").strip()
 
-    def ask_floats(self, query: str) -> np.ndarray:
-        """Return the comma-separated numbers of an answer, float64[n]."""
+    def ask_number(self, query: str) -> float:
+        """Return the one number of an answer; what is none, not finite, or more than one is `Blocked`."""
         answer = self.ask(query)
         with self._blocked(query):
-            return np.array(answer.split(","), np.float64) if answer else np.empty(0)
+            number = float(answer)
+            if not math.isfinite(number):
+                raise ValueError(f"{answer!r} is no number")
+            return number
+
+    def ask_whole(self, query: str) -> int:
+        """Return the one whole number of an answer; anything else is `Blocked`."""
+        number = self.ask_number(query)
+        with self._blocked(query):
+            if not number.is_integer():
+                raise ValueError(f"{number:g} is no whole number")
+            return int(number)
+
+    def ask_floats(self, query: str, count: int | None = None) -> np.ndarray:
+        """Return the comma-separated numbers of an answer, float64[n]; `count`: how many there must be."""
+        answer = self.ask(query)
+        with self._blocked(query):
+            values = np.array(answer.split(","), np.float64) if answer else np.empty(0)
+            _require_count(values, count)
+            return values
 
     def ask_block(self, query: str, datatype: Literal["f", "d"] = "f", *, big_endian: bool = True, count: int = 0) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
@@ -110,7 +130,7 @@ class VisaSession:
             query: what to ask.
             datatype: of a number, as in `struct`.
             big_endian: order of its bytes.
-            count: how many there are, for a block that begins with #0 and does not say so itself: on a socket nothing else tells its end.
+            count: how many there must be; a block that begins with #0 does not say so itself, and on a socket nothing else tells its end.
 
         Raises:
             Blocked: no block comes, or a part of one.
@@ -119,9 +139,12 @@ class VisaSession:
             resource, array = self._resource(), np.array  # a type that PyVISA reads the bytes into as they are
             if isinstance(resource, TCPIPSocket):
                 data = _block_by_socket(resource, query, count * np.dtype(datatype).itemsize)
-                return np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
-            values: Any = resource.query_binary_values(query, datatype, big_endian, array, data_points=count)  # type: ignore[arg-type]
-            return np.asarray(values, np.float64)
+                found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
+            else:
+                values: Any = resource.query_binary_values(query, datatype, big_endian, array, data_points=count)  # type: ignore[arg-type]
+                found = np.asarray(values, np.float64)
+            _require_count(found, count or None)
+            return found
 
     def ask_text_block(self, query: str) -> np.ndarray:
         """Return the comma-separated numbers of a definite-length block of text, float64[n].
@@ -207,6 +230,11 @@ def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
     if data[-1:] != END.encode():
         raise ValueError(f"a block of {size} bytes goes on behind its end")
     return data[:-1]
+
+
+def _require_count(values: np.ndarray, count: int | None) -> None:
+    if count is not None and len(values) != count:
+        raise ValueError(f"{len(values):,} of {count:,} numbers came")
 
 
 def _require_usb(name: str) -> None:

@@ -126,14 +126,14 @@ class PartedBuffers:
         Raises:
             Spoiled: it is full, or empty.
         """
-        count = int(self._session.ask(f':TRAC:ACT? "{name}"'))
+        count = self._session.ask_whole(f':TRAC:ACT? "{name}"')
         if not count:
             raise Spoiled(f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long")
         if count < self.sizes[name]:
             return [(1, count)]
         if name != BEFORE:
             raise Spoiled(f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected")
-        start = int(self._session.ask(f':TRAC:ACT:STAR? "{name}"'))
+        start = self._session.ask_whole(f':TRAC:ACT:STAR? "{name}"')
         return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
 
     def since(self, name: str, reached: int, end: int) -> list[tuple[int, int]]:
@@ -154,7 +154,7 @@ class PartedBuffers:
             self._session.check()
             self._watched = 0
             return []
-        reached, self._watched = self._watched, int(self._session.ask(f':TRAC:ACT:END? "{BEFORE}"'))
+        reached, self._watched = self._watched, self._session.ask_whole(f':TRAC:ACT:END? "{BEFORE}"')
         return self.since(BEFORE, reached, self._watched)
 
     def joined(self, parts: Sequence[np.ndarray], aperture_s: float, range_a: float) -> Capture:

@@ -46,7 +46,7 @@ class Keithley2450(VisaMeter):
             tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}", f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()
-        line_hz = self._session.ask_floats(":SYST:LFR?")[0]
+        line_hz = self._session.ask_number(":SYST:LFR?")
         self._nplc = float(np.clip((setting.interval_s - BETWEEN_S) * line_hz, *NPLC))
         self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
         self._pace.restart()
@@ -98,7 +98,7 @@ class Keithley2450(VisaMeter):
         Raises:
             Spoiled: the range is another, or the source holds the current back.
         """
-        self._refuse_changed_range(self._session.ask_floats(":SENS:CURR:RANG?")[0] != self._setting.range_a)
+        self._refuse_changed_range(self._session.ask_number(":SENS:CURR:RANG?") != self._setting.range_a)
         if self._session.ask(":SOUR:VOLT:ILIM:TRIP?").strip() not in ("0", "OFF"):
             raise self._limited("now")
 
@@ -114,5 +114,7 @@ class Keithley2450(VisaMeter):
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
         """Return amperes, volts, seconds of UTC and their fraction when the aperture began, status of the source, of a buffer's stretches: float64[n, 5]."""
-        queries = [f':TRAC:DATA? {first}, {last}, "{name}", READ, SOUR, SEC, FRAC, SOURSTAT' for first, last in blocks(places, BLOCK)]
-        return np.concatenate([self._session.ask_floats(query).reshape(-1, 5) for query in queries])
+        words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
+        for first, last in blocks(places, BLOCK):
+            parts.append(self._session.ask_floats(f':TRAC:DATA? {first}, {last}, "{name}", {words}', 5 * (last - first + 1)).reshape(-1, 5))
+        return np.concatenate(parts)

@@ -43,7 +43,7 @@ class KeithleyDmm(VisaMeter):
             ":ABOR", "*CLS", "*RST", ":FORM:BORD SWAP", ':DIG:FUNC "CURR"', f":DIG:CURR:RANG {setting.range_a:g}", f":DIG:CURR:SRAT {rate}",
             ":DIG:CURR:APER AUTO", ":TRIG:EXT:IN:EDGE EITH",
         )  # fmt: skip
-        self._interval_s = 1 / self._session.ask_floats(":DIG:CURR:SRAT?")[0]
+        self._interval_s = 1 / self._session.ask_number(":DIG:CURR:SRAT?")
         self._buffers.make(setting, self._interval_s, MOST_READINGS, RING)
         self._session.check()
 
@@ -71,7 +71,7 @@ class KeithleyDmm(VisaMeter):
             now_s = self._host.now()
             if not over and now_s - since_s < PIECE * self._interval_s:
                 continue
-            end = int(self._session.ask(f':TRAC:ACT:END? "{STEPS}"'))
+            end = self._session.ask_whole(f':TRAC:ACT:END? "{STEPS}"')
             if not series.pieces and (end or over):
                 yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)))
             for place in blocks(self._buffers.since(STEPS, reached, end), PIECE):
@@ -100,7 +100,7 @@ class KeithleyDmm(VisaMeter):
 
     def _look(self) -> None:
         """See that the range is still the one that was set."""
-        self._refuse_changed_range(self._session.ask_floats(":DIG:CURR:RANG?")[0] != self._setting.range_a)
+        self._refuse_changed_range(self._session.ask_number(":DIG:CURR:RANG?") != self._setting.range_a)
 
     def _require_kept(self, since_s: float) -> None:
         """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""
@@ -116,7 +116,7 @@ class KeithleyDmm(VisaMeter):
         parts = []
         for first, last in blocks(places, BLOCK):
             self._session.tell(":FORM ASC")
-            second, fraction = self._session.ask_floats(f':TRAC:DATA? {first}, {first}, "{name}", SEC, FRAC')
+            second, fraction = self._session.ask_floats(f':TRAC:DATA? {first}, {first}, "{name}", SEC, FRAC', 2)
             self._session.tell(":FORM REAL")
             query = f':TRAC:DATA? {first}, {last}, "{name}", READ, REL'
             part = self._session.ask_block(query, "d", big_endian=False, count=2 * (last - first + 1)).reshape(-1, 2)

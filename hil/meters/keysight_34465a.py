@@ -77,20 +77,20 @@ class Keysight34465A(VisaMeter):
         shortest = self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz  # without the option it is no faster
         aperture = float(np.clip(wanted_s - BETWEEN_S, shortest, self.sheet.apertures_s[1]))
         self._session.tell(f"CURR:DC:APER {aperture:.9g}")
-        least = self._session.ask_floats("SAMP:TIM? MIN")[0]
+        least = self._session.ask_number("SAMP:TIM? MIN")
         if least > wanted_s:
             aperture = max(aperture - (least - wanted_s), shortest)
             self._session.tell(f"CURR:DC:APER {aperture:.9g}")
-            least = self._session.ask_floats("SAMP:TIM? MIN")[0]
+            least = self._session.ask_number("SAMP:TIM? MIN")
         self._session.tell(f"SAMP:TIM {max(wanted_s, least):.9g}")
-        self._interval_s = float(self._session.ask_floats("SAMP:TIM?")[0])  # it takes the nearest that it can do
-        self._aperture_s = float(self._session.ask_floats("CURR:DC:APER?")[0])
+        self._interval_s = self._session.ask_number("SAMP:TIM?")  # it takes the nearest that it can do
+        self._aperture_s = self._session.ask_number("CURR:DC:APER?")
 
     def arm(self) -> None:
         """Begin to read, at another pace in each window: the rise of the marker that follows begins it."""
         self._watching = self._over = False
         self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}")
-        self._interval_s = float(self._session.ask_floats("SAMP:TIM?")[0])
+        self._interval_s = self._session.ask_number("SAMP:TIM?")
         self._count()
         self._session.tell(f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}")
         if self._pretriggers:
@@ -129,7 +129,7 @@ class Keysight34465A(VisaMeter):
         Raises:
             Spoiled: overload, or readings that are none.
         """
-        count = int(self._session.ask_floats("DATA:POIN?")[0]) if self._watching else 0
+        count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
         if not count:  # not begun, or through
             self._session.tell("ABOR", "*CLS", *(["SAMP:COUN:PRET 0"] if self._pretriggers else []), f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
             self._session.check()
@@ -149,11 +149,11 @@ class Keysight34465A(VisaMeter):
         until = self._host.now() + deadline_s
         while True:
             over = self._over  # before the instrument is asked, whose answer then is of a time behind the window
-            made_all = not int(self._session.ask("STAT:OPER:COND?")) & (MEASURING | WAITING)
+            made_all = not self._session.ask_whole("STAT:OPER:COND?") & (MEASURING | WAITING)
             self._look()
-            if int(self._session.ask("STAT:QUES:COND?")) & MEMORY_OVERFLOW:
+            if self._session.ask_whole("STAT:QUES:COND?") & MEMORY_OVERFLOW:
                 raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
-            count = int(self._session.ask_floats("DATA:POIN?")[0])
+            count = self._session.ask_whole("DATA:POIN?")
             if made_all or (over and count > (self._before if self._pretriggers else 0)):
                 return count, self._before_trigger(count, made_all) if self._pretriggers else 0
             if over or self._host.now() > until:
@@ -173,11 +173,11 @@ class Keysight34465A(VisaMeter):
 
     def _look(self) -> None:
         """See that the range is still the one that was set."""
-        self._refuse_changed_range(self._session.ask_floats("CURR:DC:RANG?")[0] != self._setting.range_a)
+        self._refuse_changed_range(self._session.ask_number("CURR:DC:RANG?") != self._setting.range_a)
 
     def _require_sound(self) -> None:
         """Look at the questionable data: its events since the window was armed."""
-        status = int(self._session.ask("STAT:QUES?"))
+        status = self._session.ask_whole("STAT:QUES?")
         if status & MEMORY_OVERFLOW:
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
         if status & TIMING:

@@ -70,7 +70,7 @@ class KeysightN6705C(VisaMeter):
         tell("SENS:SWE:TINT:RES RES20", f"SENS:ELOG:PER {setting.interval_s:.9g},{CHANNEL}", "FORM REAL", "FORM:BORD NORM")
         tell(f"TRIG:ELOG:SOUR BUS,{CHANNEL}", "DIG:PIN1:FUNC DINP", "DIG:PIN1:POL POS", f"OUTP ON,{CHANNEL}")
         self._fix_range()
-        self._period_s = float(self._session.ask_floats(f"SENS:ELOG:PER? {CHANNEL}")[0])  # rounded to what it can do
+        self._period_s = self._session.ask_number(f"SENS:ELOG:PER? {CHANNEL}")  # rounded to what it can do
         self._session.check()
         self._fed_volt = setting.volt
 
@@ -140,7 +140,7 @@ class KeysightN6705C(VisaMeter):
     def _level(self) -> tuple[bool, tuple[float, float]]:
         """Return the marker's level, and host times before and after it was asked for."""
         before = self._host.now()
-        level = bool(int(self._session.ask_floats("DIG:INP:DATA?")[0]) & 1)
+        level = bool(self._session.ask_whole("DIG:INP:DATA?") & 1)
         return level, (before, self._host.now())
 
     def _fetch(self) -> None:
@@ -159,13 +159,13 @@ class KeysightN6705C(VisaMeter):
     def _limits_reached(self) -> bool:
         """Return whether the output was at a limit of current since this was last asked, or is now."""
         operation, questionable = (
-            int(self._session.ask(f"STAT:{name}? {CHANNEL}")) | int(self._session.ask(f"STAT:{name}:COND? {CHANNEL}")) for name in ("OPER", "QUES")
+            self._session.ask_whole(f"STAT:{name}? {CHANNEL}") | self._session.ask_whole(f"STAT:{name}:COND? {CHANNEL}") for name in ("OPER", "QUES")
         )
         return bool(operation & CONSTANT_CURRENT or questionable & LIMIT_REACHED)
 
     def _require_same_range(self) -> None:
         fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
-        self._refuse_changed_range(not fixed or self._session.ask_floats(f"SENS:ELOG:CURR:RANG? {CHANNEL}")[0] != self._setting.range_a)
+        self._refuse_changed_range(not fixed or self._session.ask_number(f"SENS:ELOG:CURR:RANG? {CHANNEL}") != self._setting.range_a)
 
     def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the currents and voltages of all records, float64[n] each; beyond the range they are SCPI's not-a-number, as far as is known."""

@@ -164,7 +164,7 @@ class PolledScpi(UnmarkedVisaMeter):
 
     def _check_range(self, *, within: bool) -> None:
         if self._dialect.range_query:
-            now = float(self._session.ask(self._dialect.range_query))
+            now = self._session.ask_number(self._dialect.range_query)
             check_range(self.sheet.name, now, self._window.setting.range_a, within=within)
 
     def _tell(self, *commands: str) -> None:

@@ -111,7 +111,7 @@ class RsNGU(UnmarkedVisaMeter):
         """
         self._clear("OPER")
         until = self._host.now() + 2 * BLOCK_S
-        while not int(self._session.ask("*STB?")) & OPERATION:
+        while not self._session.ask_whole("*STB?") & OPERATION:
             if self._host.now() > until:
                 raise Blocked("meter", f"the {self.sheet.name} has logged nothing for {2 * BLOCK_S:g} s: power it off and on.")
             self._host.sleep(POLL_S)
@@ -122,7 +122,7 @@ class RsNGU(UnmarkedVisaMeter):
         """Take the block that is ready, if one may be by now."""
         if self._host.now() < self._due:
             return
-        status = int(self._session.ask("*STB?"))
+        status = self._session.ask_whole("*STB?")
         if status & QUESTIONABLE:
             raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host came too late to fetch it.")
         if not status & OPERATION:
@@ -152,4 +152,4 @@ class RsNGU(UnmarkedVisaMeter):
             self._session.ask(f"STAT:{name}:EVEN?")
 
     def _check_range(self, *, within: bool) -> None:
-        check_range(self.sheet.name, float(self._session.ask("SENS:CURR:RANG?")), self._window.setting.range_a, within=within)
+        check_range(self.sheet.name, self._session.ask_number("SENS:CURR:RANG?"), self._window.setting.range_a, within=within)

@@ -132,11 +132,11 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         return float(offset), float(interval), float(np.max(drains.half_s))
 
     def _check(self) -> None:
-        if int(float(self._session.ask("STAT:QUES:COND?"))) & OVERFLOWED:
+        if self._session.ask_whole("STAT:QUES:COND?") & OVERFLOWED:
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host came too late to empty it.")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)
 
     def _check_range(self, *, within: bool) -> None:
         # above its full scale it takes the next range by itself, whatever was set (Siglent, "SDM ranging in current measurement modes", 2018)
-        check_range(self.sheet.name, float(self._session.ask("CURR:DC:RANG?")), self._window.setting.range_a, within=within)
+        check_range(self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within)

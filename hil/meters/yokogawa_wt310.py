@@ -127,4 +127,4 @@ class YokogawaWT310(UnmarkedVisaMeter):
         """See that it is on the range that was set: with too much current on a small one it takes 1 A, and changes by itself from then on."""
         if self._session.ask(":INP:CURR:AUTO?").strip() not in ("0", "OFF"):
             raise Spoiled(f"the {self.sheet.name} left its range of {self._window.setting.range_a:g} A: the current was too much.", beyond_range=True)
-        check_range(self.sheet.name, float(self._session.ask(":INP:CURR:RANG?")), self._window.setting.range_a, within=within)
+        check_range(self.sheet.name, self._session.ask_number(":INP:CURR:RANG?"), self._window.setting.range_a, within=within)
