@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from pyocd.core.session import Session
-from pyocd.probe.tcp_probe_server import DebugProbeServer
 
 from hil import boards
 from hil.errors import RigError
@@ -22,6 +20,7 @@ from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Supply
 from hil.standins.virtual.meter.twins import find_twin
 from hil.standins.virtual.probe import VirtualProbe
+from hil.standins.virtual.probe_server import OwnProbeServer
 from hil.standins.virtual.runner import Runner
 from hil.standins.virtual.serial_line import SerialLine
 from hil.standins.virtual.symbols import Symbols
@@ -59,14 +58,13 @@ class Bench:
         self._supply = Supply(self._model.currents, self._activity)
         twin, rng = find_twin(meter), np.random.default_rng(seed)
         self._meter_model = meter
-        self._meter = InstrumentServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng))
+        self._meter = InstrumentServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
         self._rng = np.random.default_rng([seed, 1])
-        self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch))
+        self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch), log)
         self._risen = 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
-        session = Session(None, no_config=True)
-        self._probe_server = DebugProbeServer(session, self._probe, port=0, serve_local_only=True)
+        self._probe_server = OwnProbeServer(self._probe, log)
 
     def start(self) -> dict[str, object]:
         """Start every thread and return the endpoints, as the server announces them."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 import socket
 import socketserver
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
+from hil.standins.virtual.peer import same_user_only
+
+LONGEST = 1 << 16  # bytes of a line: the longest command of a driver has a few hundred
 POLL_S = 0.02  # how soon it sees that it is to end
 QUICK = getattr(socket, "TCP_QUICKACK", None)  # of Linux (tcp(7))
 
@@ -18,16 +22,19 @@ class Instrument(Protocol):
 
 
 class InstrumentServer:
-    """Args:
-        instrument: sessions share it, one command line at a time.
+    """A server for the user of this process only (hil/standins/virtual/peer.py).
+
+    Args:
+        instrument: sessions share it, one command line at a time; who sends a line without an end is hung up on.
+        log: receives a line about each connection that is refused.
     """
 
-    def __init__(self, instrument: Instrument) -> None:
+    def __init__(self, instrument: Instrument, log: Callable[[str], None] = lambda line: None) -> None:
         lock = threading.Lock()
 
         class Session(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                for line in self.rfile:
+                while 0 < len(line := self.rfile.readline(LONGEST + 1)) <= LONGEST:
                     self._acknowledge()
                     with lock:
                         answer = instrument.execute(line.decode("ascii", "replace").strip())
@@ -39,8 +46,11 @@ class InstrumentServer:
                 if QUICK is not None:
                     self.connection.setsockopt(socket.IPPROTO_TCP, QUICK, 1)
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session)
-        self._server.daemon_threads = True
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            verify_request = staticmethod(same_user_only(log))
+
+        self._server = Server(("127.0.0.1", 0), Session)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name="instrument", daemon=True)
 
     @property
