@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -86,14 +87,19 @@ def read_bench(path: Path) -> Bench:
     """Return the bench that a rig.toml describes; a missing file is the empty bench.
 
     Raises:
-        RigError: a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
+        RigError: it cannot be read, a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
     """
-    if not path.is_file():
-        return Bench()
+    if not os.path.lexists(path):
+        return Bench()  # only then: boards that a file names must not fall back to stand-ins because it cannot be read
     try:
         text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RigError(f"{path} cannot be read ({error.strerror or error}): make it a file that may be read, or remove it for the empty bench.") from error
+    except UnicodeDecodeError as error:
+        raise RigError(f"{path.name}: {error}: mend the TOML syntax there.") from error
+    try:
         raw = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise RigError(f"{path.name}: {error}: mend the TOML syntax there.") from error
     try:
         bench = Bench.model_validate(raw)
