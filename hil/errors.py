@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Any
+
+LONGEST_SHOWN = 120  # characters of a value in a message
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters but tab and newline; halves of surrogate pairs
 
 
 class RigError(Exception):
-    """Something the user can put right: a bad name, a wrong file, a setting out of range."""
+    """Something the user can put right: a bad name, a wrong file, a setting out of range.
+
+    Args:
+        message: one sentence; what no terminal, XML or UTF-8 takes of it is escaped, such as a path whose bytes are no UTF-8.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class Blocked(RigError):
@@ -21,7 +33,7 @@ class Blocked(RigError):
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(f"{stage}: {reason}")
         self.stage = stage
-        self.reason = reason
+        self.reason = printable(reason)
 
 
 class DeviceFault(RigError):
@@ -32,6 +44,22 @@ def said_by(error: BaseException) -> str:
     """Return what an error says, or else its type, as a part of a sentence: its first line, printable, 200 characters at most."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     return "".join(each if each.isprintable() else "?" for each in first[:200]).rstrip(".")
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters and lone surrogates as the escapes that Python writes them by."""
+    return UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: its `repr`, of a long one the beginning; never an error."""
+    if isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN:  # Python refuses to write one of more than 4300 digits
+        return f"a whole number of {value.bit_length():,} bits"
+    try:
+        text = repr(value)
+    except Exception:  # whatever an object of the user's raises
+        return f"of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def close_matches(name: str, known: Iterable[str]) -> str:

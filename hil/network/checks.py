@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from hil.errors import RigError, close_matches
+from hil.errors import RigError, close_matches, shown
 
 
 def check_numbers(settings: Any, limits: Mapping[str, tuple[int, int]]) -> None:
@@ -18,7 +18,12 @@ def check_numbers(settings: Any, limits: Mapping[str, tuple[int, int]]) -> None:
     for name, (low, high) in limits.items():
         value = getattr(settings, name)
         if type(value) is not int or not low <= value <= high:  # True is an int to isinstance
-            raise RigError(f"setting {name} is {value!r}: choose a whole number in {low}..{high}.")
+            raise RigError(f"setting {name} is {shown(value)}: choose a whole number in {low}..{high}.")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number that a float can hold; True is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def check_real(settings: Any, name: str, cure: str, fits: Callable[[float], bool]) -> None:
@@ -34,9 +39,8 @@ def check_real(settings: Any, name: str, cure: str, fits: Callable[[float], bool
         RigError: it is not.
     """
     value = getattr(settings, name)
-    real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (real and math.isfinite(value) and fits(value)):
-        raise RigError(f"setting {name} is {value!r}: choose {cure}.")
+    if not (is_number(value) and fits(value)):
+        raise RigError(f"setting {name} is {shown(value)}: choose {cure}.")
 
 
 def check_words(settings: Any, words: Mapping[str, tuple[str, ...]]) -> None:
@@ -47,8 +51,8 @@ def check_words(settings: Any, words: Mapping[str, tuple[str, ...]]) -> None:
     """
     for name, known in words.items():
         value = getattr(settings, name)
-        if value not in known:
-            raise RigError(f"setting {name} is {value!r}: {close_matches(str(value), known)}")
+        if not (isinstance(value, str) and value in known):
+            raise RigError(f"setting {name} is {shown(value)}: {close_matches(value if isinstance(value, str) else shown(value), known)}")
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:

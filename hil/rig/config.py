@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -81,10 +82,10 @@ def read_bench(path: Path) -> Bench:
     """Return the bench that a rig.toml describes; a missing file is the empty bench.
 
     Raises:
-        RigError: a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
+        RigError: it cannot be read, a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
     """
-    if not path.is_file():
-        return Bench()
+    if not os.path.lexists(path):
+        return Bench()  # only then: boards that a file names must not fall back to stand-ins because it cannot be read
     text, raw = read_toml(path, SMALL_TEXT, "mend the TOML syntax there")
     try:
         bench = Bench.model_validate(raw)

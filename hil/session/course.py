@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hil.errors import Blocked, DeviceFault, RigError
+from hil.errors import Blocked, DeviceFault, RigError, printable
 from hil.record import AskedTest, TrialRecord
 from hil.record.trial_writer import plain
 
@@ -125,7 +125,7 @@ class Course:
         else:
             verdict, reason = ("pass", "") if trials else ("skipped", NO_TRIAL)
         return replace(
-            self.asked, verdict=verdict, reason=reason, outcome=self._word(failed, skipped), expected=bool(expected and not failed),
+            self.asked, verdict=verdict, reason=printable(reason), outcome=self._word(failed, skipped), expected=bool(expected and not failed),
             trials=[trial.folder for trial in self.trials],
         )  # fmt: skip
 

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from hil.errors import RigError, close_matches
+from hil.errors import RigError, close_matches, shown
+from hil.network.checks import is_number
+
+T = TypeVar("T")
 
 STEPS = 2**32 - 1  # the index of a step has 32 bits on the line (docs/link.md)
+
+
+def one_sentence(kind: type[T]) -> type[T]:
+    """Make a class refuse an unknown field, a missing one or one too many by a RigError, as it refuses their values."""
+    build: Callable[..., None] = kind.__init__
+    signature = inspect.signature(kind)
+
+    @functools.wraps(build)
+    def checked(self: Any, *given: Any, **named: Any) -> None:
+        for name in named:
+            if name not in signature.parameters:
+                raise RigError(f"{kind.__name__} has no field {name!r}: {close_matches(name, signature.parameters)}")
+        try:
+            signature.bind(*given, **named)
+        except TypeError as error:
+            raise RigError(f"{kind.__name__}: {error}: give its fields by name.") from None
+        build(self, *given, **named)
+
+    kind.__init__ = checked  # type: ignore[misc]  # the fields stay those of the dataclass
+    return kind
 
 
 def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[int, int]]) -> None:
@@ -25,7 +49,7 @@ def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[i
     for name, (low, high) in limits.items():
         value = values[name]
         if type(value) is not int or not low <= value <= high:
-            raise RigError(f"{of}: {name} is {value!r}: choose a whole number in {low:,}..{high:,}.")
+            raise RigError(f"{of}: {name} is {shown(value)}: choose a whole number in {low:,}..{high:,}.")
 
 
 def check_shares(of: str, values: Mapping[str, Any]) -> None:
@@ -35,9 +59,8 @@ def check_shares(of: str, values: Mapping[str, Any]) -> None:
         RigError: one is not.
     """
     for name, value in values.items():
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if value is not None and not (number and math.isfinite(value) and 0 < value < 1):
-            raise RigError(f"{of}: {name} is {value!r}: choose a number above 0 and below 1, or None.")
+        if value is not None and not (is_number(value) and 0 < value < 1):
+            raise RigError(f"{of}: {name} is {shown(value)}: choose a number above 0 and below 1, or None.")
 
 
 def check_names(of: str, values: Mapping[str, Any]) -> None:
@@ -48,7 +71,7 @@ def check_names(of: str, values: Mapping[str, Any]) -> None:
     """
     for name, value in values.items():
         if not isinstance(value, str):
-            raise RigError(f"{of}: {name} is {value!r}: give a name as text.")
+            raise RigError(f"{of}: {name} is {shown(value)}: give a name as text.")
 
 
 def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
@@ -57,8 +80,8 @@ def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
     Raises:
         RigError: it is not.
     """
-    if value not in known:
-        raise RigError(f"{of}: {name} is {value!r}: {close_matches(str(value), map(repr, known))}")
+    if not any(isinstance(value, type(word)) and value == word for word in known):  # 1 == True
+        raise RigError(f"{of}: {name} is {shown(value)}: {close_matches(shown(value), map(repr, known))}")
 
 
 def check_kind(of: str, name: str, value: Any, kind: type | tuple[type, ...], cure: str) -> None:
@@ -68,4 +91,4 @@ def check_kind(of: str, name: str, value: Any, kind: type | tuple[type, ...], cu
         RigError: it is not; `cure` says what to give.
     """
     if not isinstance(value, kind):
-        raise RigError(f"{of}: {name} is {value!r}: {cure}.")
+        raise RigError(f"{of}: {name} is {shown(value)}: {cure}.")

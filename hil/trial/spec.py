@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hil.errors import RigError
+from hil.errors import RigError, shown
 from hil.measure.energy import MLPERF_TINY
-from hil.trial.bounds import STEPS, check_kind, check_names, check_shares, check_whole, check_word
+from hil.trial.bounds import STEPS, check_kind, check_names, check_shares, check_whole, check_word, one_sentence
 
 SHORT = {
     "integer": "int8star",
@@ -18,6 +18,7 @@ SHORT = {
 }  # in names of folders, where a word is not the default
 
 
+@one_sentence
 @dataclass(frozen=True)
 class EnergyWindows:
     """How energy is measured (docs/energy.md).
@@ -45,6 +46,7 @@ class EnergyWindows:
         check_word("EnergyWindows", "rules", self.rules, ("", MLPERF_TINY))
 
 
+@one_sentence
 @dataclass(frozen=True)
 class LatencySteps:
     """How latency is measured: `steps` consecutive autonomous steps; `layers`: every layer of every step too, which takes a run a step."""
@@ -57,6 +59,7 @@ class LatencySteps:
         check_word("LatencySteps", "layers", self.layers, (False, True))
 
 
+@one_sentence
 @dataclass(frozen=True)
 class Selection:
     """How the block that is trained is found out (PMT, section 3.3.1): steps of each block's test training, and held-out samples of the training set."""
@@ -68,6 +71,7 @@ class Selection:
         check_whole("Selection", vars(self), {"steps": (1, 1_000_000), "held_out": (1, 1_000_000)})
 
 
+@one_sentence
 @dataclass(frozen=True)
 class TrialSpec:
     """One trial.
@@ -139,7 +143,7 @@ class TrialSpec:
         before = -1
         for entry in self.schedule:
             if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[1], Mapping)):
-                raise RigError(f"TrialSpec: schedule has {entry!r}: give pairs of a step and a dictionary of settings.")
+                raise RigError(f"TrialSpec: schedule has {shown(entry)}: give pairs of a step and a dictionary of settings.")
             check_whole("TrialSpec, schedule", {"step": entry[0]}, {"step": (0, STEPS)})
             check_names("TrialSpec, schedule", {f"the key {key!r}": key for key in entry[1]})
             if entry[0] <= before:

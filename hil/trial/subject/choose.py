@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hil.boards import Board
-from hil.errors import Blocked, RigError, close_matches
+from hil.errors import Blocked, RigError, close_matches, shown
 from hil.network import BUILDERS, build
 from hil.network.graph import Network
 from hil.network.npz import read_npz
@@ -64,9 +64,9 @@ def _exponents(spec: TrialSpec) -> ExponentSubject:
 
 def _check_settings(spec: TrialSpec) -> None:
     """Refuse a setting that is a field of the trial itself: two places for one number would disagree."""
-    for name in ("batch", "seed"):
+    for name in ("batch", "seed", "method"):
         if name in spec.settings:
-            raise RigError(f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={spec.settings[name]!r} there.")
+            raise RigError(f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={shown(spec.settings[name])} there.")
 
 
 def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:

@@ -57,6 +57,16 @@ def test_no_file_is_the_empty_bench(rig: Path) -> None:
     assert read_bench(rig).board == []
 
 
+def test_what_is_there_and_cannot_be_read_is_no_empty_bench(rig: Path) -> None:
+    rig.mkdir()
+    with pytest.raises(RigError, match="rig.toml cannot be read"):
+        read_bench(rig)
+    rig.rmdir()
+    rig.symlink_to(rig.parent / "unmounted" / "rig.toml")
+    with pytest.raises(RigError, match="rig.toml cannot be read"):
+        read_bench(rig)
+
+
 def test_an_empty_file_is_the_empty_bench(rig: Path) -> None:
     rig.write_text("", encoding="utf-8")
     assert read_bench(rig).board == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import zipfile
 from dataclasses import fields, replace
 
@@ -19,6 +20,7 @@ from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import prepare
 
 GOOD = TrialSpec("stm32h7b3", "cls1", evaluate=0)
+GRAPH = TrialSpec("stm32h7b3", "adaptive", "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)
 KINDS = {TrialSpec: {"board": "stm32h7b3", "variant": "cls1", "evaluate": 0}, EnergyWindows: {}, LatencySteps: {}, Selection: {}}
 WHOLE = {
     TrialSpec: ("batch", "seed", "steps", "evaluate", "evaluate_every", "probe_every", "slots", "first_step"),
@@ -41,6 +43,7 @@ def assert_one_sentence(error, *words):
 
 
 @pytest.mark.parametrize(("kind", "name"), EVERY_WHOLE, ids=lambda each: getattr(each, "__name__", each))
+@settings(deadline=None)
 @given(value=st.one_of(
     st.integers(max_value=-1), st.integers(min_value=2**32), st.booleans(), st.floats(), st.text(max_size=5), st.just([1]), st.just(np.int64(5)),
     st.complex_numbers(), st.binary(max_size=3), st.just(0),
@@ -90,7 +93,51 @@ def test_a_wrong_field_is_refused_where_the_trial_is_written(changes, words):
     assert_one_sentence(error, *words)
 
 
-@pytest.mark.parametrize("rules", ["mlperf", 5, None])
+HUGE = 10**5000  # Python refuses to write it in decimal, and no float holds it
+
+
+@pytest.mark.parametrize("build", [
+    lambda: replace(GOOD, steps=HUGE), lambda: replace(GOOD, seed=-HUGE), lambda: replace(GOOD, board=HUGE), lambda: replace(GOOD, energy=HUGE),
+    lambda: replace(GOOD, schedule=((HUGE, {}),)), lambda: replace(GOOD, schedule=(HUGE,)), lambda: EnergyWindows(uncertainty=HUGE),
+    lambda: EnergyWindows(rules=HUGE), lambda: prepare(replace(GOOD, settings={"r_max": HUGE})), lambda: prepare(replace(GOOD, settings={"loss": HUGE})),
+    lambda: prepare(replace(GOOD, settings={"seed": HUGE})), lambda: prepare(replace(GRAPH, settings={"eta": HUGE})),
+    lambda: prepare(replace(GRAPH, settings={"momentum": -HUGE})), lambda: prepare(replace(GRAPH, schedule=((1, {"eta": HUGE}),))),
+])  # fmt: skip
+def test_a_number_of_any_length_is_refused_in_a_short_sentence(build):
+    with pytest.raises(RigError) as error:
+        build()
+    assert_one_sentence(error)
+    assert len(str(error.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: TrialSpec("stm32h7b3", "cls1", step=5), ("TrialSpec has no field 'step'", "did you mean steps")),
+        (lambda: TrialSpec(variant="cls1"), ("TrialSpec", "'board'")),
+        (lambda: TrialSpec("stm32h7b3", "cls1", board="rp2040"), ("TrialSpec", "'board'")),
+        (lambda: replace(GOOD, batches=8), ("TrialSpec has no field 'batches'", "did you mean batch")),
+        (lambda: EnergyWindows(window=3), ("EnergyWindows has no field 'window'", "did you mean windows")),
+        (lambda: LatencySteps(1, True, 2), ("LatencySteps",)),
+        (lambda: Selection(held=3), ("Selection has no field 'held'",)),
+        (lambda: LatencySteps(layers=1), ("layers is 1", "True")),
+    ],
+)
+def test_a_field_that_there_is_not_is_refused_like_a_wrong_value(build, words):
+    with pytest.raises(RigError) as error:
+        build()
+    assert_one_sentence(error, *words)
+
+
+def test_a_message_can_be_written_anywhere_whatever_bytes_a_path_has(tmp_path):
+    path = tmp_path / os.fsdecode(b"w\xff\x1b\x00.npz")
+    with pytest.raises(RigError) as error:
+        prepare(replace(GOOD, checkpoint=path))
+    assert str(error.value).encode().isascii() and str(error.value).isprintable()
+    assert_one_sentence(error, "cannot be read", r"w\udcff\x1b\x00.npz")
+
+
+@pytest.mark.parametrize("rules", ["mlperf", 5, None, np.array(["", ""])])
 def test_rules_are_one_word(rules):
     with pytest.raises(RigError) as error:
         EnergyWindows(rules=rules)
@@ -112,6 +159,7 @@ def test_rules_are_one_word(rules):
         ({"batch": 2000}, ("batch is 2,000", "1,000 training images")),
         ({"settings": {"batch": 4}}, ("settings has 'batch'", "batch=4")),
         ({"settings": {"seed": 4}}, ("settings has 'seed'",)),
+        ({"method": "int8-bp", "network": "resnet-tiny", "variant": "qas", "settings": {"method": "bp"}}, ("settings has 'method'",)),
         ({"settings": {"r_max": True}}, ("r_max is True", "1..127")),
         ({"settings": {"r_max": "7"}}, ("r_max is '7'",)),
         ({"settings": {"loss": 5}}, ("loss is 5",)),
@@ -124,7 +172,7 @@ def test_a_wrong_request_is_one_sentence_before_anything_is_touched(changes, wor
     assert_one_sentence(error, *words)
 
 
-@pytest.mark.parametrize(("name", "value"), [("eta", "fast"), ("eta", math.nan), ("eta", True), ("eta", None), ("momentum", "x"), ("momentum", math.nan), ("queries", 2.5)])
+@pytest.mark.parametrize(("name", "value"), [("eta", "fast"), ("eta", math.nan), ("eta", True), ("eta", None), ("eta", 1e-46), ("eta", -1e300), ("momentum", 1e300), ("momentum", "x"), ("momentum", math.nan), ("queries", 2.5)])
 def test_settings_of_the_second_family_have_their_types_too(name, value):
     spec = TrialSpec("stm32h7b3", "plain", "resnet-tiny", "int8-bp", batch=1, evaluate=0, settings={name: value})
     with pytest.raises(RigError) as error:
