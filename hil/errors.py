@@ -43,7 +43,7 @@ class DeviceFault(RigError):
 def said_by(error: BaseException) -> str:
     """Return what an error says, or else its type, as a part of a sentence: its first line, printable, 200 characters at most."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return "".join(each if each.isprintable() else "?" for each in first[:200]).rstrip(".")
+    return printable(first[:200]).rstrip(".")
 
 
 def printable(text: str) -> str:

@@ -24,8 +24,8 @@ class StandIn:
         command: program and arguments.
         announce: turns one line of the process's standard output into endpoints, or None while more lines are to come.
         log: file to which the process's error output is appended.
+        name: of the stand-in, for messages.
         deadline_s: wall time within which the endpoints must be announced.
-        name: of the program, for messages; by default the command's first word.
 
     Its standard input is a pipe that nothing is written to: its end tells the process that we are gone, however we went.
 
@@ -38,10 +38,10 @@ class StandIn:
         command: list[str],
         announce: Callable[[str], Endpoints | None],
         log: Path,
+        name: str,
         deadline_s: float = 60.0,
-        name: str | None = None,
     ) -> None:
-        self._name = name or Path(command[0]).name
+        self._name = name
         self._log = log
         self._lines: list[str] = []
         with log.open("ab") as errors:

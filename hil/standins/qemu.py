@@ -50,4 +50,4 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         found = PTY.search(line)
         return Endpoints(board.name, "qemu", serial=found[1]) if found else None
 
-    return StandIn(command, announced, log, name=PROGRAM)
+    return StandIn(command, announced, log, PROGRAM)

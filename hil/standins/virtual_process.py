@@ -48,7 +48,7 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
         command += ["--inject", fault]
     if meter is not None:
         command += ["--meter", meter]
-    return StandIn(command, _announced, log)
+    return StandIn(command, _announced, log, f"virtual {board.name}")
 
 
 def _announced(line: str) -> Endpoints | None:

@@ -40,7 +40,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         command = [sys.executable, "-m", "hil.standins.virtual", "--board", board, "--leashed"]
         for fault in inject:
             command += ["--inject", fault]
-        running.append(StandIn(command, announced, tmp_path / "bench.log"))
+        running.append(StandIn(command, announced, tmp_path / "bench.log", "bench"))
         return said
 
     yield start

@@ -93,7 +93,7 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
         sys.executable, "-m", "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
         "--parent-pid", str(os.getpid()),
     ]  # fmt: skip
-    return StandIn(command, _announced, log, deadline_s=150.0)
+    return StandIn(command, _announced, log, "Renode", deadline_s=150.0)
 
 
 def _announced(line: str) -> Endpoints | None:

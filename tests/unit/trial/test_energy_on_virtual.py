@@ -42,7 +42,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             return Endpoints(BOARD, "virtual", said["probe"], said["serial"])
 
         command = [sys.executable, "-m", "hil.standins.virtual", "--board", BOARD, "--leashed", "--meter", meter]
-        running.append(StandIn(command, announced, tmp_path / "bench.log"))
+        running.append(StandIn(command, announced, tmp_path / "bench.log", "bench"))
         return said
 
     yield start
