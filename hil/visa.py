@@ -24,6 +24,7 @@ from hil.errors import Blocked, RigError
 TIMEOUT_MS = 5000
 END = "\n"  # of a line
 LONGEST = 1 << 24  # bytes of a line: the longest that a driver asks for, readings as text, has a tenth of that
+LONGEST_BLOCK = 1 << 28  # bytes of a block: all that a digitising multimeter holds, 27 million readings, has 110 MB
 EXAMPLE = "TCPIP0::192.168.1.7::5025::SOCKET"
 
 
@@ -141,7 +142,8 @@ class VisaSession:
                 data = _block_by_socket(resource, query, count * np.dtype(datatype).itemsize)
                 found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
             else:
-                values: Any = resource.query_binary_values(query, datatype, big_endian, array, data_points=count)  # type: ignore[arg-type]
+                resource.write(query)
+                values: Any = resource.read_binary_values(datatype, big_endian, array, data_points=count, monitoring_interface=_Count())  # type: ignore[arg-type]
                 found = np.asarray(values, np.float64)
             _require_count(found, count or None)
             return found
@@ -208,6 +210,23 @@ class VisaSession:
             raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): {cure}.") from error
 
 
+class _Count:
+    """Counts what PyVISA reads of an answer, and ends it at the cap (its protocol `SupportsUpdate`)."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def update(self, count: int) -> None:
+        """Take so many bytes more.
+
+        Raises:
+            ValueError: they are more than any driver asks for.
+        """
+        self._bytes += count
+        if self._bytes > LONGEST_BLOCK:
+            raise ValueError(f"its answer does not end within {LONGEST_BLOCK:,} bytes")
+
+
 def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
     """Return the bytes of a block; `unsized` are how many there are where it does not say so.
 
@@ -224,6 +243,8 @@ def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
             raise ValueError(f"{head!r} does not begin a block")
         digits = int(head[1:])
         size = int(resource.read_bytes(digits)) if digits else unsized
+        if not 0 <= size <= LONGEST_BLOCK:
+            raise ValueError(f"a block of {size:,} bytes is longer than any that is asked for")
         data = resource.read_bytes(size + 1, chunk_size=size + 1)
     finally:
         resource.read_termination = END

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from hil.bounded import take
 from hil.errors import RigError
 
+LONGEST = 256 << 20  # bytes of a file: 10 million lines of a time and a current
 HEAD = 100  # lines that may come before the readings: scopes write up to 30 about their settings
 DELIMITERS = ";\t,"  # where several fit, the first: a comma may then be that of the decimals
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
@@ -74,7 +76,8 @@ class CsvText:
 def _decoded(path: Path) -> str:
     """Return the text, which is UTF-8, UTF-16 with its mark, or else Latin-1, as scopes write their names and micro signs."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = take(file, LONGEST, str(path), "export a shorter stretch")
     except FileNotFoundError:
         raise RigError(f"there is no file {path}: name the CSV file with --csv.") from None
     except OSError as error:

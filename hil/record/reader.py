@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hil.bounded import read_json, read_text
 from hil.errors import RigError
+from hil.fields import rebuilt
 from hil.record.asked import AskedTest
+from hil.record.inside import AGAIN, PLAIN, file_of, folder_of, plain
+from hil.record.shape import mistake, schema_for_reading, trial_schema
+from hil.record.tables import read_table
 from hil.record.trial_record import SCHEMA, TrialRecord
 from hil.record.trial_writer import written_trials
 from hil.record.writer import RUNNING, counts, with_trials
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
     import pandas as pd
+
+RESULTS = "results.json"
+LARGEST = 256 << 20  # bytes of results.json: a trial has 10 to 30 KB
+LONGEST = 1 << 10  # bytes of `latest`, where it is a file
 
 
 @dataclass
@@ -45,43 +53,65 @@ def read_run(folder: Path) -> Run:
         folder: the run's folder, or `latest` beside it (a text file on systems without symbolic links).
 
     Raises:
-        RigError: the folder holds no run, one of another schema, or a damaged one.
+        RigError: the folder holds no run, one of another schema, a damaged one, or one that leads out of its folder.
     """
     if folder.is_file():
-        folder = folder.parent / folder.read_text(encoding="utf-8").strip()
-    results = _results(folder / "results.json")
-    try:
-        tests = [AskedTest(**test) for test in results["tests"]]
-        trials = [TrialRecord(**trial) for trial in results["trials"]]
-        state = results["run"]["state"]
-    except (KeyError, TypeError) as error:
-        raise RigError(f"{folder / 'results.json'} is damaged ({type(error).__name__}: {error}): run the trials again.") from error
-    if state == RUNNING:
-        trials = written_trials(folder)
+        name = read_text(folder, LONGEST, "give the folder of a run, such as reports/latest").strip()
+        if not PLAIN.fullmatch(name):
+            raise RigError(f"{folder} names no run, and holds no {RESULTS}: give the folder of a run, such as reports/latest.")
+        folder = folder.parent / name
+    results = _results(folder)
+    tests = [rebuilt(AskedTest, test, f"{folder / RESULTS}, tests[{number}]", AGAIN) for number, test in enumerate(results["tests"])]
+    trials = [rebuilt(TrialRecord, trial, f"{folder / RESULTS}, trials[{number}]", AGAIN) for number, trial in enumerate(results["trials"])]
+    if results["run"]["state"] == RUNNING:
+        trials = [_checked(trial, folder) for trial in written_trials(folder)]
         tests = with_trials(tests, trials)
+    _check_folders(folder, tests, trials)
     totals = counts(map(asdict, tests), map(asdict, trials))
-    return Run(folder, results["run"], totals, tests, trials, [_steps(folder / trial.folder / "steps.parquet") for trial in trials])
+    return Run(folder, results["run"], totals, tests, trials, [_steps(folder_of(folder, trial.folder)) for trial in trials])
 
 
-def _results(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise RigError(f"{path.parent} holds no results.json: give the folder of a run, such as reports/latest.")
-    try:
-        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        schema = results["schema"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:  # faults of JSON and of UTF-8 are ValueErrors
-        raise RigError(f"{path} is damaged ({type(error).__name__}: {error}): run the trials again.") from error
-    if schema != SCHEMA:
-        raise RigError(f"{path} has schema {schema}, this trainrig reads {SCHEMA}: use the version that wrote it.")
-    return results
+def _results(folder: Path) -> dict[str, Any]:
+    """Return what results.json says, in the shape of its schema."""
+    path = file_of(folder, RESULTS)
+    if path is None:
+        raise RigError(f"{folder} holds no {RESULTS}: give the folder of a run, such as reports/latest.")
+    results = read_json(path, LARGEST, AGAIN)
+    if isinstance(results, dict) and isinstance(results.get("schema"), int) and results["schema"] != SCHEMA:
+        raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+    wrong = mistake(results, schema_for_reading(), RESULTS)
+    if wrong is not None:
+        raise RigError(f"{path} is damaged ({wrong}): {AGAIN}.")
+    plain(results["run"]["id"], f"{path}: the run's id")
+    return dict(results)
 
 
-def _steps(path: Path) -> pd.DataFrame:
+def _checked(trial: TrialRecord, folder: Path) -> TrialRecord:
+    """Return a trial of a run that has not ended, if its record has the shape of the schema."""
+    fields = asdict(trial)
+    place = f"the record of the trial {folder / trial.folder}"
+    wrong = mistake(fields, trial_schema(), "it")
+    if wrong is not None:
+        raise RigError(f"{place} is damaged ({wrong}): {AGAIN}.")
+    return rebuilt(TrialRecord, fields, place, AGAIN)
+
+
+def _check_folders(folder: Path, tests: list[AskedTest], trials: list[TrialRecord]) -> None:
+    """Refuse two trials in one folder, and tests with trials that are none."""
+    known = [trial.folder for trial in trials]
+    for name in known:
+        plain(name, f"{folder / RESULTS}: the folder of a trial")
+    double = next((name for name in known if known.count(name) > 1), None)
+    if double is not None:
+        raise RigError(f"{folder / RESULTS} is damaged (two trials are in the folder {double}): {AGAIN}.")
+    for test in tests:
+        for name in test.trials:
+            if name not in known:
+                raise RigError(f"{folder / RESULTS} is damaged (a test names the trial {name[:60]!r}, which it has not): {AGAIN}.")
+
+
+def _steps(folder: Path) -> pd.DataFrame:
     import pandas as pd
 
-    if not path.is_file():
-        return pd.DataFrame()
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:  # what pyarrow raises is both or one of them
-        raise RigError(f"{path} is damaged ({str(error).splitlines()[0]}): run the trials again.") from error
+    path = file_of(folder, "steps.parquet")
+    return pd.DataFrame() if path is None else read_table(path)

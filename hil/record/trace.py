@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hil.errors import RigError
+from hil.bounded import parse_json
+from hil.errors import RigError, said_by
 from hil.measure.capture import Capture, Edge
 from hil.measure.decimate import keep_peaks
 from hil.measure.window import PHASES
@@ -99,12 +100,17 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
     """
     try:
         found = (pq.read_metadata(path).metadata or {}).get(KEY)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise RigError(f"{path} cannot be read ({error}): name the trace of a measurement.") from error
+    except (OSError, pa.ArrowException) as error:
+        raise RigError(f"{path} cannot be read ({said_by(error)}): name the trace of a measurement.") from error
     if found is None:
         raise RigError(f"{path} is no trace of this rig: name the trace of a measurement.")
-    known = json.loads(found)
-    return known["meter"], [(Edge(at, half, high), window) for at, half, high, window in known["edges"]]
+    cure = "name the trace of a measurement"
+    known = parse_json(found, str(path), cure)
+    try:
+        edges = [(Edge(float(at), float(half), bool(high)), int(window)) for at, half, high, window in known["edges"]]
+        return dict(known["meter"]), edges
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise RigError(f"{path} is damaged ({type(error).__name__}: {said_by(error)}): {cure}.") from error
 
 
 def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:

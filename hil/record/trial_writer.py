@@ -10,7 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hil.bounded import read_json
+from hil.errors import RigError, said_by
 from hil.measure.capture import Capture
+from hil.record.inside import AGAIN, file_of, folder_of
 from hil.record.quantities import quantities
 from hil.record.trial_record import TrialRecord
 from hil.record.whole import whole, write_whole
@@ -21,6 +24,7 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 TRIAL = "trial.json"
 BEGUN = "begun.json"
 LONGEST_NAME = 120
+LARGEST = 32 << 20  # bytes of trial.json
 
 
 class TrialWriter:
@@ -88,18 +92,40 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
     Args:
         folder: of the run.
         but: names of folders that are known already.
+
+    Raises:
+        RigError: one is damaged.
     """
     ended = {path.parent: path for path in folder.glob(f"*/{TRIAL}")}
     begun = {path.parent: path for path in folder.glob(f"*/{BEGUN}")}
     found = []
     for path in (each for parent, each in (begun | ended).items() if parent.name not in but):
         try:
-            found.append((path.stat().st_mtime_ns, path.name, json.loads(path.read_text(encoding="utf-8"))))
+            found.append((_trial(folder, path), path.stat().st_mtime_ns))
         except FileNotFoundError:  # another process ends this trial at the moment: begun.json gave way to trial.json
             path = path.with_name(TRIAL)
-            found.append((path.stat().st_mtime_ns, path.name, json.loads(path.read_text(encoding="utf-8"))))
-    found.sort(key=lambda each: (each[0], each[2]["folder"]))
-    return [TrialRecord(**{name: item for name, item in trial.items() if name != "quantities"}) for _, _, trial in found]
+            found.append((_trial(folder, path), path.stat().st_mtime_ns))
+    found.sort(key=lambda each: (each[1], each[0].folder))
+    return [trial for trial, _ in found]
+
+
+def _trial(run: Path, path: Path) -> TrialRecord:
+    """Read the record of one trial.
+
+    Raises:
+        FileNotFoundError: it has gone.
+        RigError: it is damaged, or that of another folder.
+    """
+    found = file_of(folder_of(run, path.parent.name), path.name)
+    if found is None:
+        raise FileNotFoundError(path)
+    said = read_json(found, LARGEST, AGAIN)
+    if not isinstance(said, dict) or said.get("folder") != path.parent.name:
+        raise RigError(f"{path} is damaged (it is no trial's record, or that of another folder): {AGAIN}.")
+    try:
+        return TrialRecord(**{name: item for name, item in said.items() if name != "quantities"})
+    except TypeError as error:
+        raise RigError(f"{path} is damaged ({said_by(error)}): {AGAIN}.") from error
 
 
 def plain(record: TrialRecord) -> dict[str, Any]:

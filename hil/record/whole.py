@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,8 +19,7 @@ def whole(path: Path, durable: bool = False) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or takes no file here; what was at `path` before is still there.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    partial.unlink(missing_ok=True)
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # a name that nobody could put a link at before
     try:
         yield partial
         if durable:

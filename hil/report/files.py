@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +38,19 @@ class Tail:
 def files_in(folder: Path, deep: bool) -> list[File]:
     """Return the files of a folder but for its pages, those below it too where `deep`, with their paths from it."""
     found = folder.rglob("*") if deep else folder.glob("*")
-    paths = sorted(path for path in found if path.is_file() and path.suffix != ".part" and not _is_page(path))
-    return [File(path.relative_to(folder).as_posix(), path.stat().st_size, _what(path)) for path in paths]
+    paths = sorted(path for path in found if _is_own(path, folder) and path.suffix != ".part" and not _is_page(path))
+    return [File(_name(path, folder), path.stat().st_size, _what(path)) for path in paths]
+
+
+def _is_own(path: Path, folder: Path) -> bool:
+    """Return whether a path is a file of a folder: no link is, for it may lead to a file of whoever reads the record, nor what lies behind one."""
+    between = [path, *list(path.parents)[: len(path.relative_to(folder).parts) - 1]]
+    return path.is_file() and not any(each.is_symlink() for each in between)
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return the path from the folder; bytes of a name that are no text are shown as such."""
+    return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "replace")
 
 
 def _is_page(path: Path) -> bool:
@@ -56,8 +68,9 @@ def tails(folder: Path, stage: str) -> list[Tail]:
         folder: of the trial.
         stage: where it was blocked; empty for the stage that wrote last.
     """
-    logs = sorted((folder / "log").glob("*.log"), key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
-    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if path.is_file()]
+    own = [path for path in (folder / "log").glob("*.log") if _is_own(path, folder)]
+    logs = sorted(own, key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
+    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if _is_own(path, folder)]
     return [tail for tail in found if tail.lines]
 
 
@@ -68,4 +81,4 @@ def _tail(path: Path, folder: Path) -> Tail:
         log.seek(max(0, size - TAIL_BYTES))
         lines = log.read().decode("utf-8", "replace").splitlines()
     cut = [line if len(line) <= TAIL_WIDTH else f"{line[:TAIL_WIDTH]} …" for line in lines[-TAIL_LINES:]]
-    return Tail(path.relative_to(folder).as_posix(), cut, size <= TAIL_BYTES and len(lines) <= TAIL_LINES)
+    return Tail(_name(path, folder), cut, size <= TAIL_BYTES and len(lines) <= TAIL_LINES)

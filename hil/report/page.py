@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
+from hil.errors import RigError, said_by
 from hil.record import Run, read_run, write_whole
+from hil.record.inside import folder_of
 from hil.report import formats
 from hil.report.figures import PHASES
 from hil.report.library import NAME, packed
@@ -21,38 +25,56 @@ def render(folder: Path) -> Path:
     """Write index.html into the folder of a run and into that of each trial, and plotly.js beside the overview; return the path of the overview.
 
     Raises:
-        RigError: the folder holds no run.
+        RigError: the folder holds no run, or no page can be made of it; nothing is written then.
         OSError: the disk takes no more.
     """
     run = read_run(folder)
-    environment = _environment(run)
-    views = trial_views(run, single=False)
-    if any(_is_drawn(view) for view in views):
-        write_whole(run.folder / NAME, packed())
-    template = environment.get_template("trial.html.j2")
-    for view in views:
-        write_whole(run.folder / view["t"].folder / "index.html", template.render(view, drawn=_is_drawn(view)))
-    overview = run.folder / "index.html"
-    write_whole(overview, environment.get_template("index.html.j2").render(overview_view(run, single=False)))
-    return overview
+    with _of_record(run):
+        environment = _environment(run)
+        views = trial_views(run, single=False)
+        template = environment.get_template("trial.html.j2")
+        pages = [(folder_of(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views]
+        overview = environment.get_template("index.html.j2").render(overview_view(run, single=False))
+        if any(_is_drawn(view) for view in views):
+            write_whole(run.folder / NAME, packed())
+        for place, page in [*pages, (run.folder, overview)]:
+            write_whole(place / "index.html", page)
+    return run.folder / "index.html"
 
 
 def render_single(folder: Path) -> Path:
     """Write the overview and all trials as one page that needs nothing beside it, into the folder of the run; return its path.
 
     Raises:
-        RigError: the folder holds no run.
+        RigError: the folder holds no run, or no page can be made of it; nothing is written then.
         OSError: the disk takes no more.
     """
     run = read_run(folder)
-    views = trial_views(run, single=True)
-    library = packed() if any(_is_drawn(view) for view in views) else ""
-    environment = _environment(run)
-    bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
-    page = environment.get_template("single.html.j2").render(overview_view(run, single=True), views=views, bodies=bodies, library=library)
-    path = run.folder / f"trainrig-{run.facts['id']}.html"
-    write_whole(path, page)
+    with _of_record(run):
+        views = trial_views(run, single=True)
+        library = packed() if any(_is_drawn(view) for view in views) else ""
+        environment = _environment(run)
+        bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
+        page = environment.get_template("single.html.j2").render(overview_view(run, single=True), views=views, bodies=bodies, library=library)
+        path = run.folder / f"trainrig-{run.facts['id']}.html"
+        write_whole(path, page)
     return path
+
+
+@contextmanager
+def _of_record(run: Run) -> Iterator[None]:
+    """Whatever a page cannot be made from is a damaged record: its shape is right, and what it says makes no sense.
+
+    Raises:
+        RigError: in the place of anything but an OSError.
+    """
+    try:
+        yield
+    except (RigError, OSError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise RigError(f"the pages of {run.folder} cannot be made ({kind}: {said_by(error)}): its record is damaged, run the trials again.") from error
 
 
 def _is_drawn(view: dict[str, object]) -> bool:

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from hil.measure.capture import Edge
 from hil.measure.decimate import keep_peaks
+from hil.record.tables import read_table
 from hil.record.trace import read_facts
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
@@ -64,9 +65,13 @@ class Trace:
 
 
 def read_trace(path: Path) -> Trace:
-    """Read the first window of power.parquet."""
+    """Read the first window of power.parquet.
+
+    Raises:
+        RigError: it is damaged.
+    """
     meter, edges = read_facts(path)
-    power = pd.read_parquet(path, filters=[("window", "==", 0)])
+    power = read_table(path, words=("phase",), only=("window", 0))
     return Trace(power, tuple(edge for edge, window in edges if window == 0), float(meter.get("aperture_s") or 0.0))
 
 

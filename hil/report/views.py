@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from hil.record import AskedTest, Run, TrialRecord, quantities
+from hil.record.inside import file_of, folder_of
 from hil.report.energy_papers import energy_comparison
 from hil.report.energy_view import burden_of, flags_of, window_rows
 from hil.report.figures import asks_queries, drawn_losses
@@ -30,7 +31,7 @@ def overview_view(run: Run, single: bool) -> View:
         single: it shares a page with the trials.
     """
     lines = lines_of(run)
-    folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir())
+    folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir() and not path.is_symlink())
     return {
         "single": single,
         "lines": lines,
@@ -97,5 +98,5 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
 
 
 def _trace(run: Run, trial: TrialRecord) -> Trace | None:
-    path = run.folder / trial.folder / "power.parquet"
-    return read_trace(path) if path.is_file() and trial.energy is not None else None
+    path = file_of(folder_of(run.folder, trial.folder), "power.parquet")
+    return read_trace(path) if path is not None and trial.energy is not None else None

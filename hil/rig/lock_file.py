@@ -16,7 +16,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # Windows
-    import msvcrt
+    fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.05
 FILE_MODE = 0o644  # others look who holds it, and lock it for a look
@@ -155,9 +155,11 @@ def _open(path: Path) -> int:
 
 def _lock(descriptor: int) -> None:
     """Lock an open file, or raise OSError at once."""
-    if "fcntl" in globals():
+    if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     else:
+        import msvcrt
+
         os.lseek(descriptor, FAR, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hil.errors import RigError
 from hil.record import AskedTest, RunWriter, TrialRecord, write_whole
 from hil.record.writer import ENDED, INTERRUPTED
 from hil.session import junit
@@ -96,8 +97,8 @@ class Ledger:
         """Write; where the disk does not take it, note that, for a verdict is worth more than its record."""
         try:
             save()
-        except OSError as error:
-            self.miss(f"{what}: {error.strerror or error}.")
+        except (OSError, RigError) as error:
+            self.miss(f"{what}: {str(getattr(error, 'strerror', None) or error).rstrip('.')}.")
             return False
         return True
 

@@ -15,6 +15,7 @@ import tty
 import numpy as np
 import pytest
 
+from hil import visa
 from hil.errors import Blocked, RigError
 from hil.visa import VisaSession
 
@@ -236,3 +237,40 @@ def test_a_failure_is_of_the_stage_that_it_was_opened_for(serve):
     with pytest.raises(Blocked, match='the supply reports -222,"Data out of range": turn it round.') as blocked:
         session.check(cure="turn it round")
     assert blocked.value.stage == "power"
+
+
+def test_a_block_that_says_it_is_larger_than_any_is_not_waited_for(serve):
+    session = VisaSession(serve(lambda line: b"#9999999999" + bytes(100) if line == "B?" else b"ok\n").resource, "thing", 2000)
+    with pytest.raises(Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is asked for\)"):
+        session.ask_block("B?")
+    assert session.ask("A?") == "ok"
+
+
+@pytest.mark.parametrize("head", [b"#9999999999", b"#0"])
+def test_a_serial_instrument_that_sends_for_ever_ends_at_the_cap(monkeypatch, head):
+    """Over a line other than a socket PyVISA reads blocks itself."""
+    monkeypatch.setattr(visa, "LONGEST_BLOCK", 1 << 10)
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    end = threading.Event()
+
+    def send() -> None:
+        os.read(ours, 100)
+        os.write(ours, head)
+        os.set_blocking(ours, False)
+        while not end.wait(0.001):
+            with contextlib.suppress(BlockingIOError):
+                os.write(ours, b"x" * 1024)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        session = VisaSession(f"ASRL{os.ttyname(theirs)}::INSTR", "thing", 100_000, baud_rate=115200)
+        with pytest.raises(Blocked, match="its answer does not end within 1,024 bytes"):
+            session.ask_block("B?", count=1 << 20)
+        session.close()
+    finally:
+        end.set()
+        sender.join(10)
+        os.close(ours)
+        os.close(theirs)

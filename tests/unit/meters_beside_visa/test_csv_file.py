@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.measure.between import Running
 from hil.measure.capture import Capture
+from hil.meters import csv_text
 from hil.meters.csv_columns import said
 from hil.meters.csv_file import read_csv
 
@@ -275,3 +276,17 @@ def test_the_cure_that_a_message_names_is_one(tmp_path: Path, text: str) -> None
     shunt = 1.0 if "--shunt" in str(error.value) else None
     capture = read_csv(path, volt=1.0, columns=said([found[1] or found[2]]), shunt_ohm=shunt)
     assert capture.power_w == pytest.approx([1.0] * len(capture.power_w)) and len(capture.edges) == 2
+
+
+def test_a_file_that_goes_on_ends_at_the_cap(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_text, "LONGEST", 1 << 20)
+    path = tmp_path / "trace.csv"
+    path.write_bytes(b"t_s,power_w\n" + b"0,1\n" * (1 << 18))
+    with pytest.raises(RigError, match=r"trace\.csv has more than 1 MB, the most that is read of it: export a shorter stretch\."):
+        csv_text.CsvText(path)
+    assert len(list(csv_text.CsvText(shorter(path)).lines())) == 1 << 17
+
+
+def shorter(path):
+    path.write_bytes(b"0,1\n" * (1 << 17))
+    return path

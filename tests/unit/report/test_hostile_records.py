@@ -1,0 +1,255 @@
+"""Records that anybody may have damaged or made: one sentence that names the file, and no way out of the run's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hil.errors import RigError
+from hil.record import read_run, schema
+from hil.record.shape import CHECKED, LEFT_OUT, mistake, schema_for_reading
+from hil.report import render, render_single
+from tests.bombs import in_little_memory
+from tests.mutate import damaged_bytes, damaged_fields
+from tests.unit.report.conftest import WHOLE, blocked_trial, make_captures, make_latency, make_steps, make_trial
+
+FIELDS, BYTES, DRAWN = 1500, 1000, 8
+OUTSIDE = ("../outside", "..", ".", "", "/outside", "a/../../outside", "a/b", "a\0b", "a\nb", "-\x1b[2J", "x" * 300, "..\\outside", "\u202eabc")
+
+
+@pytest.fixture
+def run(record: Callable[..., Path]) -> Path:
+    """A run with everything that a record may hold."""
+    whole = make_trial(**WHOLE, latency=make_latency())
+    return record((whole, make_steps(30)), (blocked_trial("it is not there."), pd.DataFrame()), power=make_captures())
+
+
+def said(make: Callable[[], object]) -> str:
+    """Return the one sentence that came out, empty for none; nothing else may come out."""
+    try:
+        make()
+    except RigError as error:
+        text = str(error)
+        assert text.endswith(".") and text.isprintable() and len(text) < 1000, text
+        return text
+    return ""
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    return {str(path): path.lstat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def write(run: Path, results: object) -> None:
+    (run / "results.json").write_text(json.dumps(results))
+
+
+def results_of(run: Path) -> dict:
+    return json.loads((run / "results.json").read_text())
+
+
+def test_a_record_is_read_and_drawn(run: Path) -> None:
+    assert said(lambda: render(run)) == ""
+
+
+def test_damaged_fields_are_named_or_read(run: Path) -> None:
+    """All of them through the reader; of those that it takes, the first through the pages too."""
+    whole, rng, refused, drawn = results_of(run), random.Random(3), 0, 0
+    (run / whole["trials"][0]["folder"] / "steps.parquet").unlink()  # it would be read every time
+    for _ in range(FIELDS):
+        write(run, damaged_fields(whole, rng))
+        text = said(lambda: read_run(run))
+        assert not text or str(run) in text
+        refused += bool(text)
+        if not text and drawn < DRAWN:
+            drawn += 1
+            text = said(lambda: render(run))
+            assert not text or str(run) in text
+    assert refused > FIELDS / 3
+
+
+def test_damaged_bytes_are_named_or_read(run: Path) -> None:
+    whole, rng = (run / "results.json").read_bytes(), random.Random(4)
+    (run / results_of(run)["trials"][0]["folder"] / "steps.parquet").unlink()
+    for _ in range(BYTES):
+        (run / "results.json").write_bytes(damaged_bytes(whole, rng))
+        text = said(lambda: read_run(run))
+        assert not text or str(run) in text
+
+
+def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
+    """The rules that a reader needs are those of the schema, as an independent validator has them."""
+    wanted, checker = schema_for_reading(), jsonschema.Draft202012Validator.TYPE_CHECKER
+    integers = checker.redefine("integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool))
+    ours_only = _without(wanted, {"additionalProperties": False}, ("allOf", "if", "then", "else"))
+    oracle = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=integers)(ours_only)
+    whole, rng, wrong = results_of(run), random.Random(5), 0
+    assert oracle.is_valid(whole)
+    for _ in range(FIELDS // 5):
+        value = damaged_fields(whole, rng)
+        found = mistake(value, wanted, "results.json")
+        if found is None or not found.endswith("half of a character"):
+            assert (found is None) == oracle.is_valid(value), found
+        wrong += found is not None
+    assert wrong > FIELDS / 20
+
+
+def _without(part: object, pair: dict, names: tuple[str, ...]) -> object:
+    if isinstance(part, list):
+        return [_without(each, pair, names) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _without(item, pair, names) for name, item in part.items() if name not in names and not (name in pair and item == pair[name])}
+
+
+def test_every_word_of_the_schema_is_known_to_the_reader() -> None:
+    def words(part: object, named: bool = False) -> set[str]:
+        if isinstance(part, list):
+            return set().union(*map(words, part)) if part else set()
+        if not isinstance(part, dict):
+            return set()
+        mine = set() if named else set(part)
+        return mine.union(*(words(item, not named and name in ("properties", "$defs")) for name, item in part.items() if named or name not in ("const", "enum")))
+
+    assert words(schema()) <= CHECKED | LEFT_OUT
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_folder_that_is_no_plain_name_is_refused_and_nothing_is_written(run: Path, name: str) -> None:
+    outside = run.parent / "outside"
+    outside.mkdir()
+    results = results_of(run)
+    results["trials"][0]["folder"] = name
+    results["tests"] = []
+    write(run, results)
+    before = snapshot(run.parent)
+    for make in (render, render_single):
+        assert "which is no plain name: do not trust this record" in said(lambda make=make: make(run))
+    assert snapshot(run.parent) == before
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_the_id_of_a_run_is_a_plain_name(run: Path, name: str) -> None:
+    """It is in the name of the single page."""
+    results = results_of(run)
+    results["run"]["id"] = name
+    write(run, results)
+    before = snapshot(run.parent)
+    assert "the run's id is" in said(lambda: render_single(run))
+    assert snapshot(run.parent) == before
+
+
+@pytest.mark.parametrize("name", OUTSIDE[:6])
+def test_latest_as_a_text_file_names_a_run_beside_it(run: Path, name: str) -> None:
+    (run.parent / "latest").unlink()
+    (run.parent / "latest").write_text(f"{name}\n")
+    assert "latest names no run, and holds no results.json" in said(lambda: render(run.parent / "latest"))
+
+
+def test_a_folder_that_is_a_link_is_refused(run: Path) -> None:
+    trial = run / results_of(run)["trials"][0]["folder"]
+    outside = run.parent / "outside"
+    shutil.move(trial, outside)
+    trial.symlink_to(outside)
+    before = snapshot(outside)
+    assert "is a link, where the record has a trial's" in said(lambda: render(run))
+    assert snapshot(outside) == before
+
+
+@pytest.mark.parametrize("name", ["results.json", "steps.parquet", "power.parquet"])
+def test_a_file_that_is_a_link_is_refused(run: Path, name: str) -> None:
+    path = run / name if name == "results.json" else run / results_of(run)["trials"][0]["folder"] / name
+    outside = run.parent / "outside"
+    shutil.move(path, outside)
+    path.symlink_to(outside)
+    assert f"{name} is a link" in said(lambda: render(run))
+
+
+def test_what_a_link_leads_to_is_in_no_page(run: Path) -> None:
+    """A record that is rendered and sent on must not carry files of whoever renders it."""
+    secret = run.parent / "secret"
+    secret.mkdir()
+    (secret / "key.log").write_text("BEGIN PRIVATE KEY")
+    trial = run / results_of(run)["trials"][1]["folder"]
+    (trial / "bench.log").symlink_to(secret / "key.log")
+    (trial / "log").symlink_to(secret)
+    (run / "other").symlink_to(secret)
+    pages = [render(run), trial / "index.html", render_single(run)]
+    for page in pages:
+        assert "PRIVATE KEY" not in page.read_text() and "key.log" not in page.read_text()
+
+
+def test_a_page_replaces_a_link_and_does_not_write_through_it(run: Path) -> None:
+    victim = run.parent / "victim"
+    victim.write_text("mine")
+    trial = run / results_of(run)["trials"][0]["folder"]
+    for place in (run, trial):
+        (place / "index.html").symlink_to(victim)
+    render(run)
+    assert victim.read_text() == "mine" and not (trial / "index.html").is_symlink()
+
+
+def test_two_trials_in_one_folder_and_a_test_with_a_trial_that_is_none(run: Path) -> None:
+    results = results_of(run)
+    results["tests"][0]["trials"] = ["nowhere"]
+    write(run, results)
+    assert "a test names the trial 'nowhere', which it has not" in said(lambda: render(run))
+    results["tests"], results["trials"][1]["folder"] = [], results["trials"][0]["folder"]
+    write(run, results)
+    assert "two trials are in the folder" in said(lambda: render(run))
+
+
+@pytest.mark.parametrize("name", ["steps.parquet", "power.parquet"])
+def test_damaged_tables(run: Path, name: str) -> None:
+    path = run / results_of(run)["trials"][0]["folder"] / name
+    whole, rng = path.read_bytes(), random.Random(6)
+    for number in range(80):
+        path.write_bytes(damaged_bytes(whole, rng))
+        text = said(lambda number=number: render(run) if number < 3 else read_run(run))
+        assert not text or name in text or str(run) in text
+
+
+def test_a_table_that_unpacks_to_more_than_it_should(run: Path) -> None:
+    """A hundred million times the same number: a few kilobytes in the file."""
+    path = run / results_of(run)["trials"][0]["folder"] / "steps.parquet"
+    with pq.ParquetWriter(path, pa.schema([("step", pa.int64())])) as out:
+        piece = pa.table({"step": np.zeros(10_000_000, np.int64)})
+        for _ in range(10):
+            out.write_table(piece, row_group_size=10_000_000)
+    assert path.stat().st_size < 1 << 20
+    assert "steps.parquet is damaged (more than 67,108,864 values" in in_little_memory("from hil.record import read_run; read_run(path)", run)
+
+
+def test_a_table_of_words_is_refused(run: Path) -> None:
+    path = run / results_of(run)["trials"][0]["folder"] / "steps.parquet"
+    pq.write_table(pa.table({"step": ["x"]}), path)
+    assert "its column 'step' is of string" in said(lambda: read_run(run))
+
+
+def test_a_run_that_was_killed_is_read_with_the_same_care(run: Path) -> None:
+    results = results_of(run)
+    results["run"]["state"] = "running"
+    write(run, results)
+    trial = run / results["trials"][0]["folder"] / "trial.json"
+    whole, rng = json.loads(trial.read_text()), random.Random(7)
+    assert said(lambda: read_run(run)) == ""
+    for _ in range(100):
+        trial.write_text(json.dumps(damaged_fields(whole, rng)))
+        text = said(lambda: read_run(run))
+        assert not text or str(run) in text
+    whole["folder"] = "../outside"
+    trial.write_text(json.dumps(whole))
+    assert "that of another folder" in said(lambda: read_run(run))
+    trial.unlink()
+    os.mkfifo(trial)
+    assert "no file" in said(lambda: read_run(run))
