@@ -6,18 +6,11 @@ import random
 
 import pytest
 
-from tests.faults.fuzz.recording import SPEC, recorded
-from tests.faults.fuzz.replayed import Records
+from tests.faults.fuzz.recording import SPEC
 from tests.faults.fuzz.replies import fuzz_replies
 from tests.faults.fuzz.requests import fuzz_requests
 
 SECONDS = [10.0, pytest.param(3600.0, marks=pytest.mark.tier("nightly"))]
-
-
-@pytest.fixture(scope="module")
-def records(tmp_path_factory) -> Records:
-    pytest.importorskip("unicorn", reason="the replies are recorded on the virtual board")
-    return recorded(tmp_path_factory.mktemp("recorded"))
 
 
 def test_the_recording_holds_a_whole_trial_and_a_trace(records):
