@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from hil.link import pace, session
 from hil.record.trial_writer import as_json
-from hil.trial import run_trial
+from hil.trial import device, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import latency_table, steps_table, trial_record
 from hil.trial.run import TRACEBACK
@@ -29,7 +29,7 @@ from .recording import SPEC
 from .replayed import Records, ReplayedBoard
 
 DEADLINE_S = 30.0
-SILENCE_S = {(pace, "SILENCE_S"): 2.0, (session, "AGAIN_S"): 0.5}  # in the place of 8 and 2: what falls silent is the most of an hour
+SHORTER = {(pace, "SILENCE_S"): 2.0, (session, "AGAIN_S"): 0.5, (device, "STEP_DEADLINE_S"): 4.0}  # for 8, 2 and 120: what falls silent is the most of an hour
 BEFORE = {"pass", "fail", "blocked"}
 
 
@@ -64,7 +64,7 @@ def fuzz_replies(records: Records, seconds: float, seed: int, only: int | None =
     answers = _answers(records)
     number = only or 0
     with contextlib.ExitStack() as stack:
-        for (module, name), value in SILENCE_S.items():
+        for (module, name), value in SHORTER.items():
             stack.enter_context(patch.object(module, name, value))
         while (only is None and time.monotonic() < until) or (only is not None and not found.trials):
             one(records, seed * 1_000_003 + number, answers, found, number)
