@@ -71,11 +71,9 @@ class Session:
         except Refused as refusal:
             if refusal.code != "protocol":
                 raise
-            raise Blocked(
-                "link",
-                f"the agent speaks protocol {refusal.a}, this trainrig speaks {self._messages.protocol}: flash the firmware that "
-                "belongs to this version.",
-            ) from refusal
+            raise self._another_protocol(refusal.a) from refusal
+        if reply["protocol"] != self._messages.protocol:
+            raise self._another_protocol(reply["protocol"])
         self._window = reply["rx_window"]
         return reply
 
@@ -102,6 +100,10 @@ class Session:
                     "or its driver.",
                 ) from None
             raise
+
+    def _another_protocol(self, number: int) -> Blocked:
+        ours = self._messages.protocol
+        return Blocked("link", f"the agent speaks protocol {number}, this trainrig speaks {ours}: flash the firmware that belongs to this version.")
 
     def _greeting(self, nonce: int) -> dict[str, int]:
         return {"nonce": nonce, "protocol": self._messages.protocol}

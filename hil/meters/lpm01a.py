@@ -49,7 +49,7 @@ class Lpm01a:
         self.identity = " ".join(self._ask("powershield").split())
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
-        self.identity += f", firmware {self._ask('version').split()[-1]}"
+        self.identity += f", firmware {(self._ask('version').split() or ['not told'])[-1]}"
 
     def configure(self, setting: Setting) -> None:
         """Set everything that a window depends on: the board's own reset would end the connection.

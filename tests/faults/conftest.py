@@ -4,6 +4,14 @@ import pytest
 
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
+from tests.faults.fuzz.recording import recorded
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory):
+    """Return what a real firmware answers in a trial, recorded on the virtual board."""
+    pytest.importorskip("unicorn", reason="the replies are recorded on the virtual board")
+    return recorded(tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import time
 from hil.errors import Blocked
 
 DEADLINE_S = 60.0  # of one command
+LONGEST_REASON = 300
 # Renode up to 1.15 swallows the first nine bytes of a client as an answer to its own negotiation; later ones read them as telnet
 # (docs/renode.md).
 OPENING = bytes.fromhex("fffb00 fffd01 fffd03")
@@ -43,8 +44,8 @@ class Monitor:
         said = self._until_prompt(command, command)
         refusal = REFUSALS.search(said)
         if refusal is not None:
-            first = said[refusal.start() :].split("\n")[0].strip()
-            raise Blocked("bench", f"Renode refused {command} ({first}): {_CURE}.")
+            reason = " ".join(said[refusal.start() :].split())[:LONGEST_REASON]  # its first line only says that there is one
+            raise Blocked("bench", f"Renode refused {command} ({reason}): {_CURE}.")
         return said
 
     def reset(self) -> None:

@@ -22,6 +22,7 @@ ROBOT_DEADLINE_S = 30.0  # without a robot server after this, a monitor that ans
 END_DEADLINE_S = (
     1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program
 )
+AFTERTHOUGHT_S = 2.0  # from the last sign of life of a process to its end
 PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
@@ -102,6 +103,12 @@ class RenodeProcess:
             raise Blocked(
                 "bench", f"Renode ended with status {status}: run again, and report it with the log if it comes back."
             )
+
+    def ended(self) -> None:
+        """Raise `Blocked` where the process ends within a moment: after a command that got no answer, that is the better reason."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(AFTERTHOUGHT_S)
+        self.alive()
 
     def close(self, console: Console | None) -> None:
         """End it: ask first where that is possible, then kill it and whatever it has started."""

@@ -66,8 +66,12 @@ def _serve(board: boards.Board, image: boards.Image, folder: Path) -> int:
     renode = RenodeProcess(path, environment, sys.stderr.buffer)
     console: Console | None = None
     try:
-        console = renode.connect()
-        boot(console, board, platform, image, repl, serial)
+        try:
+            console = renode.connect()
+            boot(console, board, platform, image, repl, serial)
+        except Blocked:
+            renode.ended()
+            raise
         _log(f"Renode {'.'.join(map(str, found))} runs {board.name}, driven by its {type(console).__name__.lower()}")
         _print({"board": board.name, "reality": "renode", "serial": str(serial)})
         _log(f"Renode ended by itself with status {renode.process.wait()}")

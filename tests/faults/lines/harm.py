@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import random
 import struct
-import zlib
 from dataclasses import dataclass, field
 
 from cobs import cobs
+
+from .frame import Frame
 
 ACK, NAK = 0x40, 0x41
 
@@ -149,5 +150,4 @@ class Only(Harm):
 
 def control(kind: int, session: int, seq: int, expected: int) -> bytes:
     """Return an ack or nak as docs/link.md has it."""
-    content = struct.pack("<BBHH", kind, session, seq, expected)
-    return cobs.encode(content + struct.pack("<I", zlib.crc32(content))) + b"\0"
+    return Frame(kind, session, seq, struct.pack("<H", expected)).encoded()

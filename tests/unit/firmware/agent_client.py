@@ -7,7 +7,7 @@ from typing import Any
 
 import xxhash
 from agent_link_model import IDS, MESSAGES, Frame, frames, hello
-from conftest import Agent
+from host_agent import Agent
 
 from hil.link.messages import decode, encode
 

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
-from conftest import FIRMWARE, tool
 from elftools.elf.elffile import ELFFile
+from host_agent import FIRMWARE, tool
 from unicorn import UC_ARCH_ARM, UC_HOOK_MEM_READ, UC_HOOK_MEM_WRITE, UC_MODE_MCLASS, UC_MODE_THUMB, Uc
 from unicorn.arm_const import (
     UC_ARM_REG_LR,

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from host_agent import FIRMWARE, FLASH_BASE, FLASH_SIZE, SANITIZERS, Agent, build, engine_sources, tool
-
-__all__ = ["FIRMWARE", "FLASH_BASE", "FLASH_SIZE", "SANITIZERS", "Agent", "tool"]
+from host_agent import Agent, build, engine_sources
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +19,6 @@ def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
     return build(tmp_path_factory.mktemp("agent"), "agent", engine_sources())
-
 
 
 @pytest.fixture

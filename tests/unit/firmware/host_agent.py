@@ -52,6 +52,11 @@ class Agent:
             raise AssertionError(self._process.stderr.read().decode())
         return self._process.stdout.read(struct.unpack("<I", head)[0])
 
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+
     def close(self) -> None:
         """End the process; a leak or a late sanitizer report is an error."""
         _, errors = self._process.communicate()

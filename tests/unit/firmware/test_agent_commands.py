@@ -11,7 +11,7 @@ import pytest
 import xxhash
 from agent_client import CLASSES, INPUTS, NAMES, SETTINGS, WEIGHTS, Client, network
 from agent_link_model import ERRORS, IDS, MESSAGES, hello
-from conftest import Agent
+from host_agent import Agent
 
 from hil.link.messages import decode, encode, fixed_size
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from agent_client import SETTINGS, Client, network
 from agent_link_model import MESSAGES
-from conftest import FLASH_BASE, FLASH_SIZE, Agent
+from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
 from hil.network.tflite.drawing import Drawing, calibration_images
 from hil.network.tflite.file import encode

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from agent_link_model import IDS, LONG, MESSAGES, WINDOWED, AgentModel, Frame, decode, frames, hello
 from cobs import cobs
-from conftest import Agent
+from host_agent import Agent
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

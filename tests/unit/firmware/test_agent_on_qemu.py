@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from agent_client import Client
 from agent_link_model import IDS, LONG, MESSAGES, Frame, decode, hello
-from conftest import FIRMWARE, Agent, tool
+from host_agent import FIRMWARE, Agent, tool
 
 from hil.link.messages import decode as decode_body
 

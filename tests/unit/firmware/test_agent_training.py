@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from agent_client import CLASSES, SETTINGS, Client, network
 from agent_link_model import MESSAGES, hello
-from conftest import Agent
+from host_agent import Agent
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 import serial
 from agent_client import CLASSES, INPUTS, SETTINGS, Client, network
 from agent_link_model import IDS, Frame, frames, hello
-from conftest import Agent
+from host_agent import Agent
 from mlperf_runner import Runner, expected_results, parse
 
 from hil.bench.mlperf_tiny import make_ready

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import FIRMWARE, tool
+from host_agent import FIRMWARE, tool
 
 if sys.version_info >= (3, 11):
     import tomllib

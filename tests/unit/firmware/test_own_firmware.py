@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import xxhash
-from conftest import FIRMWARE, tool
+from host_agent import FIRMWARE, tool
 
 from hil import boards
 from hil.boards import Image

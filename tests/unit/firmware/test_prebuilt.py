@@ -17,9 +17,9 @@ from types import ModuleType
 
 import pytest
 import xxhash
-from conftest import FIRMWARE, tool
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
+from host_agent import FIRMWARE, tool
 
 from hil import boards
 from hil.link.generate import header

@@ -234,6 +234,18 @@ def test_a_dead_stand_in_speaks_first(clock: Clock) -> None:
         Session(DeadPort("read"), NONCE, alive=dead).hello()
 
 
+def test_a_stand_in_whose_end_is_known_a_moment_later_speaks_first(clock: Clock) -> None:
+    """Its port goes when its process does, and the process that drives it tells so a moment later."""
+    began = clock.now
+
+    def dead() -> None:
+        if clock.now > began + 1.0:
+            raise Blocked("bench", "the stand-in has ended")
+
+    with pytest.raises(Blocked, match="the stand-in has ended"):
+        Session(DeadPort("write"), NONCE, alive=dead).hello()
+
+
 def test_a_fault_frame_is_the_devices_fault(clock: Clock) -> None:
     agent = SimulatedAgent(clock)
     session = Session(agent, NONCE)

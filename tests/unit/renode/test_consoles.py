@@ -101,7 +101,7 @@ def test_a_refused_command_is_named_with_what_renode_says(
 ) -> None:
     console = connected(**script, refuse="cpu MPURegionNumber")
     with pytest.raises(
-        Blocked, match=r"Renode refused .*cpu MPURegionNumber 7 \(.*There was an error executing command"
+        Blocked, match=r"Renode refused .*cpu MPURegionNumber 7 \(.*There was an error executing command .*Error E04: scripted"
     ) as blocked:
         boot_board(console, tmp_path)
     assert len(str(blocked.value).splitlines()) == 1

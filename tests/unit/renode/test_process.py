@@ -78,7 +78,7 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
         ({"version": "1.15.2"}, r"is Renode 1\.15\.2, which is too old"),
         ({"prints": "Segmentation fault"}, r"does not tell its version \(it says 'Segmentation fault'\): unpack"),
         ({"dies_at_start": True}, "Renode ended with status 1: run again"),
-        ({"die": "sysbus LoadELF"}, "Renode did not answer ExecuteCommand sysbus LoadELF"),
+        ({"die": "sysbus LoadELF"}, "Renode ended with status 134: run again"),
         ({"refuse": "machine LoadPlatformDescription"}, "Renode refused ExecuteCommand machine LoadPlatformDescription"),
     ],
 )  # fmt: skip

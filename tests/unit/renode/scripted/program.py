@@ -63,7 +63,7 @@ class Renode:
         if self.script.hang and what.startswith(self.script.hang):
             time.sleep(3600)
         if self.script.refuse and what.startswith(self.script.refuse):
-            raise Refused("There was an error executing command: scripted")
+            raise Refused(f"There was an error executing command '{what}'\r\nError E04: scripted")
 
     def _create(self, name: str) -> None:
         self.machine, self.name = Machine(), name

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from lines.harm import ACK, NAK, Cut, Only, Swallow
-from lines.relay import OverRelay
 
+from hil.link import pace
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
+from tests.faults.lines.harm import ACK, NAK, Cut, Only, Swallow
+from tests.faults.lines.relay import OverRelay
 
 NIGHTLY = pytest.mark.tier("nightly")  # ten seconds each; tests/unit/link has the same lines in simulated time
 SPEC = TrialSpec("stm32h7b3", "cls1", steps=2, evaluate=0)
@@ -21,8 +22,9 @@ def rig(tmp_path_factory):
 
 
 @pytest.fixture
-def over(rig, tmp_path):
+def over(rig, tmp_path, monkeypatch):
     """Run a trial over a bad line and return its outcome."""
+    monkeypatch.setattr(pace, "SILENCE_S", 3.0)
 
     def run(**options):
         return run_trial(SPEC, OverRelay(rig, **options), tmp_path)
