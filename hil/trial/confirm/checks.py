@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hil.trial.prepare import Prepared
 
 T = TypeVar("T")
+Profile = tuple[tuple[int, ...], tuple[int, ...]]  # cycles by layer, forward and backward
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Ran:
     """Of a run: the cycles of its first steps by phase, and of its layers, forward and backward; None from a firmware that does not count these."""
 
     laps: list[tuple[int, ...]]
-    profile: tuple[tuple[int, ...], tuple[int, ...]] | None
+    profile: Profile | None
 
 
 class Timed:
@@ -76,14 +77,14 @@ class Checks:
         if timed.gone_on:
             check_counted(self.figures, reply["cycles_total"], timed.gone_on, f"cycles in step {step}")
 
-    def first_step(self, reply: dict[str, Any], profile: tuple[tuple[int, ...], tuple[int, ...]] | None, work: dict[str, int] | None) -> None:
-        """Check what is asked for once, after the first step: the layers, the stretches of the phases, and the work."""
+    def first_step(self, reply: dict[str, Any], profile: Profile | None, work: dict[str, int] | None) -> Profile | None:
+        """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
         by_phase = {name[len("cycles_") :]: value for name, value in reply.items() if name.startswith("cycles_")}
-        if profile is not None:
-            self.cycles.profile(profile, reply)
+        usable = profile is not None and self.cycles.profile(profile, reply)
         self.cycles.stretches(*self._device.stretches(), by_phase)
         if work is not None:
             self._work(work, reply)
+        return profile if usable else None
 
     def _work(self, work: dict[str, int], reply: dict[str, Any]) -> None:
         """The host counts the passes of a step, where no draw decides how many there are."""
@@ -107,7 +108,7 @@ class Checks:
         if readings * least > reply["cycles_total"]:
             self.figures.refuse("bookings", f"{said} of {least:,} cycles at least, in {reply['cycles_total']:,} cycles.")
 
-    def bookings(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> tuple[int, ...]:
+    def bookings(self, profile: Profile | None) -> tuple[int, ...]:
         """Ask for the cost of a reading, and hold it against the layers and against the counter.
 
         Raises:
@@ -123,7 +124,7 @@ class Checks:
         self.figures.insist()
         return costs
 
-    def _shortest_layers(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> None:
+    def _shortest_layers(self, profile: Profile | None) -> None:
         bookings = self._subject.bookings()
         if profile is None or bookings is None or self._least_booking is None:
             return
@@ -147,8 +148,8 @@ class Checks:
         if self.host_clock is not None and wall_s is not None:
             self.host_clock.run(reply["cycles_total"], wall_s)
         profile = self._device.profile()
-        if profile is not None:
-            self.cycles.profile(profile, reply, steps)
+        if profile is not None and not self.cycles.profile(profile, reply, steps):
+            profile = None
         laps = self._device.laps()
         return Ran(laps, profile) if self.cycles.laps(laps, reply, steps) else None
 

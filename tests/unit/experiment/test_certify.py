@@ -32,6 +32,7 @@ class FakeBoard:
         self.prepared, self.spoil = prepare(spec), spoil
         self.learner: Method | None = None
         self.step_deadline_s = 1.0
+        self.identity, self.clock_hz = {"counter": 0}, self.prepared.board.clock_hz  # it counts no cycles
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
     def load(self, blob: bytes) -> dict[str, int]:
@@ -55,9 +56,10 @@ class FakeBoard:
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         self.held.append((images, labels))
 
-    def part(self, step: int, number: int, first: int, count: int) -> None:
+    def part(self, step: int, number: int, first: int, count: int) -> int:
         if number:
             self.held.pop()  # the second pass brings the same samples again
+        return first + count
 
     def step(self, step: int, count: int) -> dict[str, Any]:
         images, labels = (np.concatenate(arrays) for arrays in zip(*self.held, strict=True))
@@ -71,10 +73,13 @@ class FakeBoard:
             "sign": outcome.sign,
             "digests": outcome.digests,
         }
-        return {**said, **cycles}
+        return {"step": step, **said, **cycles}
 
-    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return (), ()
+    def stretches(self) -> tuple[int, list[tuple[str, int]]]:
+        return 0, []
+
+    def profile(self) -> None:
+        return
 
 
 def on_fake(spec: TrialSpec, folder: Path, spoil: int | None = None) -> Outcome:
