@@ -160,9 +160,8 @@ class LockStep:
         elif self.witness is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._ask_witness(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
-            self.outcome.profile = self.device.profile(len(self.p.subject.layers))
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
-            self.checks.first_step(reply, self.outcome.profile, self.outcome.work)
+            self.outcome.profile = self.checks.first_step(reply, self.device.profile(len(self.p.subject.layers)), self.outcome.work)
             self.checks.memory.after_step(step)
         self.watch.step(row)
         if self.outcome.difference is None:

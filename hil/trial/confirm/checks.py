@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hil.trial.prepare import Prepared
 
 T = TypeVar("T")
+Profile = tuple[tuple[int, ...], tuple[int, ...]]  # cycles by layer, forward and backward
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Ran:
     """Of a run: the cycles of its first steps by phase, and of its layers, forward and backward; None from a firmware that does not count these."""
 
     laps: list[tuple[int, ...]]
-    profile: tuple[tuple[int, ...], tuple[int, ...]] | None
+    profile: Profile | None
 
 
 class Timed:
@@ -77,13 +78,13 @@ class Checks:
         if timed.gone_on:
             check_counted(self.figures, reply.cycles["total"], timed.gone_on, f"cycles in step {step}")
 
-    def first_step(self, reply: Stepped, profile: tuple[tuple[int, ...], tuple[int, ...]] | None, work: Work | None) -> None:
-        """Check what is asked for once, after the first step: the layers, the stretches of the phases, and the work."""
-        if profile is not None:
-            self.cycles.profile(profile, reply)
+    def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
+        """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
+        usable = profile is not None and self.cycles.profile(profile, reply)
         self.cycles.stretches(*self._device.stretches(), reply.cycles)
         if work is not None:
             self._work(work, reply)
+        return profile if usable else None
 
     def _work(self, work: Work, reply: Stepped) -> None:
         """The host counts the passes of a step, where no draw decides how many there are."""
@@ -107,7 +108,7 @@ class Checks:
         if readings * least > reply.cycles["total"]:
             self.figures.refuse("bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles.")
 
-    def bookings(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> tuple[int, ...]:
+    def bookings(self, profile: Profile | None) -> tuple[int, ...]:
         """Ask for the cost of a reading, and hold it against the layers and against the counter.
 
         Raises:
@@ -123,7 +124,7 @@ class Checks:
         self.figures.insist()
         return costs
 
-    def _shortest_layers(self, profile: tuple[tuple[int, ...], tuple[int, ...]] | None) -> None:
+    def _shortest_layers(self, profile: Profile | None) -> None:
         bookings = self._subject.bookings()
         if profile is None or bookings is None or self._least_booking is None:
             return
@@ -147,8 +148,8 @@ class Checks:
         if self.host_clock is not None and wall_s is not None:
             self.host_clock.run(reply.cycles["total"], wall_s)
         profile = self._device.profile(len(self._subject.layers))
-        if profile is not None:
-            self.cycles.profile(profile, reply, steps)
+        if profile is not None and not self.cycles.profile(profile, reply, steps):
+            profile = None
         laps = self._device.laps(steps)
         return Ran(laps, profile) if self.cycles.laps(laps, reply, steps) else None
 

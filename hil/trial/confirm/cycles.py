@@ -60,15 +60,19 @@ class CycleCheck:
         elif cycles < least:
             self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and what is to be done takes {least:,} at least.")
 
-    def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> None:
-        """Check the cycles by layer, forward and backward, of the steps whose reply this is."""
-        if not self._counts:
-            return
-        self._figures.confirmed("profile", PLAN)
+    def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> bool:
+        """Check the cycles by layer, forward and backward, of the steps whose reply this is; return whether they can be used."""
         for phase, cycles in zip(("forward", "backward"), profile, strict=True):
             if len(cycles) != len(self._layers):
                 self._figures.refuse("profile", f"the agent reports {len(cycles)} layers {phase}, the network has {len(self._layers)}.")
-                return
+                return False
+        if self._counts:
+            self._figures.confirmed("profile", PLAN)
+            self._profile_adds_up(profile, reply, steps)
+        return "profile" not in self._figures.wrong
+
+    def _profile_adds_up(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int) -> None:
+        for phase, cycles in zip(("forward", "backward"), profile, strict=True):
             if sum(cycles) != reply.cycles[phase]:
                 self._figures.refuse(
                     "profile", f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}."
@@ -80,7 +84,7 @@ class CycleCheck:
                 )
 
     def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:
-        """Check the cycles of the steps of a run one by one; return whether they can be used: as many as there must be, of four phases each."""
+        """Check the cycles of the steps of a run one by one; return whether they can be used."""
         if not self._counts:
             return True
         figures, kept = self._figures, min(steps, RUN_LAPS)
@@ -96,7 +100,7 @@ class CycleCheck:
             least = self._least.phases[phase] or 0
             if short < least:
                 figures.refuse("laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least.")
-        return True
+        return "laps" not in figures.wrong
 
     def stretches(self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int]) -> None:
         """Check the stretches of a step, where all were told, against its cycles by phase: they were summed apart."""

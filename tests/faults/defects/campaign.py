@@ -14,6 +14,7 @@ from pathlib import Path
 from hil.rig import Bench, Rig
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
+from hil.trial.recording import steps_table, trial_record
 
 from .build import NotBuilt, Workshop
 from .row import TRIALS, Row
@@ -49,6 +50,8 @@ def run_row(row: Row, workshop: Workshop, rig: Rig, folder: Path) -> Result:
     for again in range(AGAIN):  # a busy computer is no verdict
         if outcome.verdict == "blocked":
             outcome = run_trial(TRIALS[row.trial], rig, folder / f"again-{again}", image)
+    trial_record(outcome)  # whatever was reported, the record is made
+    steps_table(outcome).to_parquet(folder / "steps.parquet")
     found = found_in(outcome)
     named = any(re.fullmatch("|".join(row.names), name) and row.what in what for name, what in found)
     return Result(

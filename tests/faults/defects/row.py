@@ -41,6 +41,7 @@ TRIALS: dict[str, TrialSpec] = {
     "deepzero": graph("deepzero", "last-sparse", steps=1),
     "int8-bp": graph("int8-bp", "qas"),
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
+    "int8-bp, many samples": graph("int8-bp", "qas", batch=12, steps=4),  # what differs once in 2^15 numbers
     "mcutrain": graph("mcutrain", "block3"),
     "int8-bp of lenet": graph("int8-bp", "plain", "lenet5-tflite"),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ class FakeBoard:
         self.prepared, self.spoil = prepare(spec), spoil
         self.learner: Method | None = None
         self.step_deadline_s = 1.0
+        self.identity, self.clock_hz = SimpleNamespace(counter="none"), self.prepared.board.clock_hz  # it counts no cycles
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
     def load(self, blob: bytes) -> Loaded:
@@ -55,9 +57,10 @@ class FakeBoard:
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         self.held.append((images, labels))
 
-    def part(self, step: int, number: int, first: int, count: int) -> None:
+    def part(self, step: int, number: int, first: int, count: int) -> int:
         if number:
             self.held.pop()  # the second pass brings the same samples again
+        return first + count
 
     def step(self, step: int, count: int) -> Stepped:
         images, labels = (np.concatenate(arrays) for arrays in zip(*self.held, strict=True))
@@ -66,8 +69,11 @@ class FakeBoard:
         outcome = self.learner.step(images, labels)
         return Stepped(step, outcome.loss_plus, outcome.loss_minus, dict.fromkeys(PHASES, 1), outcome.digests, outcome.sign)
 
-    def profile(self, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return (), ()
+    def stretches(self) -> tuple[int, list[tuple[str, int]]]:
+        return 0, []
+
+    def profile(self, layers: int) -> None:
+        return
 
 
 def on_fake(spec: TrialSpec, folder: Path, spoil: int | None = None) -> Outcome:
