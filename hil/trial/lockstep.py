@@ -13,6 +13,7 @@ from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
 from hil.measure.sram import through_probe
 from hil.reference.methods import StepOutcome
+from hil.trial.confirm.alone import check_alone
 from hil.trial.confirm.checks import Checks, Timed
 from hil.trial.confirm.figures import HOST, Figures
 from hil.trial.device import Device
@@ -103,13 +104,15 @@ class LockStep:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 
     def finish(self) -> None:
-        """Read the watermarks, the stack's through the probe before and after the agent's."""
+        """Read the watermarks, the stack's through the probe before and after the agent's; at last, of a trial with latency, measure a layer alone."""
         memory = self.checks.memory
         before = memory.stack_before()
         said = self.device.memory()
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
         self.outcome.sram = memory.compare(said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None)
+        if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
+            check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)
 
     def go_on_with(self, device: Device) -> None:
         """Go on with an agent that has just begun: load the weights as they are by now, and compare them.

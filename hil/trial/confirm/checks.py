@@ -37,7 +37,7 @@ class Timed:
 
     def __init__(self, counter: ProbeCounter | None) -> None:
         self._counter = counter
-        self.gone_on = 0
+        self.gone_on = self.requests = 0
 
     def __call__(self, call: Callable[[], T]) -> T:
         """Return what the call returns."""
@@ -45,6 +45,7 @@ class Timed:
             return call()
         result, gone_on = self._counter.around(call)
         self.gone_on += gone_on
+        self.requests += 1
         return result
 
 
@@ -75,8 +76,11 @@ class Checks:
     def step(self, reply: Stepped, step: int, timed: Timed) -> None:
         """Check the reply to a compared step."""
         self.cycles.steps(reply, step)
-        if timed.gone_on:
-            check_counted(self.figures, reply.cycles["total"], timed.gone_on, f"cycles in step {step}")
+        self._counted(reply, timed, f"cycles in step {step}")
+
+    def _counted(self, reply: Stepped, timed: Timed, of: str) -> None:
+        if timed.requests:
+            check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.requests)
 
     def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
         """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
@@ -118,7 +122,7 @@ class Checks:
         costs = timed(self._device.bookings)
         if self.counts and check_bookings(self.figures, costs):
             self._least_booking = min(costs)
-            if timed.gone_on:
+            if timed.requests:
                 check_costs(self.figures, costs, timed.gone_on)
             self._shortest_layers(profile)
         self.figures.insist()
@@ -143,8 +147,7 @@ class Checks:
             wall_s: how long it took on the host's clock, where the board did nothing else meanwhile.
         """
         self.cycles.steps(reply, last, steps)
-        if timed.gone_on:
-            check_counted(self.figures, reply.cycles["total"], timed.gone_on, f"cycles in {steps:,} steps up to {last}")
+        self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
         if self.host_clock is not None and wall_s is not None:
             self.host_clock.run(reply.cycles["total"], wall_s)
         profile = self._device.profile(len(self._subject.layers))
@@ -166,7 +169,7 @@ class Checks:
             asked_ms: of sleep, on both sides together.
         """
         self.figures.reported("sleep")
-        if not timed.gone_on:
+        if not timed.requests:
             return
         self.figures.confirmed("sleep", PROBE)
         asked = asked_ms * self._device.clock_hz // 1000

@@ -59,7 +59,7 @@ class ProbeCounter:
         return result, (self.read() - before) % ROUND
 
 
-def check_counted(figures: Figures, counted: int, gone_on: int, of: str) -> None:
+def check_counted(figures: Figures, counted: int, gone_on: int, of: str, requests: int = 1) -> None:
     """Hold the cycles that the agent has counted against what its counter went on by.
 
     Args:
@@ -67,10 +67,11 @@ def check_counted(figures: Figures, counted: int, gone_on: int, of: str) -> None
         counted: cycles_total.
         gone_on: by the probe, modulo 2^32: longer steps are told from shorter ones by what is left over.
         of: the step, for the sentence.
+        requests: that it took.
     """
     figures.confirmed("cycles", PROBE)
     beside = (gone_on - counted) % ROUND
-    if beside > BESIDE + BESIDE_SHARE * counted:
+    if beside > requests * BESIDE + BESIDE_SHARE * counted:
         seen = gone_on + (counted - gone_on + ROUND // 2) // ROUND * ROUND
         figures.refuse("cycles_total", f"the agent reports {counted:,} {of}, and its counter, read through the probe, went on by {seen:,}.")
 
