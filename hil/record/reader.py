@@ -75,7 +75,8 @@ def _results(folder: Path) -> dict[str, Any]:
     """Return what results.json says, in the shape of its schema."""
     path = file_of(folder, RESULTS)
     if path is None:
-        raise RigError(f"{folder} holds no {RESULTS}: give the folder of a run, such as reports/latest.")
+        hint = "no run has ended there yet; one that was cut has a folder beside it" if folder.name == "latest" else "such as reports/latest"
+        raise RigError(f"{folder} holds no {RESULTS}: give the folder of a run, {hint}.")
     results = read_json(path, LARGEST, AGAIN)
     if isinstance(results, dict) and isinstance(results.get("schema"), int) and results["schema"] != SCHEMA:
         raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
