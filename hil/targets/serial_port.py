@@ -16,7 +16,7 @@ from hil.port_errors import PORT_ERRORS
 from hil.targets.holder import holders
 
 READ_TIMEOUT_S = 0.02
-WRITE_TIMEOUT_S = 8.0  # for one frame: at 9,600 baud the longest takes 1.2 s, after those that the system has queued
+WRITE_TIMEOUT_S = 20.0  # for one frame: the longest takes 1.2 s at 9,600 baud; a stand-in on a crowded computer was seen to need more than 8
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
 POLL_S = 0.1
 PSEUDO_TERMINALS = "/dev/pts/"  # a stand-in's own process has its end of the line open

@@ -68,7 +68,9 @@ def knock(target: Target, image: Image) -> Knock | None:
             if (came and taken >= len(KNOCK)) or time.monotonic() > until:
                 return Knock(len(KNOCK), reached, taken, answered, came)
             time.sleep(LOOK_S)
-    except (*PORT_ERRORS, Blocked):
+    except Blocked:
+        return None
+    except PORT_ERRORS:
         return None
 
 
