@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cache
-from typing import Any, TypeVar
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hil.errors import RigError, close_matches
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -25,6 +26,8 @@ def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
     Raises:
         RigError: it is no object, has an unknown field or lacks one, or a field holds another type.
     """
+    from pydantic import ValidationError  # a quarter of a second, which a command that reads no such file does without
+
     if not isinstance(said, dict):
         raise RigError(f"{place} is damaged (it is no JSON object): {cure}.")
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
@@ -41,4 +44,6 @@ def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
 
 @cache
 def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(kind)
