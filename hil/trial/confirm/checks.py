@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hil.trial.prepare import Prepared
 
 T = TypeVar("T")
+MOST_READINGS = 4  # of the counter for each layer run and each number that is trained: 1 to 2 a run, 1 or 2 a piece of a gradient or a coordinate
 Profile = tuple[tuple[int, ...], tuple[int, ...]]  # cycles by layer, forward and backward
 
 
@@ -60,7 +61,7 @@ class Checks:
 
     def __init__(self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool) -> None:
         subject, self._device, self.figures = prepared.subject, device, figures
-        self._subject = subject
+        self._subject, self._batch = subject, prepared.settings.batch
         self.counts = device.identity.counter != NONE
         self.cycles = CycleCheck(figures, subject.least_cycles(), subject.layers, device.clock_hz, self.counts)
         self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
@@ -109,6 +110,10 @@ class Checks:
         said = f"the agent reports {readings:,} readings of its counter"
         if readings < runs:
             self.figures.refuse("bookings", f"{said}, and {runs:,} layers ended with one.")
+        numbers = self._batch * sum(tensor.elements for tensor in self._subject.tensors)
+        most = MOST_READINGS * (runs + numbers)
+        if readings > most:
+            self.figures.refuse("bookings", f"{said}, and {runs:,} layer runs and {numbers:,} trained numbers have {most:,} at most.")
         if readings * least > reply.cycles["total"]:
             self.figures.refuse("bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles.")
 

@@ -75,6 +75,6 @@ MEASURING_ROWS = (
     _row("busy loop in the place of idle sleep", "ports/sleep/sleep.c", "        if (left > 0) {\n            wait_for_interrupt();\n        }\n", "", ("sleep",), "energy"),
     _row("wrong step number", REQUESTS, ".step = result->step,", ".step = result->step + 1u,", ("step",)),
     _row("number of right answers one too large", REQUESTS, ".correct = result.correct,", ".correct = (uint16_t)(result.correct + 1u),", ("correct",), gate=True),
-    _row("number of right answers of a graph halved", "trainer/graph_requests.c", ".correct = result.correct,", ".correct = (uint16_t)((result.correct + 1u) * 3u),", ("correct",), GRAPH),
+    _row("number of right answers of a graph tripled", "trainer/graph_requests.c", ".correct = result.correct,", ".correct = (uint16_t)((result.correct + 1u) * 3u),", ("correct",), GRAPH),
     _row("a sample too many in a part", REQUESTS, ".done = (uint16_t)(fields.first + fields.count)", ".done = (uint16_t)(fields.first + fields.count + 1u)", ("done",), "figures of parts"),
 )  # fmt: skip

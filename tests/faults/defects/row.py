@@ -35,6 +35,7 @@ TRIALS: dict[str, TrialSpec] = {
     "adaptive": graph("poor-mans-training", "adaptive"),
     "adaptive, three samples": graph("poor-mans-training", "adaptive", batch=3),
     "model-node": graph("poor-mans-training", "model-node"),
+    "nodes at a large rate": graph("poor-mans-training", "node", settings={"queries": 2, "eta": 1.0}),
     "block2": graph("poor-mans-training", "block2"),
     "mezo": graph("mezo", "mezo"),
     "bias-only": graph("bias-only", "adaptive"),
