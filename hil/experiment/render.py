@@ -70,6 +70,9 @@ def as_markdown(summary: Summary) -> str:
     if chosen := [cell for cell in summary.cells if cell.chosen]:
         lines += ["", "Chosen:", ""]
         lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
+    if signs := [cell for cell in summary.cells if cell.right_signs not in (None, 1.0)]:
+        lines += ["", "Steps whose sign is that of the float losses:", ""]
+        lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs]
     lines += rate_lines(summary)
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
