@@ -44,7 +44,6 @@ TRIALS: dict[str, TrialSpec] = {
     "int8-bp": graph("int8-bp", "qas"),
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
     "mcutrain": graph("mcutrain", "block3"),
-    "int8-bp of lenet": graph("int8-bp", "plain", "lenet5-tflite", batch=6, steps=3, settings={"eta": 1.0}),
 }  # fmt: skip
 
 
