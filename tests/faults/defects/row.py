@@ -38,13 +38,12 @@ TRIALS: dict[str, TrialSpec] = {
     "nodes at a large rate": graph("poor-mans-training", "node", settings={"queries": 2, "eta": 1.0}),
     "block2": graph("poor-mans-training", "block2"),
     "mezo": graph("mezo", "mezo"),
+    "mezo at a large rate": graph("mezo", "mezo", settings={"eta": 64.0}),
     "bias-only": graph("bias-only", "adaptive"),
     "deepzero": graph("deepzero", "last-sparse", steps=1),
     "int8-bp": graph("int8-bp", "qas"),
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
-    "int8-bp, many samples": graph("int8-bp", "qas", batch=12, steps=4),  # what differs once in 2^15 numbers
     "mcutrain": graph("mcutrain", "block3"),
-    "int8-bp of lenet": graph("int8-bp", "plain", "lenet5-tflite"),
 }  # fmt: skip
 
 
