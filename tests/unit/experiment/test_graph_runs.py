@@ -70,12 +70,17 @@ def test_the_rate_falls_along_half_a_cosine() -> None:
     )
 
 
+def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0) -> list[EpochRow]:
+    """A curve whose rows all have the figures of its end."""
+    return [EpochRow(epoch, epoch, loss, None, 0.5, accuracy, 0, 0, moved=moved) for epoch in range(epochs + 1)]
+
+
 def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:
     """Write the runs of a search: accuracy, loss and share of moved weights by rate and seed; return its stem."""
     for eta, seeds in said.items():
         for seed, (accuracy, loss, moved) in enumerate(seeds, 1):
             run = replace(base, seed=seed, eta=eta, tag=f"eta{eta:g}")
-            write_curve(begin(runs, run), [EpochRow(run.epochs, 1, loss, None, 0.5, accuracy, 0, 0, moved=moved)])
+            write_curve(begin(runs, run), ended(run.epochs, loss, accuracy, moved))
     return stem_of(base)
 
 
@@ -116,8 +121,8 @@ def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, 
         while more:
             for run in more:
                 distance = abs(math.log10(run.eta) - best)
-                tried_once = EpochRow(2, 1, distance, None, 0.5, 1 - distance / 20, 0, 0, moved=float(math.log10(run.eta) >= threshold))
-                write_curve(begin(runs, run), [tried_once])
+                moved = float(math.log10(run.eta) >= threshold)
+                write_curve(begin(runs, run), ended(run.epochs, distance, 1 - distance / 20, moved))
             more = search.more_runs(runs)
         found = results(runs, search.stem)
         rates = [one.eta for one in found]
@@ -143,7 +148,7 @@ def test_the_best_block_is_taken_with_its_own_rate(tmp_path: Path) -> None:
         base = replace(BASE, variant=f"block{mask}", given=(("train", "all"), ("blocks", mask), ("queries", 9)))
         stems.append(tried(tmp_path, base, {0.01 * mask: [(0.5, 1.0, 1.0)]}))
         tested = replace(base, column="block", epochs=1, rate_from=(stems[-1],))
-        write_curve(begin(tmp_path, tested), [EpochRow(1, 1, 1.0, None, 0.5, accuracy, 0, 0)])
+        write_curve(begin(tmp_path, tested), ended(1, 1.0, accuracy))
         names.append(tested.name)
     ours = settled(replace(SMALL, eta=None, rate_from=tuple(stems), blocks_from=tuple(names)), tmp_path)
     assert (ours.settings(0, ()).blocks, ours.eta, ours.settings(0, ()).queries) == (4, 0.04, 3)

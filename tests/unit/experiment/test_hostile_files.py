@@ -15,13 +15,24 @@ import pytest
 
 from hil.errors import RigError
 from hil.experiment.command import CERTIFICATES, _kept
-from hil.experiment.curve import CURVE_FILE, RUN_FILE, read_checkpoint, read_curve, read_run
+from hil.experiment.curve import (
+    CURVE_FILE,
+    RUN_FILE,
+    EpochRow,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    write_curve,
+    write_run,
+)
+from hil.experiment.exponents import ExponentRun
 from hil.network import build
 from hil.network.npz import read_npz
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
 
-KEPT = Path(__file__).parents[3] / "fixtures/experiments/elasticzo-table1/runs/fashion-mnist-50k-int8-cls1-seed1"
+RUN = ExponentRun("fashion-mnist-1k", "int8", "cls1", 1, 40)
+ROWS = [EpochRow(epoch, 20 * epoch, 2.3 / (epoch + 1), 0.5, 0.25, 0.5, 1.5, 0.5, digest=7 * epoch or None) for epoch in range(41)]
 CERTIFICATE = {"run": "a", "data": "b", "column": "int8", "variant": "cls1", "seed": 1, "epoch": 0, "first_step": 0, "steps": 20, "board": "x", "reality": None, "verdict": "pass", "reason": ""}
 BYTES, FIELDS = 3000, 2000
 WEIGHTS = [layer.weights for layer in build("lenet5", 1).trained]
@@ -132,9 +143,11 @@ def test_a_bomb_of_a_checkpoint_ends_at_the_cap(tmp_path: Path, members: int) ->
 @pytest.mark.parametrize("name", [RUN_FILE, CURVE_FILE, CERTIFICATES])
 def test_damaged_json(tmp_path: Path, name: str) -> None:
     readers = {RUN_FILE: read_run, CURVE_FILE: read_curve, CERTIFICATES: _kept}
-    whole = json.dumps([CERTIFICATE, CERTIFICATE]).encode() if name == CERTIFICATES else (KEPT / name).read_bytes()
+    write_run(tmp_path, RUN, "0" * 64)
+    write_curve(tmp_path, ROWS)
+    (tmp_path / CERTIFICATES).write_text(json.dumps([CERTIFICATE, CERTIFICATE]))
+    whole = (tmp_path / name).read_bytes()
     path, fields, rng, refused = tmp_path / name, json.loads(whole), random.Random(2), 0
-    path.write_bytes(whole)
     assert readers[name](tmp_path)
     for number in range(BYTES + FIELDS):
         path.write_bytes(damaged_bytes(whole, rng) if number < BYTES else json.dumps(damaged_fields(fields, rng)).encode())

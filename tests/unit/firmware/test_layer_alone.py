@@ -12,6 +12,7 @@ import pytest
 from agent_client import Client
 from conftest import Agent
 
+from hil.link.replies import profile_of
 from hil.link.session import Refused
 from hil.network import build
 from hil.network.settings import Settings
@@ -46,9 +47,8 @@ class Board:
     def step(self, step: int, count: int) -> None:
         self._call("step", step=step, count=count)
 
-    def profile(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        cycles = self._call("profile")["cycles"]
-        return cycles[: len(cycles) // 2], cycles[len(cycles) // 2 :]
+    def profile(self, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return profile_of(self._call("profile"), layers)
 
 
 @pytest.fixture

@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,15 +22,14 @@ DEVICE = "066FFF"
 
 
 @pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    """A folder as /tmp is, which other users can reach."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        if folder.stat().st_uid == os.geteuid():
-            folder.chmod(0o755)
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    return folder
+def shared() -> Iterator[Path]:
+    """A folder as /tmp is, which other users can reach: pytest's own they cannot."""
+    with tempfile.TemporaryDirectory() as outer:
+        Path(outer).chmod(0o755)
+        folder = Path(outer) / "tmp"
+        folder.mkdir()
+        folder.chmod(0o1777)
+        yield folder
 
 
 def lock_path(folder: Path) -> Path:

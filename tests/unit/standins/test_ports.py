@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -92,6 +93,9 @@ def exchange(port: int, sent: bytes) -> bytes:
                 received += piece
         except (BrokenPipeError, ConnectionResetError):
             pass
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:  # reset before our end was closed
+                raise
         return received
 
 

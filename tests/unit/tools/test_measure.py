@@ -231,7 +231,7 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (None, "is no data sheet"), ("x = [", "is no data sheet"), ('name = "a"', "is no data sheet .*'range'"), ("cut", "add a table .dialect."), ("typo", "feed"),
+    (None, "cannot be read .*: write one after"), ("x = [", "Invalid value .*: write one after"), ('name = "a"', r"is no data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
 def test_a_data_sheet_that_is_none_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str) -> None:
     sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
