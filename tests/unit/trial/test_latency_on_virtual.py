@@ -21,6 +21,7 @@ from hil.trial.recording import trial_record
 
 DWT_CYCCNT = 0xE0001004  # ARM DDI 0403E.e, C1.8.8
 SYSTICK_ROUND = 1 << 24
+NIGHTLY = pytest.mark.tier("nightly")
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +76,7 @@ def test_a_dwt_counter_that_wraps_within_a_step(tmp_path):
             assert found[phase] == pytest.approx(cycles, rel=1e-4, abs=200), "but for an interrupt or two"
 
 
-@pytest.mark.tier("nightly")
+@NIGHTLY
 def test_systick_counts_on_through_its_wraps_and_those_of_32_bits(tmp_path):
     image = boards.image_of("rp2040")
     wraps = image.symbols["wraps"]
@@ -105,8 +106,8 @@ def test_a_trial_with_latency(tmp_path, layers, steps):
 
 
 @pytest.mark.parametrize(("method", "variant", "settings"), [
-    ("poor-mans-training", "adaptive", {"queries": 2}), ("poor-mans-training", "model-node", {"queries": 2, "fused": 1}),
-    ("deepzero", "last-sparse", {}), ("mcutrain", "block3", {"consumed": 1}),
+    ("poor-mans-training", "adaptive", {"queries": 2}), pytest.param("poor-mans-training", "model-node", {"queries": 2, "fused": 1}, marks=NIGHTLY),
+    pytest.param("deepzero", "last-sparse", {}, marks=NIGHTLY), ("mcutrain", "block3", {"consumed": 1}),
 ])  # fmt: skip
 def test_a_graph_s_steps_are_counted_with_their_readings(method, variant, settings, tmp_path):
     """One reading at least for each run of a layer; what is told of the whole is what the phases come to, less the readings."""
