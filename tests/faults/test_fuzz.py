@@ -18,9 +18,14 @@ def test_the_recording_holds_a_whole_trial_and_a_trace(records):
     assert SPEC.latency is not None and len(kinds) >= 14, "hello, load, configure, digests, step, infer, run, laps, profile, bookings, memory, trace, read_tensor"
 
 
+def seed_of(seconds: float) -> int:
+    """Return the seed: a new one every night, the same in every gate, which is to judge the change and not the draw."""
+    return random.SystemRandom().getrandbits(32) if seconds > 60 else 7
+
+
 @pytest.mark.parametrize("seconds", SECONDS)
 def test_no_reply_ends_a_trial_without_a_verdict_or_passes_what_is_wrong(records, seconds):
-    seed = random.SystemRandom().getrandbits(32)
+    seed = seed_of(seconds)
     found = fuzz_replies(records, seconds, seed)
     print(f"rig, seed {seed}: {found}")
     assert found.trials > seconds / 10, "it hardly ran"
@@ -29,7 +34,7 @@ def test_no_reply_ends_a_trial_without_a_verdict_or_passes_what_is_wrong(records
 
 @pytest.mark.parametrize("seconds", SECONDS)
 def test_no_request_breaks_the_agent(tmp_path, seconds):
-    seed = random.SystemRandom().getrandbits(32)
+    seed = seed_of(seconds)
     found = fuzz_requests(tmp_path, seconds, seed)
     print(f"agent, seed {seed}: {found}")
     assert found.sessions > seconds and found.counts["configure_graph"] and found.counts["step"], str(found)

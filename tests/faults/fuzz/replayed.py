@@ -32,6 +32,7 @@ class Records:
     """Replies by their request, in the order in which a real board gave them: type and body of the request to type and body of the reply."""
 
     replies: dict[tuple[int, bytes], list[tuple[int, bytes]]] = field(default_factory=lambda: defaultdict(list))
+    compared: int = 0  # number of the answer from which on nothing is compared with the reference
     telling: list[int] = field(default_factory=list)  # numbers of the answers of a trial that are replies, not control frames
 
     def add(self, request: Frame, reply: Frame) -> None:

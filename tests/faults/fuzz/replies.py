@@ -18,13 +18,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 from hil.link import pace, session
+from hil.link.messages import REPLY_BIT
 from hil.record.trial_writer import as_json
 from hil.trial import device, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import latency_table, steps_table, trial_record
 from hil.trial.run import TRACEBACK
 
-from .mutate import Mutator
+from .mutate import MESSAGES, Mutator
 from .recording import SPEC
 from .replayed import Records, ReplayedBoard
 
@@ -81,7 +82,7 @@ def one(records: Records, seed: int, answers: int, found: Found, number: int) ->
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(board):
         try:
             outcome = run_trial(SPEC, board, Path(folder))
-            problem = _problem(outcome, mutator, Path(folder))
+            problem = _problem(outcome, mutator, Path(folder), at < records.compared)
             found.verdicts[outcome.verdict] += 1
         except Exception:
             problem = f"out of run_trial or its record: {traceback.format_exc()}"
@@ -104,18 +105,20 @@ def _answers(records: Records) -> int:
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(board):
         outcome = run_trial(SPEC, board, Path(folder))
     assert outcome.verdict == "pass", outcome.reason
+    memory = MESSAGES.requests["memory"].id | REPLY_BIT
+    records.compared = max(number for number, kind in enumerate(kinds) if kind == memory)  # behind it the last layer is measured alone, on weights of its own
     records.telling = [number for number, kind in enumerate(kinds) if kind & 0x80]
     return board.sent
 
 
-def _problem(outcome: Outcome, mutator: Mutator, folder: Path) -> str:
+def _problem(outcome: Outcome, mutator: Mutator, folder: Path, compared: bool) -> str:
     if outcome.verdict not in BEFORE:
         return f"ended as {outcome.verdict}"
     if (folder / TRACEBACK).exists():
         return (folder / TRACEBACK).read_text()
     if not outcome.reason and outcome.verdict != "pass":
         return "has no reason"
-    if outcome.verdict == "pass" and mutator.told is not None and mutator.told.compared:
+    if outcome.verdict == "pass" and mutator.told is not None and mutator.told.compared and compared:
         return "passed, and a compared value was changed"
     json.loads(as_json(asdict(trial_record(outcome))), parse_constant=_no_constant)
     steps_table(outcome)
