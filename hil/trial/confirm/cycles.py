@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hil.link.replies import Stepped
+from hil.link.replies import MOST_LAPS, MOST_STRETCHES, Stepped
 from hil.trial.confirm.figures import HOST, PLAN, Figures
 from hil.trial.confirm.least import LeastCycles
 
 STEP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
 ALL_PHASES = (*STEP_PHASES, "digest")
-RUN_LAPS = 32  # steps whose laps the agent keeps (hil/link/messages.toml, `laps`)
-TOLD_STRETCHES = 96  # likewise, `stretches`
 LONGEST_S = 24 * 3600.0  # a step that takes longer is none: no deadline would wait for it
 
 
@@ -87,7 +85,7 @@ class CycleCheck:
         """Check the cycles of the steps of a run one by one; return whether they can be used."""
         if not self._counts:
             return True
-        figures, kept = self._figures, min(steps, RUN_LAPS)
+        figures, kept = self._figures, min(steps, MOST_LAPS)
         figures.confirmed("laps", PLAN)
         if len(laps) != kept or any(len(lap) != len(STEP_PHASES) for lap in laps):
             figures.refuse("laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, and there must be {kept:,}.")
@@ -106,10 +104,10 @@ class CycleCheck:
         """Check the stretches of a step, where all were told, against its cycles by phase: they were summed apart."""
         if not self._counts or not made:
             return
-        if len(stretches) != min(made, TOLD_STRETCHES):
+        if len(stretches) != min(made, MOST_STRETCHES):
             self._figures.refuse("stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}.")
             return
-        for phase in STEP_PHASES if made <= TOLD_STRETCHES else ():
+        for phase in STEP_PHASES if made <= MOST_STRETCHES else ():
             found = sum(count for name, count in stretches if name == phase)
             if found != cycles[phase]:
                 self._figures.refuse(

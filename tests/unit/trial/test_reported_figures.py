@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hil import boards
 from hil.errors import DeviceFault
-from hil.link.replies import Identity, Stepped
+from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
 from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.network import build
@@ -22,7 +22,7 @@ from hil.network.tflite.settings import GraphSettings
 from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
 from hil.trial.confirm.clock import HostClock
 from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
-from hil.trial.confirm.cycles import RUN_LAPS, STEP_PHASES, CycleCheck
+from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
 from hil.trial.confirm.figures import HOST_CLOCK, PROBE, Figures
 from hil.trial.confirm.identity import check_identity
 from hil.trial.confirm.least import LeastCycles, products_inside
@@ -103,8 +103,8 @@ LAP = tuple(CYCLES[phase] for phase in STEP_PHASES)
     ([LAP[:3]] * 5, 5, {"laps"}),
     ([(0, 0, 0, 0)] * 5, 5, {"laps"}),
     ([tuple(n * each for each in LAP) for n in range(1, 6)], 5, {"laps"}),  # cumulative
-    ([LAP] * RUN_LAPS, 100, set()),
-    ([tuple(n * each for each in LAP) for n in range(1, RUN_LAPS + 1)], 100, {"laps"}),
+    ([LAP] * MOST_LAPS, 100, set()),
+    ([tuple(n * each for each in LAP) for n in range(1, MOST_LAPS + 1)], 100, {"laps"}),
 ])  # fmt: skip
 def test_laps_are_as_many_as_steps_and_add_up(laps, steps, named):
     assert refused(lambda cycles: cycles.laps(laps, reply(steps), steps)) == named
