@@ -17,7 +17,7 @@ from hil.data import load
 from hil.errors import RigError
 from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
-from hil.experiment.curve import LARGEST_JSON, RUN_FILE, read_run, write_run, write_whole
+from hil.experiment.curve import LARGEST_JSON, RUN_FILE, read_run, write_run
 from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool, complete
@@ -28,6 +28,7 @@ from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
 from hil.fields import rebuilt
 from hil.record.origin import origin
+from hil.record.whole import write_whole
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome

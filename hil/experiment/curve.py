@@ -18,6 +18,7 @@ from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
 from hil.fields import rebuilt
 from hil.network.npz import read_npz
+from hil.record.whole import write_whole
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
@@ -158,10 +159,3 @@ def write_run(folder: Path, run: Run, data_sha256: str) -> None:
 def fields_of(run: Run) -> dict[str, Any]:
     """Return the fields of a run as JSON takes them."""
     return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

@@ -11,10 +11,10 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from hil.experiment.curve import write_whole
 from hil.experiment.drawing import charts
 from hil.experiment.latex import as_latex
 from hil.experiment.summary import CellResult, Order, Summary
+from hil.record.whole import write_whole
 
 CELL_FIELDS = (
     "data",
