@@ -17,10 +17,10 @@ from hil.data import load
 from hil.errors import RigError
 from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
-from hil.experiment.curve import LARGEST_JSON, RUN_FILE, read_run, write_run
+from hil.experiment.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.pmt_tables import PMT_TABLES
-from hil.experiment.pool import Pool, complete
+from hil.experiment.pool import Pool
 from hil.experiment.progress import RunLines
 from hil.experiment.render import write
 from hil.experiment.run import Run

@@ -159,3 +159,9 @@ def write_run(folder: Path, run: Run, data_sha256: str) -> None:
 def fields_of(run: Run) -> dict[str, Any]:
     """Return the fields of a run as JSON takes them."""
     return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
+
+
+def complete(folder: Path) -> bool:
+    """Return whether the run of a folder has trained all its epochs."""
+    rows = read_curve(folder)
+    return bool(rows) and rows[-1].epoch >= read_run(folder)[0].epochs

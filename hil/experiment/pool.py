@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Protocol
 
 from hil.errors import RigError
-from hil.experiment.curve import EpochRow, read_curve, read_run
+from hil.experiment.curve import EpochRow, complete, read_curve, read_run
 
 # A step's products are small: threads inside a run cost more than they bring, and runs already fill the cores.
 ONE_THREAD = dict.fromkeys(
@@ -114,9 +114,3 @@ class Pool:
             return None
         said = log.read_text(encoding="utf-8").strip().splitlines()
         return f"{folder.name} ended with {code} ({said[-1] if said else f'nothing in {log}'})"
-
-
-def complete(folder: Path) -> bool:
-    """Return whether the run of a folder has trained all its epochs."""
-    rows = read_curve(folder)
-    return bool(rows) and rows[-1].epoch >= read_run(folder)[0].epochs

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from hil.errors import RigError
-from hil.experiment.curve import RUN_FILE, read_curve, read_run
+from hil.experiment.curve import RUN_FILE, complete, read_curve, read_run
 from hil.experiment.graphs import GraphRun
 from hil.network.tflite.settings import LARGEST_ETA
 
@@ -74,11 +74,15 @@ class RateSearch:
         return tuple(run for rate in self.rates for run in self.runs(rate))
 
     def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
-        """Return the runs of the next rate of the grid; none where its best rate lies inside it, or it cannot grow.
+        """Return the runs of the rates that were begun and not ended, else those of the next rate of the grid.
+
+        There are none where the best rate lies inside the grid, or it cannot grow.
 
         Args:
             runs: holds the folders of the runs.
         """
+        if begun := self._begun(runs):
+            return begun
         found = results(runs, self.stem)
         best = min(found, key=lambda one: one.order).eta
         least, most = found[0].eta, found[-1].eta
@@ -90,6 +94,14 @@ class RateSearch:
             return self.runs(below(least)) if below(least) >= SMALLEST_ETA else ()
         return ()
 
+    def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
+        """Return the runs of every rate that an interrupted training left without all its seeds."""
+        ended: dict[float, list[bool]] = {}
+        for folder, run in _folders(runs, self.stem):
+            ended.setdefault(run.eta or 0.0, []).append(complete(folder))
+        return tuple(
+            run for eta, its in ended.items() if sum(its) < self.seeds for run in self.runs(eta)
+        )
 
     def over(self, runs: Path) -> bool:
         """Return whether every run of the search is trained to its end, and the grid grows no more."""
@@ -111,14 +123,11 @@ def results(runs: Path, stem: str) -> list[RateResult]:
         RigError: a run is not trained to its end, or there is none.
     """
     by_rate: dict[float, list[tuple[float, float, float]]] = {}
-    for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
-        if not re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) or not (folder / RUN_FILE).is_file():
-            continue
-        run, rows = read_run(folder)[0], read_curve(folder)
-        if not rows or rows[-1].epoch < run.epochs:
+    for folder, run in _folders(runs, stem):
+        if not complete(folder):
             raise RigError(f"the run {folder.name} is not trained to its end, and others choose by it: add --resume.")
-        assert isinstance(run, GraphRun) and run.eta is not None
-        last = rows[-1]
+        assert run.eta is not None
+        last = read_curve(folder)[-1]
         by_rate.setdefault(run.eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved))
     if not by_rate:
         raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
@@ -126,6 +135,15 @@ def results(runs: Path, stem: str) -> list[RateResult]:
         RateResult(eta, tuple(one[0] for one in its), fmean(one[1] for one in its), min(one[2] for one in its))
         for eta, its in sorted(by_rate.items())
     ]
+
+
+def _folders(runs: Path, stem: str) -> Iterator[tuple[Path, GraphRun]]:
+    """Yield the folders of a search with their runs, by name."""
+    for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
+        if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
+            run = read_run(folder)[0]
+            assert isinstance(run, GraphRun)
+            yield folder, run
 
 
 def best_rate(runs: Path, stem: str) -> float:

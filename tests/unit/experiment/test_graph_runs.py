@@ -135,6 +135,22 @@ def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, 
             assert facts["chosen"] == min(moving, key=lambda rate: abs(math.log10(rate) - best))
 
 
+@given(done=st.integers(0, 2))
+def test_a_rate_that_was_cut_while_it_was_trained_is_ended_first(done: int) -> None:
+    """A night ended within the third rate of a grid: the same three runs are asked for again."""
+    search = RateSearch(BASE, (0.01, 0.1), 3)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        for run in search.first_runs():
+            write_curve(begin(runs, run), ended(run.epochs, 1.0, run.eta, 1.0))
+        third = search.more_runs(runs)
+        assert {run.eta for run in third} == {0.3}
+        for run in third[:done]:
+            write_curve(begin(runs, run), ended(run.epochs, 1.0, 0.0, 1.0))
+        begin(runs, third[done])
+        assert search.more_runs(runs) == third and not search.over(runs)
+
+
 @given(st.integers(-6, 6), st.sampled_from([1, 3]))
 def test_two_rates_a_decade(power: int, mantissa: int) -> None:
     rate = float(f"{mantissa}e{power}")
