@@ -8,6 +8,8 @@ from typing import Any
 
 from hil.errors import RigError, close_matches, shown
 
+OF_TRIAL = {"batch", "method", "partition", "seed"}  # settings that follow from other fields of a trial
+
 
 def check_numbers(settings: Any, limits: Mapping[str, tuple[int, int]]) -> None:
     """Check that settings are whole numbers within their limits, both included.
@@ -64,4 +66,4 @@ def check_names(given: Iterable[str], known: Iterable[str]) -> None:
     unknown = set(given) - set(known)
     if unknown:
         name = min(unknown)
-        raise RigError(f"the method has no setting {name!r}: {close_matches(name, known)}")
+        raise RigError(f"the method has no setting {name!r}: {close_matches(name, set(known) - OF_TRIAL)}")

@@ -86,7 +86,7 @@ def read_bench(path: Path) -> Bench:
     """
     if not os.path.lexists(path):
         return Bench()  # only then: boards that a file names must not fall back to stand-ins because it cannot be read
-    text, raw = read_toml(path, SMALL_TEXT, "mend the TOML syntax there")
+    text, raw = read_toml(path, SMALL_TEXT, "mend it, or name another file")
     try:
         bench = Bench.model_validate(raw)
     except ValidationError as error:

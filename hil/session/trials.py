@@ -104,7 +104,7 @@ def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
     rules = config.getoption("energy_rules")
     uncertainty = None if rules else config.getoption("energy_u") or spec.energy.uncertainty
     accuracy = config.getoption("energy_to") or spec.energy.accuracy
-    every = spec.evaluate_every or (max(1, spec.steps // EVALUATIONS) if accuracy is not None else 0)
+    every = spec.evaluate_every or (max(1, spec.steps // EVALUATIONS) if accuracy is not None and spec.evaluate else 0)
     energy = replace(spec.energy, uncertainty=uncertainty, rules=rules or spec.energy.rules, accuracy=accuracy)
     return replace(spec, energy=energy, evaluate_every=every)
 

@@ -13,6 +13,7 @@ from hil.network.checks import is_number
 T = TypeVar("T")
 
 STEPS = 2**32 - 1  # the index of a step has 32 bits on the line (docs/link.md)
+LONGEST_NAME = 100  # characters; names of boards, networks, methods and data sets are in names of folders
 
 
 def one_sentence(kind: type[T]) -> type[T]:
@@ -64,14 +65,16 @@ def check_shares(of: str, values: Mapping[str, Any]) -> None:
 
 
 def check_names(of: str, values: Mapping[str, Any]) -> None:
-    """Check that fields are text.
+    """Check that fields are text of 1 to LONGEST_NAME characters.
 
     Raises:
         RigError: one is not.
     """
     for name, value in values.items():
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not value:
             raise RigError(f"{of}: {name} is {shown(value)}: give a name as text.")
+        if len(value) > LONGEST_NAME:
+            raise RigError(f"{of}: {name} is {shown(value)}: give a name of at most {LONGEST_NAME} characters.")
 
 
 def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:

@@ -131,11 +131,15 @@ class TrialSpec:
         if self.slots is not None:
             check_whole("TrialSpec", vars(self), {"slots": (1, self.batch)})
         check_kind("TrialSpec", "settings", self.settings, Mapping, "give the settings as a dictionary")
-        check_names("TrialSpec, settings", {f"the key {key!r}": key for key in self.settings})
+        check_names("TrialSpec, settings", {f"the key {shown(key)}": key for key in self.settings})
         for name, kind in OPTIONAL.items():
             if getattr(self, name) is not None:
                 check_kind("TrialSpec", name, getattr(self, name), kind, f"give {_words(kind)}, or None")
         check_kind("TrialSpec", "selection", self.selection, Selection, "give Selection(...)")
+        if not self.evaluate and self.evaluate_every:
+            raise RigError(f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: say how many samples to evaluate.")
+        if not self.evaluate and self.energy is not None and self.energy.accuracy is not None:
+            raise RigError("TrialSpec: energy asks for an accuracy, but evaluate is 0: say how many samples to evaluate.")
         self._check_schedule()
 
     def _check_schedule(self) -> None:
@@ -145,7 +149,7 @@ class TrialSpec:
             if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[1], Mapping)):
                 raise RigError(f"TrialSpec: schedule has {shown(entry)}: give pairs of a step and a dictionary of settings.")
             check_whole("TrialSpec, schedule", {"step": entry[0]}, {"step": (0, STEPS)})
-            check_names("TrialSpec, schedule", {f"the key {key!r}": key for key in entry[1]})
+            check_names("TrialSpec, schedule", {f"the key {shown(key)}": key for key in entry[1]})
             if entry[0] <= before:
                 raise RigError(f"the schedule names step {entry[0]} after step {before}: put its changes in order of steps.")
             before = entry[0]

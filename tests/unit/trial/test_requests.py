@@ -85,12 +85,29 @@ def test_a_share_lies_between_0_and_1(name, value):
         ({"latency": 1000}, ("latency is 1000", "LatencySteps")),
         ({"selection": None}, ("selection is None", "Selection")),
         ({"slots": 9}, ("slots is 9", "1..8")),
+        ({"network": ""}, ("network is ''", "as text")),
+        ({"network": "n" * 101}, ("network is 'nnn", "at most 100 characters")),
+        ({"settings": {"": 1}}, ("the key ''", "as text")),
+        ({"settings": {"k" * 3000: 1}}, ("the key 'kkk", "at most 100 characters")),
+        ({"evaluate_every": 5}, ("evaluate_every is 5", "evaluate is 0")),
+        ({"energy": EnergyWindows(accuracy=0.5)}, ("energy asks for an accuracy", "evaluate is 0")),
     ],
 )
 def test_a_wrong_field_is_refused_where_the_trial_is_written(changes, words):
     with pytest.raises(RigError) as error:
         replace(GOOD, **changes)
     assert_one_sentence(error, *words)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("good", [GOOD, GRAPH], ids=lambda each: each.method)
+def test_an_unknown_setting_is_answered_with_settings_that_are_taken(good):
+    with pytest.raises(RigError) as error:
+        prepare(replace(good, settings={"nothing-like-it": 1}))
+    for name in str(error.value).partition("known are: ")[2].rstrip(".").split(", "):
+        with pytest.raises(RigError) as refused:  # each is known, and none is a text
+            prepare(replace(good, settings={name: "no value"}))
+        assert name in str(refused.value) and "has no setting" not in str(refused.value) and "field of the trial" not in str(refused.value)
 
 
 HUGE = 10**5000  # Python refuses to write it in decimal, and no float holds it
