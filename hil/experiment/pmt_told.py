@@ -52,8 +52,8 @@ def _rates(asked: AskedPmt) -> str:
         return f"The learning rate is {rates}, without QAS {WITHOUT_QAS:,} times that, without GNS that times its least factor; it was not searched for."
     return (
         f"Learning rates are searched row by row: the grid begins with {rates} (without QAS {WITHOUT_QAS:,} times these; where Poor Man's Training leaves "
-        "GNS out, times its least factor), and grows until the best rate lies inside it and moves weights. Every rate is trained with all seeds on the first "
-        f"{asked.kept} images; the one of best mean accuracy on the {HELD_OUT} that follow is taken. "
+        "GNS out, times its least factor), and grows until the best rate lies inside it, moves weights and is no worse than no training. "
+        f"Every rate is trained with all seeds on the first {asked.kept} images; the one of best mean accuracy on the {HELD_OUT} that follow is taken. "
         "The paper says 0.01, and for its figures that the best was chosen."
     )
 

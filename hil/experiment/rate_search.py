@@ -1,4 +1,4 @@
-"""Learning rates that are searched: a grid that grows until its best rate lies inside it and moves weights."""
+"""Learning rates that are searched: a grid that grows until its best rate lies inside it, moves weights and does no harm."""
 
 from __future__ import annotations
 
@@ -27,12 +27,19 @@ class RateResult:
         accuracies: on the held-out images after the last epoch, one a seed.
         loss: mean training loss of the last epoch over the seeds, in nats.
         moved: least share over the seeds of the trained numbers that differ from the first weights.
+        before: mean accuracy on the held-out images before training.
     """
 
     eta: float
     accuracies: tuple[float, ...]
     loss: float
     moved: float
+    before: float
+
+    @property
+    def harmful(self) -> bool:
+        """Whether the weights as they were before training do better: then a lower rate does too."""
+        return fmean(self.accuracies) < self.before
 
     @property
     def order(self) -> tuple[bool, float, float, float]:
@@ -76,7 +83,8 @@ class RateSearch:
     def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
         """Return the runs of the rates that were begun and not ended, else those of the next rate of the grid.
 
-        There are none where the best rate lies inside the grid, or it cannot grow.
+        There are none where the best rate lies inside the grid and does no harm, or the grid cannot grow. Among rates that all
+        diverge one is best by chance, inside the grid or not; so a grid whose best is worse than no training grows downwards.
 
         Args:
             runs: holds the folders of the runs.
@@ -84,14 +92,14 @@ class RateSearch:
         if begun := self._begun(runs):
             return begun
         found = results(runs, self.stem)
-        best = min(found, key=lambda one: one.order).eta
-        least, most = found[0].eta, found[-1].eta
+        best = min(found, key=lambda one: one.order)
+        least, most = found[0], found[-1]
         if len(found) >= MOST_RATES:
             return ()
-        if all(one.moved == 0 for one in found) or best == most:
-            return self.runs(above(most)) if above(most) <= LARGEST_ETA else ()
-        if best == least:
-            return self.runs(below(least)) if below(least) >= SMALLEST_ETA else ()
+        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= LARGEST_ETA:
+            return self.runs(rate)
+        if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
+            return self.runs(rate)
         return ()
 
     def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
@@ -99,9 +107,7 @@ class RateSearch:
         ended: dict[float, list[bool]] = {}
         for folder, run in _folders(runs, self.stem):
             ended.setdefault(run.eta or 0.0, []).append(complete(folder))
-        return tuple(
-            run for eta, its in ended.items() if sum(its) < self.seeds for run in self.runs(eta)
-        )
+        return tuple(run for eta, its in ended.items() if sum(its) < self.seeds for run in self.runs(eta))
 
     def over(self, runs: Path) -> bool:
         """Return whether every run of the search is trained to its end, and the grid grows no more."""
@@ -122,17 +128,20 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     Raises:
         RigError: a run is not trained to its end, or there is none.
     """
-    by_rate: dict[float, list[tuple[float, float, float]]] = {}
+    by_rate: dict[float, list[tuple[float, float, float, float]]] = {}
     for folder, run in _folders(runs, stem):
         if not complete(folder):
             raise RigError(f"the run {folder.name} is not trained to its end, and others choose by it: add --resume.")
         assert run.eta is not None
-        last = read_curve(folder)[-1]
-        by_rate.setdefault(run.eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved))
+        rows = read_curve(folder)
+        last = rows[-1]
+        by_rate.setdefault(run.eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
     if not by_rate:
         raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
     return [
-        RateResult(eta, tuple(one[0] for one in its), fmean(one[1] for one in its), min(one[2] for one in its))
+        RateResult(
+            eta, tuple(one[0] for one in its), fmean(one[1] for one in its), min(one[2] for one in its), fmean(one[3] for one in its)
+        )
         for eta, its in sorted(by_rate.items())
     ]
 
@@ -152,7 +161,7 @@ def best_rate(runs: Path, stem: str) -> float:
 
 
 def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
-    """Return a search as a record has it: every rate, the chosen one, and whether it lies inside the grid."""
+    """Return a search as a record has it: every rate, the chosen one, whether it lies inside the grid, and whether it does harm."""
     found = results(runs, search.stem)
     best = min(found, key=lambda one: one.order)
     return {
@@ -162,6 +171,7 @@ def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
         "rates": [one.to_json() for one in found],
         "chosen": best.eta,
         "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0,
+        "harmful": best.harmful,
     }
 
 

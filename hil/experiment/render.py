@@ -93,7 +93,9 @@ def rate_lines(summary: Summary) -> list[str]:
             said = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
             rates.append(f"**{said}**" if one["eta"] == search["chosen"] else said)
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
-        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {', '.join(rates)}{edge}")
+        edge += "; no rate is as good as no training" if search["harmful"] else ""
+        before = f"before training {search['rates'][0]['before']:.1%}"
+        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {before}, {', '.join(rates)}{edge}")
     return lines
 
 

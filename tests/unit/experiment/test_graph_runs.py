@@ -70,9 +70,9 @@ def test_the_rate_falls_along_half_a_cosine() -> None:
     )
 
 
-def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0) -> list[EpochRow]:
-    """A curve whose rows all have the figures of its end."""
-    return [EpochRow(epoch, epoch, loss, None, 0.5, accuracy, 0, 0, moved=moved) for epoch in range(epochs + 1)]
+def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0, before: float = 0.0) -> list[EpochRow]:
+    """A curve whose rows all have the figures of its end, but the first its accuracy."""
+    return [EpochRow(epoch, epoch, loss, None, 0.5, accuracy if epoch else before, 0, 0, moved=moved) for epoch in range(epochs + 1)]
 
 
 def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:
@@ -133,6 +133,40 @@ def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, 
         moving = [rate for rate in rates if math.log10(rate) >= threshold]
         if moving:
             assert facts["chosen"] == min(moving, key=lambda rate: abs(math.log10(rate) - best))
+
+
+@settings(max_examples=40, deadline=None)
+@given(diverged=st.lists(st.integers(7, 13), min_size=16, max_size=16), useful=st.sampled_from([0.0001, 0.001, 0.003]))
+def test_rates_that_all_diverge_are_no_choice(diverged: list[int], useful: float) -> None:
+    """Above the useful rate every accuracy is chance, about 10 %; the weights before training have 40 %, at the useful rate 60 %."""
+    search = RateSearch(BASE, (0.01, 0.03), 1)
+    chance = iter(diverged)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        more = search.first_runs()
+        while more:
+            for run in more:
+                accuracy = 0.6 if run.eta == useful else 0.4 if run.eta < useful else next(chance) / 100
+                write_curve(begin(runs, run), ended(run.epochs, 1.0, accuracy, 1.0, before=0.4))
+            more = search.more_runs(runs)
+        facts = search_facts(runs, search)
+        assert facts["harmful"] == (len(results(runs, search.stem)) == MOST_RATES and facts["chosen"] > useful)
+        assert facts["harmful"] or (facts["chosen"] == useful and facts["inside"])
+
+
+def test_a_search_ends_where_no_weight_moves_and_says_that_no_rate_helps(tmp_path: Path) -> None:
+    """The best rate lies inside the grid from the start, but all are worse than no training."""
+    search = RateSearch(BASE, (0.003, 0.01, 0.03), 1)
+    more = search.first_runs()
+    while more:
+        for run in more:
+            moves = run.eta > 0.0005
+            accuracy = 0.3 - abs(math.log10(run.eta) + 2) / 100 if moves else 0.4
+            write_curve(begin(tmp_path, run), ended(run.epochs, 1.0, accuracy, float(moves), before=0.4))
+        more = search.more_runs(tmp_path)
+    facts = search_facts(tmp_path, search)
+    assert [one["eta"] for one in facts["rates"]] == [0.0003, 0.001, 0.003, 0.01, 0.03]
+    assert facts["chosen"] == 0.01 and facts["inside"] and facts["harmful"]
 
 
 @given(done=st.integers(0, 2))
