@@ -173,10 +173,10 @@ def _asked(item: pytest.Item) -> AskedTest:
     name = item.nodeid
     callspec = getattr(item, "callspec", None)
     board = callspec.params.get("hil_board") if callspec is not None else None
-    words = name
+    words: tuple[str, ...] = (name,)
     if item.path.parent == SUITE:
         tail = name.partition("::")[2]
-        name, words = f"hil/suite/{item.path.name}::{tail}", f"--pyargs hil.suite.{item.path.stem}::{tail}"
+        name, words = f"hil/suite/{item.path.name}::{tail}", ("--pyargs", f"hil.suite.{item.path.stem}::{tail}")
     return AskedTest(name, board, repeat=command(item.config, words, board))
 
 

@@ -114,12 +114,12 @@ def _share(text: str) -> float:
     return share
 
 
-def command(config: pytest.Config, test: str = "", board: str | None = None) -> str:
+def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None = None) -> str:
     """Return the command line that runs a test again, or all of a run; files by name alone, for a folder would name a person's computer.
 
     Args:
         config: of this session.
-        test: what names the test on the command line; empty for all.
+        test: the words that name the test on the command line; none for all.
         board: of the test; None for all boards.
     """
     words = ["pytest", *(f"--board={name}" for name in ([board] if board else config.getoption("board")))]
@@ -127,7 +127,7 @@ def command(config: pytest.Config, test: str = "", board: str | None = None) -> 
         value = config.getoption(name)
         if value not in (None, {"reality": "auto", "tier": "quick"}.get(name)):
             words.append(f"--{name.replace('_', '-')}={value.name if isinstance(value, Path) else value}")
-    return shlex.join([*words, *([test] if test else _chosen(config))])
+    return shlex.join([*words, *(test or _chosen(config))])
 
 
 def _chosen(config: pytest.Config) -> list[str]:

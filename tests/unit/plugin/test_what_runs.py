@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
-from project import Project
+from project import GONE, Project
 
 MINE = "def test_one(hil_board, hil_trial):\n    hil_trial(spec(hil_board))\n\ndef test_two(hil_trial):\n    hil_trial(spec('stm32h7b3'))\n"
 SUITE_TEST = "test_elasticzo_int8"
@@ -73,3 +75,16 @@ def test_the_recorded_command_names_what_was_chosen(project: Project):
     assert done.results()["run"]["command"] == "pytest --board=stm32h7b3 -k 'one or two' checks/test_mine.py::test_one"
     done = project.run("--board=stm32h7b3", paths=(str(project.folder / "checks"),))
     assert done.results()["run"]["command"] == "pytest --board=stm32h7b3 checks"
+
+
+def test_the_command_of_every_test_runs_this_test_and_no_other(project: Project):
+    """As a shell reads it: of a test of the bench suite two words stood in one pair of quotes."""
+    project.write(MINE).write(GONE, "rig.toml")
+    done = project.run("--board=stm32h7b3", "-k", "test_one or cls2", paths=())
+    tests = done.results()["tests"]
+    assert {test["test"].partition("/")[0] for test in tests} == {"hil", "test_mine.py::test_one[stm32h7b3]"}
+    for test in tests:
+        program, *words = shlex.split(test["repeat"])
+        found = [line for line in project.run(*words, "--collect-only", "-q", paths=()).out.splitlines() if "::" in line]
+        assert program == "pytest" and len(found) == 1, (test["repeat"], found)
+        assert found[0].partition("::")[2] == test["test"].partition("::")[2]
