@@ -10,6 +10,7 @@ from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
 MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "second family"  # the parts of the table
+HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = "held out: measuring", "held out: arithmetic"  # its rows that are never changed
 
 SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
 GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
@@ -26,12 +27,15 @@ TRIALS: dict[str, TrialSpec] = {
     "full-zo": TrialSpec(BOARD, "full-zo", **SHORT),
     "full-bp": TrialSpec(BOARD, "full-bp", **SHORT),
     "cls2 in scope batch": TrialSpec(BOARD, "cls2", **SHORT, batch=4, settings={"scope": "batch", "logit_error": "zero-sum"}),
+    "cls1 in scope batch": TrialSpec(BOARD, "cls1", **SHORT, batch=4, settings={"scope": "batch"}),
+    "cls1 with the largest noise": TrialSpec(BOARD, "cls1", **SHORT, settings={"r_max": 127}),
     "cls1 of integers": TrialSpec(BOARD, "cls1", **SHORT, settings={"loss": "integer", "perturb": "exact", "r_max": 63}),
     "cls2 with fraction bits": TrialSpec(BOARD, "cls2", **SHORT, batch=6, settings={"loss": "integer", "loss_fraction": 4}),
     "figures": TrialSpec(BOARD, "cls1", batch=2, steps=2, evaluate=8, latency=LatencySteps(5)),
     "energy": TrialSpec(BOARD, "cls1", batch=2, steps=2, evaluate=0, energy=EnergyWindows(windows=2)),
     "figures of parts": TrialSpec(BOARD, "cls1", batch=3, steps=2, evaluate=0, slots=2),
     "figures of a graph": graph("poor-mans-training", "block2", evaluate=4, latency=LatencySteps(2)),
+    "figures of int8-bp": graph("int8-bp", "qas", latency=LatencySteps(2)),
     "adaptive": graph("poor-mans-training", "adaptive"),
     "adaptive, three samples": graph("poor-mans-training", "adaptive", batch=3),
     "model-node": graph("poor-mans-training", "model-node"),
@@ -39,6 +43,7 @@ TRIALS: dict[str, TrialSpec] = {
     "block2": graph("poor-mans-training", "block2"),
     "mezo": graph("mezo", "mezo"),
     "mezo at a large rate": graph("mezo", "mezo", settings={"eta": 64.0}),
+    "mezo, weights at their limit": graph("mezo", "mezo", settings={"eta": 4096.0}),
     "bias-only": graph("bias-only", "adaptive"),
     "deepzero": graph("deepzero", "last-sparse", steps=1),
     "int8-bp": graph("int8-bp", "qas"),
