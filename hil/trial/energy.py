@@ -41,11 +41,13 @@ def measure_windows(
 
     Raises:
         Blocked: the meter failed, it dates by the host what happens in virtual time, too many windows were spoiled, or the batch is larger than the slots.
+        DeviceFault: the board does not sleep as it was asked to.
     """
     if trial.p.slots < trial.p.settings.batch:
         raise Blocked("energy", "a batch that streams cannot be trained without talking: choose one that the board holds.")
     _refuse_two_times(trial, meter)
     check_sleep(trial)
+    trial.outcome.figures.insist()  # windows rest on the sleeps beside them
     with _probe_away(trial) as detached:
         windows = Windows(trial, meter, wanted, Conditions(supply_error, ambient_c))
         windows.warm_up()

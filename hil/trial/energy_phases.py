@@ -35,7 +35,7 @@ def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
     laps = tuple(dict(zip(LAP_PHASES, (cycles / clock_hz for cycles in lap), strict=True)) for lap in ran.laps)
     made, stretches = trial.device.stretches()
     if len(laps) == steps:
-        trial.checks.stretches(made, stretches, ran.laps[-1])
+        trial.checks.stretches(made, stretches, dict(zip(LAP_PHASES, ran.laps[-1], strict=True)))
     told = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
     return Counted((reply.cycles["total"] - reply.cycles["digest"]) / clock_hz, laps, told, made)
 

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Silent
+from hil.link.replies import OddReply
 from hil.link.session import Refused, Session, fresh_nonce
 from hil.meters.meter import Meter
 from hil.meters.open import open_meter
@@ -94,6 +95,9 @@ def run_trial(
                 trial.run(outcome)
     except Blocked as error:
         outcome.block(error)
+    except OddReply as odd:
+        outcome.figures.refuse(odd.field, str(odd))
+        outcome.fail(str(odd))
     except DeviceFault as fault:
         outcome.fail(str(fault))
     except Exception as error:

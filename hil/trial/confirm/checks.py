@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from hil.link.replies import Stepped, Work
 from hil.targets.probe import Probe
 from hil.trial.confirm.bookings import check_bookings, check_cost
-from hil.trial.confirm.clock import HostClock
+from hil.trial.confirm.clock import BOARD_CLOCK, HostClock
 from hil.trial.confirm.counter import BESIDE, BESIDE_SHARE, ROUND, ProbeCounter, check_costs, check_counted
-from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
-from hil.trial.confirm.figures import HOST, PROBE, Figures
+from hil.trial.confirm.cycles import CycleCheck
+from hil.trial.confirm.figures import HOST, HOST_CLOCK, PROBE, Figures
 from hil.trial.confirm.identity import NONE
 from hil.trial.confirm.memory import MemoryCheck
 
@@ -69,6 +69,7 @@ class Checks:
         self.counter = found if found is not None and found.stands_still else None
         self.host_clock = HostClock(figures, device.clock_hz) if silicon and self.counts else None
         self._least_booking: int | None = None
+        self._first_readings: int | None = None  # of the counter in the first step, where no draw decides how many passes a step has
 
     def timed(self, wanted: bool = True) -> Timed:
         """Return what holds requests between two readings, where that is wanted and can be done."""
@@ -86,7 +87,7 @@ class Checks:
     def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
         """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
         usable = profile is not None and self.cycles.profile(profile, reply)
-        self.cycles.stretches(*self._device.stretches(), reply.cycles)
+        self.stretches(*self._device.stretches(), reply.cycles)
         if work is not None:
             self._work(work, reply)
         return profile if usable else None
@@ -97,6 +98,7 @@ class Checks:
         if wanted is None:
             self.figures.reported("macs", "layer_runs")
         else:
+            self._first_readings = work.bookings
             self.figures.equal("macs", work.macs, wanted.macs, HOST)
             self.figures.equal("layer_runs", work.layer_runs, wanted.layer_runs, HOST)
         self._readings(work, reply)
@@ -161,21 +163,31 @@ class Checks:
         laps = self._device.laps(steps)
         return Ran(laps, profile) if self.cycles.laps(laps, reply, steps) else None
 
-    def stretches(self, made: int, stretches: list[tuple[str, int]], lap: tuple[int, ...]) -> None:
-        """Check the stretches of the last step of a run against its lap."""
-        self.cycles.stretches(made, stretches, dict(zip(STEP_PHASES, lap, strict=True)))
+    def stretches(self, made: int, stretches: list[tuple[str, int]], cycles: dict[str, int]) -> None:
+        """Check the stretches of the first step, or of the last one of a run, against its cycles by phase."""
+        total_is_right = PROBE in self.figures.sources.get("cycles", ()) and "cycles_total" not in self.figures.wrong
+        self.cycles.stretches(made, stretches, cycles, total_is_right)
 
-    def sleep(self, reply: Stepped, timed: Timed, asked_ms: int) -> None:
-        """Check a run that was to sleep before and after its steps: a core that sleeps does not count.
+    def sleep(self, reply: Stepped, timed: Timed, asked_ms: int, wall_s: float) -> None:
+        """Check a run that was to sleep before and after its steps: a core that sleeps does not count, and no sleep is over too soon.
 
         Args:
             reply: of the run.
             timed: what held the request.
             asked_ms: of sleep, on both sides together.
+            wall_s: of the run by the host's clock.
         """
         self.figures.reported("sleep")
-        if not timed.requests:
+        if self.host_clock is not None:
+            self.figures.confirmed("sleep", HOST_CLOCK)
+            if wall_s < (1 - BOARD_CLOCK) * asked_ms / 1000:
+                self.figures.refuse("sleep", f"the agent was asked to sleep for {asked_ms} ms, and replied after {1000 * wall_s:.3g} ms.")
+        if self.counter is None or not timed.requests:
             return
+        tick, millisecond = self.counter.cycles_a_tick(), self._device.clock_hz // 1000
+        if tick not in (None, millisecond):
+            sentence = f"SysTick ends a millisecond of the agent's sleep after {tick:,} cycles, by its reload value, and not after {millisecond:,}."
+            self.figures.refuse("sleep", sentence)
         self.figures.confirmed("sleep", PROBE)
         asked = asked_ms * self._device.clock_hz // 1000
         beside = (timed.gone_on - reply.cycles["total"]) % ROUND
@@ -188,4 +200,7 @@ class Checks:
         """Return how often the board read its counter in the last run of one step (second family), that of the digests left out."""
         work = self._device.work()
         self._readings(work, reply)
+        if self.counts and self._first_readings not in (None, work.bookings):
+            said = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
+            self.figures.refuse("bookings", f"{said}, and {self._first_readings:,} in the first step, which had the same passes.")
         return work.bookings - 1

@@ -10,7 +10,8 @@ from hil.boards import Board, Image
 from hil.targets.probe import Probe
 from hil.trial.confirm.figures import PROBE, Figures
 
-CYCCNT, SYST_CVR = 0xE0001004, 0xE000E018  # ARM DDI 0403E.e, C1.8.8 and B3.3.4; the latter is the same on ARMv6-M
+CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018  # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
+SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick ends each millisecond of a sleep
 WRAPS = "wraps"  # symbol of firmware/ports/ticks: rounds of SysTick
 ROUND, TICKS = 1 << 32, 1 << 24
 BESIDE = 50_000  # cycles that a request, its reply and what the agent does between two phases take beside the steps; 14,000 to 24,000 on the virtual boards
@@ -33,6 +34,7 @@ class ProbeCounter:
 
     def __init__(self, probe: Probe, board: Board, image: Image) -> None:
         self._probe, self._dwt, self._wraps = probe, board.counter == "dwt", image.symbols.get(WRAPS)
+        self._sleep_tick = SLEEP_TICK in image.symbols
         self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)
         self.stands_still = self.readable and self._stands_still()
         self.sleeps = self._dwt and self.stands_still  # SysTick counts on in a sleep of the firmware's that another timer ends
@@ -48,6 +50,10 @@ class ProbeCounter:
             return self._word(CYCCNT)
         assert self._wraps is not None
         return (self._word(self._wraps) * TICKS + (-self._word(SYST_CVR)) % TICKS) % ROUND
+
+    def cycles_a_tick(self) -> int | None:
+        """Return the cycles after which SysTick ends a piece of a sleep; None where the firmware does not sleep by it."""
+        return self._word(SYST_RVR) + 1 if self._sleep_tick else None
 
     def _word(self, address: int) -> int:
         return int.from_bytes(self._probe.read(address, 4), "little")

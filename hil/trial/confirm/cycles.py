@@ -100,16 +100,23 @@ class CycleCheck:
                 figures.refuse("laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least.")
         return "laps" not in figures.wrong
 
-    def stretches(self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int]) -> None:
-        """Check the stretches of a step, where all were told, against its cycles by phase: they were summed apart."""
+    def stretches(self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int], total_is_right: bool) -> None:
+        """Check the stretches of a step, where all of them were reported, against its cycles by phase: they were summed apart.
+
+        Args:
+            made: how many there were.
+            stretches: phase and cycles of each.
+            cycles: of the step, by phase.
+            total_is_right: whether the cycles of all phases together agree with the counter: then stretches that do not add up to them are wrong.
+        """
         if not self._counts or not made:
             return
         if len(stretches) != min(made, MOST_STRETCHES):
             self._figures.refuse("stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}.")
             return
+        lost = total_is_right and sum(count for _, count in stretches) != sum(cycles[phase] for phase in STEP_PHASES)
         for phase in STEP_PHASES if made <= MOST_STRETCHES else ():
             found = sum(count for name, count in stretches if name == phase)
             if found != cycles[phase]:
-                self._figures.refuse(
-                    f"cycles_{phase}", f"the agent reports {cycles[phase]:,} in a step, and its stretches of {phase} add up to {found:,}."
-                )
+                figure = "stretches" if lost else f"cycles_{phase}"
+                self._figures.refuse(figure, f"the agent reports {cycles[phase]:,} cycles of {phase} in a step, and its stretches add up to {found:,}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ SAME_POWER = 0.01  # of the power in steps: with less than that between them a c
 
 
 def check_sleep(trial: LockStep) -> None:
-    """Train one step with sleep on both sides, between two readings of the counter through the probe; nothing where there is none."""
-    if trial.checks.counter is None or not trial.checks.counter.sleeps:
+    """Train one step with sleep on both sides, between two readings of the counter through the probe; nothing where neither that nor the host's clock tells."""
+    counter = trial.checks.counter if trial.checks.counter is not None and trial.checks.counter.sleeps else None
+    if counter is None and trial.checks.host_clock is None:
         trial.outcome.figures.reported("sleep")
         return
     images, labels = trial.next_batch()
@@ -29,11 +31,12 @@ def check_sleep(trial: LockStep) -> None:
     with ThreadPoolExecutor(max_workers=1) as worker:
         pending = worker.submit(trial.reference.step, images, labels)
         trial.device.samples(images, labels)
-        timed = trial.checks.timed()
+        timed, began = trial.checks.timed(counter is not None), time.monotonic()
         reply = timed(lambda: trial.device.run(first, 1, len(images), IDLE_MS, SILENCE_S))
+        wall_s = time.monotonic() - began
         expected = pending.result().digests
     if same_after_run(trial, reply, expected, 1):
-        trial.checks.sleep(reply, timed, 2 * IDLE_MS)
+        trial.checks.sleep(reply, timed, 2 * IDLE_MS, wall_s)
 
 
 def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:

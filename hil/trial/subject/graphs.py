@@ -17,7 +17,7 @@ from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
-from hil.trial.confirm.least import LeastCycles, least_forward
+from hil.trial.confirm.least import LeastCycles, least_forward, least_moves
 from hil.trial.subject.subject import Configuration, Tensor
 
 if TYPE_CHECKING:
@@ -153,13 +153,15 @@ class GraphSubject:
         """Every pass of every layer; of DeepZero, which draws its coordinates, the clean ones.
 
         In a chain that runs row by row the last layer has the cycles of all. Back-propagation perturbs nothing, but limits its weights once.
+        DeepZero updates the coordinates that it has drawn, the others every trained number.
         """
         settings, layers = self.settings, self.network.layers
         counted = settings.method == "poor-mans"
         runs = step_work(self.network, settings).runs if counted else (settings.batch,) * len(layers)
         forward = tuple(1 if settings.fused else least_forward(layer, each) for layer, each in zip(layers, runs, strict=True))
+        update = 1 if settings.method == "deepzero" else least_moves(sum(tensor.elements for tensor in self.tensors))
         return LeastCycles(
-            forward, {"perturb": None if settings.method == "bp" else 1, "forward": sum(forward), "backward": 1, "update": 1}
+            forward, {"perturb": None if settings.method == "bp" else 1, "forward": sum(forward), "backward": 1, "update": update}
         )
 
     def integers_only(self) -> bool:

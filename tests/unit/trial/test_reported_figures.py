@@ -19,6 +19,7 @@ from hil.network import build
 from hil.network.settings import Settings
 from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
+from hil.trial import TrialSpec
 from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
 from hil.trial.confirm.clock import HostClock
 from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
@@ -27,6 +28,7 @@ from hil.trial.confirm.figures import HOST_CLOCK, PROBE, Figures
 from hil.trial.confirm.identity import check_identity
 from hil.trial.confirm.least import LeastCycles, products_inside
 from hil.trial.confirm.memory import MemoryCheck, least_arena
+from hil.trial.prepare import prepare
 from hil.trial.subject.exponents import ExponentSubject
 from hil.trial.subject.graphs import GraphSubject
 
@@ -117,8 +119,24 @@ def test_laps_are_as_many_as_steps_and_add_up(laps, steps, named):
     ([("perturb", 20)], 4, {"stretches"}),
     ([("perturb", 1)] * 96, 300, set()),
 ])  # fmt: skip
-def test_stretches_are_the_phases(stretches, made, named):
-    assert refused(lambda cycles: cycles.stretches(made, stretches, CYCLES)) == named
+@pytest.mark.parametrize("total_is_right", [False, True])
+def test_stretches_are_the_phases(stretches, made, named, total_is_right):
+    assert refused(lambda cycles: cycles.stretches(made, stretches, CYCLES, total_is_right)) == named
+
+
+@pytest.mark.parametrize(("total_is_right", "named"), [(True, {"stretches"}), (False, {"cycles_forward"})])
+def test_stretches_that_lose_cycles_are_wrong_where_the_counter_agrees_with_the_total(total_is_right, named):
+    lost = [("perturb", 20), ("forward", 150), ("backward", 30), ("update", 40)]
+    assert refused(lambda cycles: cycles.stretches(4, lost, CYCLES, total_is_right)) == named
+
+
+@settings(max_examples=30, deadline=None)
+@given(variant=st.sampled_from(["adaptive", "model-node", "block2"]))
+def test_an_update_takes_what_its_stores_take(variant):
+    """Four weights a word, one store a cycle: less was booked where the counter was started after the update."""
+    subject = prepare(TrialSpec("stm32h7b3", variant, "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)).subject
+    trained = sum(tensor.elements for tensor in subject.tensors)
+    assert trained // 8 < subject.least_cycles().phases["update"] <= trained
 
 
 def counted(cycles, gone_on):
