@@ -21,6 +21,7 @@ PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
 MOST_STRETCHES = 96
 LAP_FIELDS = 4  # perturb, forward, backward, update
 MOST_LAPS = 32  # steps of a run whose laps are kept
+LISTS = ("bookings", "laps", "profile", "stretches")  # replies that are a figure of many values
 
 T = TypeVar("T")
 
@@ -31,6 +32,11 @@ class OddReply(DeviceFault):
     def __init__(self, reply: str, name: str, value: object, wanted: str) -> None:
         super().__init__(f"the firmware's reply to {reply!r} has {f'{name} {value}'.strip()}, where {wanted}.")
         self.reply, self.field, self.value = reply, name, value
+
+    @property
+    def figure(self) -> str:
+        """The name of what is wrong: the field; of a reply that is a list, the reply."""
+        return self.reply if self.reply in LISTS else self.field.split()[-1]
 
 
 def _within(low: float, high: float) -> Any:

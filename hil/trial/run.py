@@ -96,7 +96,7 @@ def run_trial(
     except Blocked as error:
         outcome.block(error)
     except OddReply as odd:
-        outcome.figures.refuse(odd.field, str(odd))
+        outcome.figures.refuse(odd.figure, str(odd))
         outcome.fail(str(odd))
     except DeviceFault as fault:
         outcome.fail(str(fault))

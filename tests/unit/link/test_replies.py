@@ -95,6 +95,17 @@ def test_what_cannot_be_is_one_sentence(take, changes, words) -> None:
     assert "\n" not in str(odd.value) and str(odd.value).endswith(".")
 
 
+@pytest.mark.parametrize(("take", "changes", "figure"), [
+    ("laps", {"cycles": ()}, "laps"), ("laps", {"cycles": (2**63,) * 8}, "laps"), ("stretches", {"made": 1, "stretches": (9 << 56,)}, "stretches"),
+    ("bookings", {"cycles": ()}, "bookings"), ("step", STEP | {"digests": ()}, "digests"), ("step", STEP | {"sign": 2}, "sign"),
+    ("configure", {"arena_planned": 101, "arena_size": 100}, "arena_planned"),
+])  # fmt: skip
+def test_the_figure_that_cannot_be_has_its_name(take, changes, figure) -> None:
+    with pytest.raises(OddReply) as odd:
+        FROM[take](changes)
+    assert odd.value.figure == figure
+
+
 def values_of(kind: str) -> st.SearchStrategy[object]:
     if kind == "f32":
         return st.floats(width=32)
