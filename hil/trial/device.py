@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,22 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants", "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
-    "trace": "find the layer that went wrong",
+    "trace": "find the layer that went wrong", "save_checkpoint": "keep checkpoints on the board", "load_checkpoint": "use checkpoints of the board",
 }  # fmt: skip
 LAP_FIELDS = 4  # perturb, forward, backward, update
 PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
+
+
+@dataclass(frozen=True)
+class BoardCheckpoint:
+    """A whole checkpoint in a slot of the board's flash; `digest` is over the digests of its tensors, `layout` over their sizes."""
+
+    slot: int
+    sequence: int
+    campaign: int
+    step: int
+    digest: int
+    layout: int
 
 
 class Device:
@@ -196,6 +209,26 @@ class Device:
             for at in range(0, size, TENSOR_BLOCK)
         ]
         return b"".join(blocks)
+
+    def checkpoints(self) -> tuple[int, list[BoardCheckpoint]]:
+        """Return the bytes of tensors that a checkpoint slot of the board holds, and the slots that are whole, the newest first; no bytes: no slots."""
+        try:
+            reply = self._session.request("checkpoints")
+        except Refused as refusal:
+            if refusal.code != "unknown_request":
+                raise
+            return 0, []  # an older firmware, or one of somebody's own
+        words = reply["slots"]
+        found = [BoardCheckpoint(*words[at : at + 6]) for at in range(0, len(words) // 6 * 6, 6)]
+        return reply["room"], sorted(found, key=lambda one: one.sequence, reverse=True)
+
+    def save_checkpoint(self, campaign: int, step: int) -> dict[str, Any]:
+        """Let the board write its trained tensors to a slot; return sequence number, slot and bytes."""
+        return self._session.request("save_checkpoint", deadline_s=self.step_deadline_s, campaign=campaign, step=step)
+
+    def load_checkpoint(self, sequence: int) -> dict[str, Any]:
+        """Let the board copy a slot over its trained tensors; return campaign, step and the digest over the tensors' digests."""
+        return self._session.request("load_checkpoint", sequence=sequence)
 
     def _counted(self, reply: dict[str, Any]) -> dict[str, Any]:
         """Return a reply that has one digest for each tensor of the network."""
