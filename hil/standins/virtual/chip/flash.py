@@ -4,12 +4,14 @@ sectors of 8 KB, programmed in flash words of 16 bytes.
 Programming clears bits only. A word that is not erased gets the AND of old and new data and its error flag (the ECC of such a
 word is wrong on silicon: DBECCERR). A store to flash without PG, which silicon ignores with PGSERR, is a fault of the model,
 as is a wrong key, which silicon answers with a bus error. Durations are the datasheet's order and modelled: a status read
-during an operation says busy once, then virtual time goes to the operation's end.
+during an operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half
+done; that reading such a word is a bus fault on silicon, for its ECC is wrong, is not modelled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,6 +55,20 @@ def _bank(bank: int) -> tuple[Register, ...]:
             Register(f"SR{bank}", at + 0x10, _SR), Register(f"CCR{bank}", at + 0x14, _CCR))
 
 
+@dataclass
+class FlashCut:
+    """The supply fails in the middle of the `operation`-th erase or programming at or above an address, counted from 1."""
+
+    address: int
+    operation: int
+    supply_fails: Callable[[], None]
+
+    def counts(self, address: int) -> bool:
+        """Count an operation; return whether it is the one."""
+        self.operation -= address >= self.address
+        return address >= self.address and self.operation == 0
+
+
 class Flash(Block):
     """Args:
         clock: virtual time.
@@ -77,6 +93,8 @@ class Flash(Block):
         self._log = log
         self.array = core.bytes["flash"]
         self.timing_changed: Callable[[], None] = lambda: None
+        self._cut: FlashCut | None = None
+        self._dead = False
         for bank in (1, 2):
             self._readers[f"SR{bank}"] = lambda value, bank=bank: self._status(bank, value)
             self._writers[f"CR{bank}"] = lambda old, new, _acting, bank=bank: self._control(bank, old, new)
@@ -84,7 +102,21 @@ class Flash(Block):
             self._writers[f"CCR{bank}"] = lambda _old, _new, flags, bank=bank: self._clear(bank, flags)
         self._forget()
 
+    def cut_short(self, cut: FlashCut) -> None:
+        """Let the supply fail in the middle of an operation."""
+        self._cut = cut
+
+    def _fails(self, offset: int) -> bool:
+        """Whether the supply fails in the operation at an offset; from then on nothing is erased or programmed until the chip is reset."""
+        if self._cut is not None and self._cut.counts(BASE + offset):
+            self._dead = True
+            self._cut.supply_fails()
+            self._cut = None
+            return True
+        return False
+
     def _forget(self) -> None:
+        self._dead = False
         self._keys = {1: 0, 2: 0}
         self._busy_until = {1: 0, 2: 0}
         self._word: int | None = None  # offset of the flash word in the write buffer
@@ -152,6 +184,10 @@ class Flash(Block):
         else:
             self._raise(bank, PGSERR)
             return
+        if self._dead:
+            return
+        if self._fails(first):
+            size //= 2  # what is left of an erase that was cut is not defined; here half of it
         self.array[first : first + size] = 0xFF
         self._core.code_changed()
         self._finish(bank, duration)
@@ -196,7 +232,12 @@ class Flash(Block):
         if self._before != b"\xff" * WORD_SIZE:
             self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased")
             self._raise(bank, DBECCERR)
-        result = np.frombuffer(self._before, np.uint8) & np.frombuffer(bytes(self._data), np.uint8)
+        before = np.frombuffer(self._before, np.uint8)
+        result = before & np.frombuffer(bytes(self._data), np.uint8)
+        if self._dead:
+            result = before
+        elif self._fails(word):
+            result = np.concatenate([result[: WORD_SIZE // 2], before[WORD_SIZE // 2 :]])
         self.array[word : word + WORD_SIZE] = result
         self._word = None
         self._core.code_changed()
