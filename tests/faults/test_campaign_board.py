@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.boards import image_of
+from hil.boards import image_of, load
 from hil.campaign.checkpoints import tensor_digests
 from hil.cli import main
 from hil.data import batches
@@ -20,7 +20,10 @@ from hil.trial import TrialSpec
 from hil.trial.outcome import step_digest
 from hil.trial.prepare import prepare
 
-FLASH_AT, FLASH_SIZE, SLOTS_AT = 0x0800_0000, 0x20_0000, 0x0818_0000
+SLOTS = {  # where they begin, and the erase or programming in the middle of the tensors of the second checkpoint
+    "stm32h7b3": (0x0818_0000, 90), "stm32f746": (0x0808_0000, 345), "nrf52840": (0x000C_0000, 345), "rp2040": (0x1018_0000, 9),
+}  # fmt: skip
+SLOTS_AT, _ = SLOTS["stm32h7b3"]
 WHAT = {"board": "stm32h7b3", "network": "lenet5-tflite", "method": "last-layer"}
 OPTIONS = [word for name, value in WHAT.items() for word in (f"--{name}", value)]
 STEPS = 6
@@ -37,18 +40,19 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 20.0)
     running: list[subprocess.Popen[str]] = []
 
-    def start(*inject: str) -> dict[str, Any]:
-        flash = np.full(FLASH_SIZE, 0xFF, np.uint8)
-        for address, data in image_of("stm32h7b3").segments:
-            flash[address - FLASH_AT : address - FLASH_AT + len(data)] = np.frombuffer(data, np.uint8)
+    def start(*inject: str, board: str = "stm32h7b3") -> dict[str, Any]:
+        region = max((memory for memory in load(board).memory if memory.kind == "flash"), key=lambda memory: memory.size)
+        flash = np.full(region.size, 0xFF, np.uint8)
+        for address, data in image_of(board).segments:
+            flash[address - region.start : address - region.start + len(data)] = np.frombuffer(data, np.uint8)
         flash.tofile("flash.bin")
-        command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32h7b3", "--leashed", "--flash", "flash.bin"]
+        command = [sys.executable, "-m", "hil.standins.virtual", "--board", board, "--leashed", "--flash", "flash.bin"]
         command += [word for fault in inject for word in ("--inject", fault)]
         log = (tmp_path / "bench.log").open("w")
         running.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True))
         assert running[-1].stdout is not None
         said: dict[str, Any] = json.loads(running[-1].stdout.readline())
-        Path("rig.toml").write_text(f'[[board]]\nname = "stm32h7b3"\nserial = "{said["serial"]}"\n')
+        Path("rig.toml").write_text(f'[[board]]\nname = "{board}"\nserial = "{said["serial"]}"\n')
         return said
 
     yield start
@@ -57,9 +61,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         process.communicate()
 
 
-def uninterrupted() -> list[int]:
+def uninterrupted(board: str = WHAT["board"]) -> list[int]:
     """Return the digest after every step, from the reference alone."""
-    prepared = prepare(TrialSpec("stm32h7b3", "adaptive", network=WHAT["network"], method=WHAT["method"], batch=1, steps=STEPS, settings={"queries": 1}, evaluate=0))
+    prepared = prepare(TrialSpec(board, "adaptive", network=WHAT["network"], method=WHAT["method"], batch=1, steps=STEPS, settings={"queries": 1}, evaluate=0))
     reference, order, digests = prepared.subject.reference(), batches(prepared.data, 1, 1), []
     for _ in range(STEPS):
         chosen = next(order)
@@ -81,6 +85,19 @@ def test_the_supply_fails_in_the_middle_of_a_checkpoint(serve: Serve, capsys: py
     assert "blocked at link" in said and "goes on at step 2 of 6" in said
     found = status(capsys)
     assert (found["state"], found["digest"], found["steps_again"]) == ("pass", f"{uninterrupted()[-1]:08x}", 0)
+    assert "the supply fails in the middle of an operation of the flash" in Path("bench.log").read_text()
+
+
+@pytest.mark.parametrize("board", ["stm32h7b3", *(pytest.param(board, marks=pytest.mark.tier("nightly")) for board in list(SLOTS)[1:])])
+def test_a_cut_in_a_checkpoint_leaves_the_older_slot_to_go_on_from(serve: Serve, capsys: pytest.CaptureFixture[str], board: str) -> None:
+    """The host keeps none before the end: the board's first checkpoint is all there is, and its second was being written."""
+    address, operation = SLOTS[board]
+    serve(f"flash_cut:{address}:{operation}", board=board)
+    given = [*OPTIONS, *SETTINGS, "--board", board, "--checkpoint-every", "100", "--board-every", "1"]
+    assert main(["campaign", "start", "c", *given]) == 0
+    assert "goes on at step 1 of 6, 1 computed once more" in capsys.readouterr().out
+    found = status(capsys)
+    assert (found["state"], found["digest"], found["steps_again"]) == ("pass", f"{uninterrupted(board)[-1]:08x}", 1)
     assert "the supply fails in the middle of an operation of the flash" in Path("bench.log").read_text()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hil.errors import RigError
-from hil.standins.virtual.chip.flash import Flash, FlashCut
+from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Machine
 
 FORMS = {
@@ -100,15 +100,11 @@ def schedule(machine: Machine, injections: list[Injection], log: Callable[[str],
 
 
 def _cut_flash(machine: Machine, address: int, operation: int, log: Callable[[str], None]) -> None:
-    flash = getattr(machine, "flash", None)
-    if not isinstance(flash, Flash):
-        raise RigError("--inject flash_cut: the model of this chip's flash cannot be cut short, that of stm32h7b3 can")
-
     def supply_fails() -> None:
         log("injected: the supply fails in the middle of an operation of the flash")
         machine.brown_out(np.random.default_rng([address, operation]))
 
-    flash.cut_short(FlashCut(address, operation, supply_fails))
+    machine.flash_power.cut_short(FlashCut(address, operation, supply_fails))
 
 
 def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:

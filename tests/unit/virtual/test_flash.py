@@ -7,7 +7,7 @@ import pytest
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.flash import FlashCut
+from hil.standins.virtual.chip.flash_power import FlashCut
 
 from . import programs
 from .conftest import Board
@@ -105,7 +105,7 @@ def test_start_without_a_request_is_a_sequence_error(bare_board: Board) -> None:
 def cut(board: Board, address: int, operation: int) -> list[str]:
     """Let the supply fail in the middle of an operation; return what takes a word when it does."""
     failed: list[str] = []
-    board.chip.flash.cut_short(FlashCut(address, operation, lambda: failed.append("failed")))
+    board.chip.flash_power.cut_short(FlashCut(address, operation, lambda: failed.append("failed")))
     return failed
 
 

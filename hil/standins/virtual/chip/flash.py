@@ -11,13 +11,13 @@ done; that reading such a word is a bus fault on silicon, for its ECC is wrong, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
 BASE, BANK_SIZE, SECTOR_SIZE, WORD_SIZE = 0x08000000, 0x100000, 0x2000, 16
@@ -55,24 +55,11 @@ def _bank(bank: int) -> tuple[Register, ...]:
             Register(f"SR{bank}", at + 0x10, _SR), Register(f"CCR{bank}", at + 0x14, _CCR))
 
 
-@dataclass
-class FlashCut:
-    """The supply fails in the middle of the `operation`-th erase or programming at or above an address, counted from 1."""
-
-    address: int
-    operation: int
-    supply_fails: Callable[[], None]
-
-    def counts(self, address: int) -> bool:
-        """Count an operation; return whether it is the one."""
-        self.operation -= address >= self.address
-        return address >= self.address and self.operation == 0
-
-
 class Flash(Block):
     """Args:
         clock: virtual time.
         core: holds the array as its memory `flash`.
+        power: its supply.
         log: receives one line about what silicon would do silently.
     """
 
@@ -86,15 +73,14 @@ class Flash(Block):
         *_bank(2),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: Core, power: FlashPower, log: Callable[[str], None]) -> None:
         super().__init__("FLASH", 0x52002000)
         self._clock = clock
         self._core = core
         self._log = log
         self.array = core.bytes["flash"]
         self.timing_changed: Callable[[], None] = lambda: None
-        self._cut: FlashCut | None = None
-        self._dead = False
+        self._power = power
         for bank in (1, 2):
             self._readers[f"SR{bank}"] = lambda value, bank=bank: self._status(bank, value)
             self._writers[f"CR{bank}"] = lambda old, new, _acting, bank=bank: self._control(bank, old, new)
@@ -102,21 +88,7 @@ class Flash(Block):
             self._writers[f"CCR{bank}"] = lambda _old, _new, flags, bank=bank: self._clear(bank, flags)
         self._forget()
 
-    def cut_short(self, cut: FlashCut) -> None:
-        """Let the supply fail in the middle of an operation."""
-        self._cut = cut
-
-    def _fails(self, offset: int) -> bool:
-        """Whether the supply fails in the operation at an offset; from then on nothing is erased or programmed until the chip is reset."""
-        if self._cut is not None and self._cut.counts(BASE + offset):
-            self._dead = True
-            self._cut.supply_fails()
-            self._cut = None
-            return True
-        return False
-
     def _forget(self) -> None:
-        self._dead = False
         self._keys = {1: 0, 2: 0}
         self._busy_until = {1: 0, 2: 0}
         self._word: int | None = None  # offset of the flash word in the write buffer
@@ -184,11 +156,7 @@ class Flash(Block):
         else:
             self._raise(bank, PGSERR)
             return
-        if self._dead:
-            return
-        if self._fails(first):
-            size //= 2  # what is left of an erase that was cut is not defined; here half of it
-        self.array[first : first + size] = 0xFF
+        self.array[first : first + self._power.lasts_for(BASE + first, size)] = 0xFF
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -234,11 +202,8 @@ class Flash(Block):
             self._raise(bank, DBECCERR)
         before = np.frombuffer(self._before, np.uint8)
         result = before & np.frombuffer(bytes(self._data), np.uint8)
-        if self._dead:
-            result = before
-        elif self._fails(word):
-            result = np.concatenate([result[: WORD_SIZE // 2], before[WORD_SIZE // 2 :]])
-        self.array[word : word + WORD_SIZE] = result
+        done = self._power.lasts_for(BASE + word, WORD_SIZE)
+        self.array[word : word + WORD_SIZE] = np.concatenate([result[:done], before[done:]])
         self._word = None
         self._core.code_changed()
         self._finish(bank, WORD_PS)

@@ -21,6 +21,7 @@ from hil.standins.virtual.chip.count import HAS_FP, Slot
 from hil.standins.virtual.chip.ended import Ended
 from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.halting import HaltingDebug
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
@@ -71,6 +72,7 @@ class Machine:
         self.powered, self.latched_up = True, False
         self._reset_wanted = False
         self._brown_out: np.random.Generator | None = None
+        self.flash_power = FlashPower()
         self.bus.on_write(self._after_write)
 
     def add(self, block: Block, size: int) -> None:
@@ -260,6 +262,7 @@ class Machine:
     def reset(self) -> None:
         """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
         self._reset_wanted = False
+        self.flash_power.returns()
         self.fault = self.core.fault = None
         self.asleep = self._waits_for_event = self.lockup = False
         self.halting.reset()
