@@ -40,10 +40,7 @@ class BoardSlots:
             size = sum(tensor.size for tensor in trial.p.subject.tensors)
             sequence = trial.device.save_checkpoint(self._campaign, trial.next_step, size)
         except Refused as refusal:
-            if refusal.code not in ("no_room", "flash_failed"):
-                raise
-            reason = f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}" if refusal.code == "no_room" else f"its flash failed at offset {refusal.a:,}"
-            self._give_up(trial, reason)
+            self._give_up(trial, _reason(refusal))
         else:
             self._journal.append("board", step=trial.next_step, sequence=sequence)
 
@@ -57,3 +54,12 @@ class BoardSlots:
     def _give_up(self, trial: LockStep, reason: str) -> None:
         self._given_up = True
         self._tell(f"{trial.p.board.name} keeps no checkpoints ({reason}): the campaign has those of this computer only.")
+
+
+def _reason(refusal: Refused) -> str:
+    """Say why a board writes no checkpoint; raises the refusal where it is another matter."""
+    if refusal.code == "flash_failed":
+        return f"its flash failed at offset {refusal.a:,}"
+    if refusal.code != "no_room":
+        raise refusal
+    return f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}" if refusal.b else "its network lies in the flash for them"
