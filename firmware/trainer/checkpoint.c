@@ -19,7 +19,7 @@ typedef struct {
     uint32_t magic, sequence, campaign, step;
     uint32_t digest; /* over the digests of the tensors: docs/arithmetic.md, section 11 */
     uint32_t layout; /* XXH32 over the tensors' sizes: what the bytes can be copied over */
-    uint32_t size;   /* bytes of all tensors, one behind the other */
+    uint32_t size;   /* bytes of all tensors, one after the other */
     uint32_t data_crc;
     uint32_t crc; /* of the words above */
 } header_t;

@@ -46,7 +46,7 @@ port_flash_t port_flash(void) {
 }
 
 /* Program a page, or erase a sector where there are no bytes. */
-__attribute__((noinline, section(".data.flash"))) static void operate(const rom_t *rom, uint32_t offset, const uint8_t *bytes) {
+__attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *rom, uint32_t offset, const uint8_t *bytes) {
     rom->connect();
     rom->exit_xip();
     if (bytes == NULL) {
