@@ -11,7 +11,7 @@ from hil import __version__
 from hil.errors import RigError
 
 OWN_OPTIONS = (  # commands that read the rest of the line themselves
-    "bench-server", "boards", "campaign", "data", "experiment", "matrix", "measure", "methods", "mlperf-tiny", "networks", "power",
+    "bench-server", "boards", "campaign", "data", "experiment", "matrix", "measure", "methods", "mlperf-tiny", "networks", "power", "weights",
 )  # fmt: skip
 WRONG_REQUEST, INTERRUPTED, NOBODY_READS = 2, 130, 141  # exit codes; 128 and the number of the signal, as a shell has it
 
@@ -65,6 +65,7 @@ def _command(argv: list[str] | None) -> int:
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
     commands.add_parser("campaign", help="trials of days that go on after any cut: hil campaign start|status|resume|stop", add_help=False)
+    commands.add_parser("weights", help="weights between a file and the flash of a board: hil weights save|load", add_help=False)
     commands.add_parser("data", help="bring full data sets to this computer: hil data fetch NAME", add_help=False)
     commands.add_parser(
         "experiment",
@@ -123,6 +124,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.campaign.command import main as campaign
 
         return campaign(rest)
+    if options.command == "weights":
+        from hil.campaign.weights import main as weights
+
+        return weights(rest)
     if options.command == "data":
         from hil.data.fetch import main as data
 

@@ -30,7 +30,7 @@ static bool is_windowed(uint8_t type) {
 }
 
 static bool takes_long(uint8_t type) {
-    return type == MSG_STEP || type == MSG_PART || type == MSG_RUN || type == MSG_INFER;
+    return type == MSG_STEP || type == MSG_PART || type == MSG_RUN || type == MSG_INFER || type == MSG_SAVE_CHECKPOINT;
 }
 
 /* Keep the reply to request (type, seq), so that it can be sent again, and send it. */

@@ -271,6 +271,37 @@ typedef struct __attribute__((packed)) {
 } msg_marker_request_t;
 _Static_assert(sizeof(msg_marker_request_t) == 1, "msg_marker_request_t is packed");
 
+#define MSG_CHECKPOINTS 0x1Cu
+typedef struct __attribute__((packed)) {
+    uint32_t room;
+} msg_checkpoints_reply_t;
+_Static_assert(sizeof(msg_checkpoints_reply_t) == 4, "msg_checkpoints_reply_t is packed");
+
+#define MSG_SAVE_CHECKPOINT 0x1Du
+typedef struct __attribute__((packed)) {
+    uint32_t campaign;
+    uint32_t step;
+} msg_save_checkpoint_request_t;
+_Static_assert(sizeof(msg_save_checkpoint_request_t) == 8, "msg_save_checkpoint_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t sequence;
+    uint8_t slot;
+    uint32_t bytes;
+} msg_save_checkpoint_reply_t;
+_Static_assert(sizeof(msg_save_checkpoint_reply_t) == 9, "msg_save_checkpoint_reply_t is packed");
+
+#define MSG_LOAD_CHECKPOINT 0x1Eu
+typedef struct __attribute__((packed)) {
+    uint32_t sequence;
+} msg_load_checkpoint_request_t;
+_Static_assert(sizeof(msg_load_checkpoint_request_t) == 4, "msg_load_checkpoint_request_t is packed");
+typedef struct __attribute__((packed)) {
+    uint32_t campaign;
+    uint32_t step;
+    uint32_t digest;
+} msg_load_checkpoint_reply_t;
+_Static_assert(sizeof(msg_load_checkpoint_reply_t) == 12, "msg_load_checkpoint_reply_t is packed");
+
 #define MSG_ACK 0x40u
 typedef struct __attribute__((packed)) {
     uint16_t expected;
@@ -320,6 +351,9 @@ enum msg_error_code {
     MSG_ERROR_SLOTS_EMPTY = 16,
     MSG_ERROR_PARTS_MISSING = 17,
     MSG_ERROR_NO_BOOT_LOADER = 18,
+    MSG_ERROR_NO_ROOM = 19,
+    MSG_ERROR_FLASH_FAILED = 20,
+    MSG_ERROR_NO_CHECKPOINT = 21,
 };
 
 enum msg_counter {

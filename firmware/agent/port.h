@@ -53,4 +53,24 @@ void port_wait(void);
 bool port_has_boot_loader(void);
 void port_enter_boot_loader(void);
 
+/* Flash that the program can write while it runs, beside its image: for checkpoints. It is erased in pieces of `erase` bytes and programmed in
+   units of `program` bytes, of which PORT_FLASH_BLOCK is a multiple; `size` is a multiple of 2 `erase`. A port that leaves these functions out has
+   none (no_flash.c). */
+#define PORT_FLASH_BLOCK 256u
+typedef struct {
+    uint32_t base;    /* address of the first byte */
+    uint32_t size;    /* bytes; 0: there is none */
+    uint32_t erase;   /* bytes, a multiple of `program` */
+    uint32_t program; /* bytes */
+} port_flash_t;
+port_flash_t port_flash(void);
+
+/* Erase the piece at an offset, or program the erased units from an offset on: n is a multiple of `program`, PORT_FLASH_BLOCK at most. False: the
+   flash says that it failed. */
+bool port_flash_erase(uint32_t offset);
+bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n);
+
+/* Copy n bytes from an offset on; false: a power cut has left them unreadable. */
+bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "agent/memory.h"
 #include "agent/port.h"
+#include "trainer/checkpoint.h"
 #include "trainer/graph_requests.h"
 #include "trainer/requests.h"
 
@@ -169,6 +170,9 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     case MSG_WRITE_TENSOR: *fixed = sizeof(msg_write_tensor_request_t); return true;
     case MSG_MLPERF_TINY: *fixed = sizeof(msg_mlperf_tiny_request_t); return true;
     case MSG_MARKER: *fixed = sizeof(msg_marker_request_t); return true;
+    case MSG_SAVE_CHECKPOINT: *fixed = sizeof(msg_save_checkpoint_request_t); return true;
+    case MSG_LOAD_CHECKPOINT: *fixed = sizeof(msg_load_checkpoint_request_t); return true;
+    case MSG_CHECKPOINTS:
     case MSG_LOAD_END:
     case MSG_LAPS:
     case MSG_STRETCHES:
@@ -214,6 +218,9 @@ static failure_t carry_out(trainer_t *trainer, const link_request_t *request, li
     case MSG_LOAD_BEGIN: return load_begin(trainer, request->body);
     case MSG_USE_FLASH: return use_flash(trainer, request->body, reply);
     case MSG_MARKER: return marker(trainer, request->body);
+    case MSG_CHECKPOINTS: return checkpoint_list(reply);
+    case MSG_SAVE_CHECKPOINT: return checkpoint_save(trainer, request->body, reply);
+    case MSG_LOAD_CHECKPOINT: return checkpoint_load(trainer, request->body, reply);
     default: break;
     }
     return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : first_family(trainer, request, reply);

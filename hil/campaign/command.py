@@ -15,6 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
+from hil.campaign.board_slots import EVERY
 from hil.campaign.home import CAMPAIGNS, ask_to_stop, chosen, held
 from hil.campaign.plan import NAME, START, Asked, Plan, asked, check_kept, read_plan, read_spec
 from hil.campaign.run import Campaign, End
@@ -67,7 +68,7 @@ def _begin(options: argparse.Namespace) -> Path:
         raise RigError(f"{folder} is not empty: name a new folder for the campaign.")
     if whole.checkpoint is not None:
         shutil.copyfile(whole.checkpoint, folder / START)
-    Plan(secrets.randbits(32), wanted, options.checkpoint_every, prepared.data.sha256, prepared.network_sha256).write(folder)
+    Plan(secrets.randbits(32), wanted, options.checkpoint_every, options.board_every, prepared.data.sha256, prepared.network_sha256).write(folder)
     return folder
 
 
@@ -132,6 +133,10 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _count_or_none(text: str) -> int:
+    return 0 if text == "0" else _count(text)
+
+
 def _setting(text: str) -> tuple[str, int | float | str]:
     """Read NAME=VALUE; a value that is a number is one."""
     name, equals, value = text.partition("=")
@@ -159,6 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     of_trial.add_argument("--checkpoint", metavar="FILE", help=".npz with the weights to start from (default: as drawn from the seed)")
     of_trial.add_argument("--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="a setting of the method (repeatable)")
     start.add_argument("--checkpoint-every", type=_count, default=1, metavar="N", help="steps from one checkpoint to the next (default: 1)")
+    start.add_argument(
+        "--board-every", type=_count_or_none, default=EVERY, metavar="N",
+        help=f"the same of checkpoints in the flash of the board, which wears; 0 for none (default: {EVERY})",
+    )  # fmt: skip
     resume = whats.add_parser("resume", help="go on with a campaign that was cut or stopped")
     status = whats.add_parser("status", help="say how far a campaign is")
     stop = whats.add_parser("stop", help="ask a running campaign to stop after the step it is at, and wait until it has")

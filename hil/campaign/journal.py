@@ -33,6 +33,7 @@ class Told:
         dropped: bytes of a torn end.
         again: steps that were computed a second time, as far as the journal knows.
         cuts: how often the campaign was resumed.
+        board: index of the step before which the newest checkpoint of the board was written, as the journal has it; None where there is none.
         ended: the last line that says how a session ended; None while one runs, or after a cut.
     """
 
@@ -42,6 +43,7 @@ class Told:
     dropped: int = 0
     again: int = 0
     cuts: int = 0
+    board: int | None = None
     ended: dict[str, Any] | None = None
     last: dict[str, Any] | None = None
     _digests: array[int] = field(default_factory=lambda: array("q"))
@@ -71,6 +73,8 @@ class Told:
             self.again += int(entry["again"])
             self.cuts += int(entry["cut"])
             self.ended = None
+        elif kind == "board":
+            self.board = int(entry["step"])
         elif kind == "end":
             self.ended = entry
         self.lines += 1

@@ -14,6 +14,7 @@ from hil.errors import Blocked
 from hil.trial.outcome import StepRow
 
 if TYPE_CHECKING:
+    from hil.campaign.board_slots import BoardSlots
     from hil.trial.lockstep import LockStep
 
 
@@ -34,12 +35,21 @@ class Keeper:
         self._journal, self._checkpoints, self._every, self._end = journal, checkpoints, every, end
         self._stop_asked = stop_asked
 
-    def agreed(self, trial: LockStep) -> None:
-        """Keep a step on which board and reference agree."""
-        self.keep(trial.outcome.steps[-1], trial.reference.weights)
+    def agreed(self, trial: LockStep, board: BoardSlots) -> None:
+        """Keep a step on which board and reference agree: on this computer, and where it is due on the board.
 
-    def keep(self, row: StepRow, weights: Sequence[np.ndarray]) -> None:
-        """Keep a step.
+        Raises:
+            StopAsked: the campaign was asked to stop.
+            Blocked, OSError: as for `keep`.
+        """
+        stop = self.keep(trial.outcome.steps[-1], trial.reference.weights)
+        if stop or board.due(trial.next_step) or trial.next_step == self._end:
+            board.save(trial)
+        if stop:
+            raise StopAsked
+
+    def keep(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
+        """Keep a step on this computer; return whether the campaign was asked to stop, for which it has a checkpoint then.
 
         The line is on the disk before the checkpoint: a journal that ends before its newest checkpoint has lost something.
 
@@ -49,7 +59,6 @@ class Keeper:
 
         Raises:
             Blocked: a step that is computed a second time has another digest than the first time.
-            StopAsked: the campaign was asked to stop.
             OSError: the disk takes no more.
         """
         known = self._journal.told.digest(row.step)
@@ -66,8 +75,7 @@ class Keeper:
         if stop or done % self._every == 0 or done == self._end:
             self._journal.sync()
             self._checkpoints.write(done, weights)
-        if stop:
-            raise StopAsked
+        return stop
 
     def stage(self, _name: str) -> None:
         """Stop between two stages too: nothing is under way there."""

@@ -77,12 +77,14 @@ class Plan:
         number: tells it from others; 32 bits.
         asked: the trial.
         checkpoint_every: steps from one checkpoint of the host to the next.
+        board_every: the same of the board's; 0: it keeps none.
         data_sha256, network_sha256: of the data set, and of the network file that it was begun with.
     """
 
     number: int
     asked: Asked
     checkpoint_every: int
+    board_every: int
     data_sha256: str
     network_sha256: str
 
@@ -119,7 +121,7 @@ def read_plan(folder: Path) -> Plan:
         said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if said["schema"] != SCHEMA:
             raise RigError(f"{path} has schema {said['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
-        facts = {name: said[name] for name in ("number", "checkpoint_every", "data_sha256", "network_sha256")}
+        facts = {name: said[name] for name in ("number", "checkpoint_every", "board_every", "data_sha256", "network_sha256")}
         return Plan(asked=Asked.model_validate(said["asked"]), **facts)
     except FileNotFoundError:
         raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.") from None

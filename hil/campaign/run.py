@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hil.campaign.board_slots import BoardSlots
 from hil.campaign.checkpoints import Checkpoints
+from hil.campaign.fetch import fetch
 from hil.campaign.home import STOP
 from hil.campaign.journal import NAME, Journal, read_journal
 from hil.campaign.keeper import Keeper, StopAsked
@@ -65,22 +67,23 @@ class Campaign:
         told = read_journal(self._folder / NAME, self._whole.first_step)
         self._checkpoints.forget_parts()
         with Journal(self._folder / NAME, told) as journal:
-            keeper = Keeper(journal, self._checkpoints, self._plan.checkpoint_every, self._end, self._stop_asked)
-            end = self._legs(journal, keeper)
+            end = self._legs(journal)
             journal.append("end", verdict=end.verdict, reason=end.reason, step=end.step)
             journal.sync()
         return end
 
-    def _legs(self, journal: Journal, keeper: Keeper) -> End:
+    def _legs(self, journal: Journal) -> End:
         """Run one trial after another; one that is blocked by what may pass is begun again from the last checkpoint."""
+        keeper = Keeper(journal, self._checkpoints, self._plan.checkpoint_every, self._end, self._stop_asked)
+        slots = BoardSlots(journal, self._plan.number, self._plan.board_every, self._tell)
         fruitless, cut = 0, journal.told.next_step > self._whole.first_step
         while True:
-            point = point_of(journal.told, self._checkpoints)
+            point = self._point(journal)
             if point.step >= self._end:
                 return End("pass", "", point.step)
             self._enter(journal, point, cut)
             try:
-                outcome = self._leg(point, keeper)
+                outcome = self._leg(point, keeper, slots)
             except StopAsked:
                 return End("stopped", self._asked_by(), point_of(journal.told, self._checkpoints).step)
             done = point_of(journal.told, self._checkpoints).step
@@ -100,7 +103,19 @@ class Campaign:
             self._tell(f"goes on at step {point.step:,} of {self._end:,}{again}")
         journal.append("from", step=point.step, again=point.again, cut=cut)
 
-    def _leg(self, point: Point, keeper: Keeper) -> Outcome:
+    def _point(self, journal: Journal) -> Point:
+        """Return where to go on; a newer checkpoint that the board alone has is fetched first."""
+        point = point_of(journal.told, self._checkpoints)
+        if journal.told.board is None or journal.told.board <= point.step:
+            return point
+        try:
+            fetched = fetch(self._spec(point), self._rig, self._folder, self._plan.number, journal.told, self._checkpoints)
+        except RigError as error:
+            self._tell(f"the board's checkpoint cannot be had ({error}): the campaign goes on from that of this computer.")
+            return point
+        return point_of(journal.told, self._checkpoints) if fetched else point
+
+    def _leg(self, point: Point, keeper: Keeper, slots: BoardSlots) -> Outcome:
         """Run one trial from a point on."""
         spec = self._spec(point)
         writer = TrialWriter(self._folder / LEGS)
@@ -121,7 +136,7 @@ class Campaign:
             shown.stage(name)
             keeper.stage(name)
 
-        watch = replace(shown, begun=begun, ended=ended, stage=stage, agreed=keeper.agreed)
+        watch = replace(shown, begun=begun, ended=ended, stage=stage, agreed=lambda trial: keeper.agreed(trial, slots))
         try:
             return run_trial(spec, self._rig, folder, watch=watch, again=False)
         except RigError:

@@ -36,7 +36,7 @@ def status_of(folder: Path) -> dict[str, Any]:
         "batch": spec.batch, "seed": spec.seed,
         "steps": spec.steps, "steps_done": told.next_step - spec.first_step,
         "checkpoint": point.step if point.checkpoint is not None else None,
-        "checkpoint_every": plan.checkpoint_every,
+        "checkpoint_every": plan.checkpoint_every, "board_checkpoint": told.board, "board_every": plan.board_every,
         "digest": None if digest is None else f"{digest:08x}",
         "loss": told.last["loss"] if told.last is not None else None,
         "cuts": told.cuts, "steps_again": told.again, "torn_bytes": told.dropped,
@@ -56,6 +56,8 @@ def sentence(status: dict[str, Any]) -> str:
         lines.append(f"  loss {sum(status['loss']) / 2 / status['batch']:.3f}")
     if status["checkpoint"] is not None:
         lines.append(f"  last checkpoint before step {status['checkpoint']:,}, one every {status['checkpoint_every']:,} steps")
+    if status["board_checkpoint"] is not None:
+        lines.append(f"  last checkpoint of the board before step {status['board_checkpoint']:,}, one every {status['board_every']:,} steps")
     if status["cuts"]:
         lines.append(f"  gone on after {status['cuts']} cuts, {status['steps_again']} steps computed twice")
     if status["state"] in ("cut", "stopped", "blocked"):

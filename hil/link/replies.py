@@ -20,6 +20,8 @@ COUNT = (1, 255)
 PHASE_BIT = 56  # of a stretch: the phase above it, the cycles below
 MOST_STRETCHES = 96
 LAP_FIELDS = 4  # perturb, forward, backward, update
+SLOTS = 2  # for checkpoints in a board's flash
+SLOT_WORDS = 6  # of a slot that is whole
 MOST_LAPS = 32  # steps of a run whose laps are kept
 LISTS = ("bookings", "laps", "profile", "stretches")  # replies that are a figure of many values
 
@@ -173,6 +175,58 @@ class Work:
     def of(cls, values: Mapping[str, Any]) -> Work:
         """Check a decoded reply; `OddReply` where it cannot be."""
         return _checked(cls, "work", values)
+
+
+@dataclass(frozen=True)
+class BoardCheckpoint:
+    """A whole checkpoint in a slot of the board's flash; `digest` is over the digests of its tensors, `layout` over their sizes."""
+
+    slot: int
+    sequence: int
+    campaign: int
+    step: int
+    digest: int
+    layout: int
+
+
+@dataclass(frozen=True)
+class Saved:
+    """`save_checkpoint`: the number of the new checkpoint, and where it is."""
+
+    sequence: int
+    slot: int = _within(0, SLOTS - 1)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], size: int) -> Saved:
+        """Check a decoded reply against the bytes of all tensors; `OddReply` where it cannot be."""
+        if values["bytes"] != size:
+            raise OddReply("save_checkpoint", "bytes", f"{values['bytes']:,}", f"the tensors have {size:,}")
+        return _checked(cls, "save_checkpoint", values)
+
+
+def checkpoints_of(values: Mapping[str, Any]) -> tuple[int, list[BoardCheckpoint]]:
+    """Return the bytes of tensors that a slot holds, and the whole checkpoints, the newest first; `OddReply` where they cannot be."""
+    words, room = values["slots"], values["room"]
+    if len(words) % SLOT_WORDS or len(words) > SLOTS * SLOT_WORDS:
+        raise OddReply("checkpoints", f"{len(words)} words", "", f"a slot has {SLOT_WORDS}, and there are {SLOTS} slots")
+    if words and not room:
+        raise OddReply("checkpoints", "room", room, "there are checkpoints")
+    found = [BoardCheckpoint(*words[at : at + SLOT_WORDS]) for at in range(0, len(words), SLOT_WORDS)]
+    if [one.slot for one in found] not in ([], [0], [1], [0, 1]):
+        raise OddReply("checkpoints", "slots", [one.slot for one in found], f"they are 0 to {SLOTS - 1}, each once")
+    if len(found) == SLOTS:
+        ahead = (found[1].sequence - found[0].sequence) & 0xFFFFFFFF  # numbers go round
+        if ahead == 0:
+            raise OddReply("checkpoints", "sequence", found[0].sequence, "no two slots have the same")
+        found = found[::-1] if ahead < 1 << 31 else found
+    return room, found
+
+
+def loaded_from(values: Mapping[str, Any], slot: BoardCheckpoint) -> None:
+    """Check the reply to `load_checkpoint` against the slot that was asked for; `OddReply` where it is of another."""
+    for name in ("campaign", "step", "digest"):
+        if values[name] != getattr(slot, name):
+            raise OddReply("load_checkpoint", name, values[name], f"checkpoint {slot.sequence} has {getattr(slot, name)}")
 
 
 def laps_of(values: Mapping[str, Any], steps: int) -> list[tuple[int, ...]]:

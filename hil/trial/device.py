@@ -10,16 +10,20 @@ import numpy as np
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
 from hil.link.replies import (
+    BoardCheckpoint,
     Identity,
     Inferred,
     Loaded,
     Memory,
     Planned,
+    Saved,
     Stepped,
     Work,
     bookings_of,
+    checkpoints_of,
     digests_of,
     laps_of,
+    loaded_from,
     profile_of,
     sized,
     stretches_of,
@@ -41,7 +45,7 @@ NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the requ
     "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants", "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
-    "trace": "find the layer that went wrong",
+    "trace": "find the layer that went wrong", "save_checkpoint": "keep checkpoints on the board", "load_checkpoint": "use checkpoints of the board",
 }  # fmt: skip
 
 
@@ -214,6 +218,25 @@ class Device:
             reply = self._session.request("read_tensor", tensor=tensor, offset=at, length=length)
             blocks.append(sized("read_tensor", "data", reply["data"], length))
         return b"".join(blocks)
+
+    def checkpoints(self) -> tuple[int, list[BoardCheckpoint]]:
+        """Return the bytes of tensors that a checkpoint slot of the board holds, and the slots that are whole, the newest first; no bytes: no slots."""
+        try:
+            reply = self._session.request("checkpoints")
+        except Refused as refusal:
+            if refusal.code != "unknown_request":
+                raise
+            return 0, []  # an older firmware, or one of somebody's own
+        return checkpoints_of(reply)
+
+    def save_checkpoint(self, campaign: int, step: int, size: int) -> int:
+        """Let the board write its trained tensors, `size` bytes, to a slot; return the sequence number."""
+        reply = self._session.request("save_checkpoint", deadline_s=self.step_deadline_s, campaign=campaign, step=step)
+        return Saved.of(reply, size).sequence
+
+    def load_checkpoint(self, slot: BoardCheckpoint) -> None:
+        """Let the board copy a slot over its trained tensors."""
+        loaded_from(self._session.request("load_checkpoint", sequence=slot.sequence), slot)
 
     def memory(self) -> Memory:
         """Return the agent's watermarks."""

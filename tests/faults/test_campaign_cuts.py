@@ -118,6 +118,7 @@ def test_killed_twenty_times_at_moments_that_are_drawn(campaign: Campaign) -> No
     assert status["steps_again"] <= cuts
 
 
+@pytest.mark.tier("nightly")
 def test_ctrl_c_stops_after_the_step_it_is_at(campaign: Campaign) -> None:
     process = campaign.begin("start", "c", *OPTIONS)
     campaign.wait_for_steps(process, 2)

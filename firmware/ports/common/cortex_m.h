@@ -23,6 +23,7 @@
 #define SHCSR_USGFAULTENA (1u << 18)
 #define CFSR_MMARVALID (1u << 7)
 #define CFSR_BFARVALID (1u << 15)
+#define CCR_BFHFNMIGN (1u << 8)
 #define CPACR_FPU_FULL_ACCESS (0xFu << 20)
 
 /* SysTick [B3.3] */
@@ -58,6 +59,15 @@ static inline void interrupts_mask(void) {
 
 static inline void interrupts_unmask(void) {
     __asm volatile("cpsie i" ::: "memory");
+}
+
+/* The priority of a hard fault, which no interrupt has; not on Armv6-M [B1.4.3]. */
+static inline void faults_mask(void) {
+    __asm volatile("cpsid f" ::: "memory");
+}
+
+static inline void faults_unmask(void) {
+    __asm volatile("cpsie f" ::: "memory");
 }
 
 static inline void wait_for_interrupt(void) {

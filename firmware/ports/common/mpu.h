@@ -23,4 +23,8 @@ typedef struct {
 /* Protect: an access outside the regions (other than to the core's own registers) becomes a MemManage fault. */
 void mpu_start(const mpu_region_t *regions, size_t n);
 
+/* One region more, above all others, until it is closed. */
+void mpu_open(const mpu_region_t *region);
+void mpu_close(void);
+
 #endif

@@ -22,8 +22,14 @@
 #define NVMC_CONFIG REGISTER(0x4001E504u)
 #define NVMC_CONFIG_READ 0u
 #define NVMC_CONFIG_WRITE 1u
+#define NVMC_CONFIG_ERASE 2u
+#define NVMC_ERASEPAGE REGISTER(0x4001E508u)
 #define NVMC_ICACHECNF REGISTER(0x4001E540u)
 #define NVMC_ICACHECNF_CACHEEN (1u << 0)
+
+/* The part of the flash that is for checkpoints: flash.c */
+#define FLASH_OF_CHECKPOINTS 0x000C0000u
+#define FLASH_OF_CHECKPOINTS_LOG2 18u
 
 /* GPIO; P0 and P1 */
 #define P0_OUTSET REGISTER(0x50000508u)

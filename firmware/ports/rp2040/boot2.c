@@ -4,32 +4,12 @@
 #include <stdint.h>
 
 #include "cortex_m.h"
-
-/* RP2040 data sheet, 4.10.13: the SSI, as 2.6.3 uses it to execute in place */
-#define SSI_CTRLR0 REGISTER(0x18000000u)
-#define SSI_CTRLR1 REGISTER(0x18000004u)
-#define SSI_SSIENR REGISTER(0x18000008u)
-#define SSI_BAUDR REGISTER(0x18000014u)
-#define SSI_SPI_CTRLR0 REGISTER(0x180000F4u)
-#define CTRLR0_EEPROM_READ (3u << 8)
-#define CTRLR0_32_BIT_FRAMES (31u << 16)
-#define SPI_CTRLR0_COMMAND(command) ((uint32_t)(command) << 24)
-#define SPI_CTRLR0_8_BIT_COMMAND (2u << 8)
-#define SPI_CTRLR0_24_BIT_ADDRESS (6u << 2)
-
-/* Command 03h is understood by every serial flash, without a mode to set first: a Pico's and its clones', and after any reset. A quad
-   read (EBh) fills a line of the cache several times as fast, but the kernels' loops stay in its 16 KB (2.6.3.1), and the data are in SRAM. */
-enum { READ_DATA = 0x03, CLOCK_DIVIDER = 4 }; /* 125 MHz / 4 = 31 MHz, W25Q16JV allows 50 MHz for 03h */
+#include "xip.h"
 
 #define VECTORS 0x10000100u
 
 __attribute__((section(".boot2"), used, noreturn)) void boot2(void) {
-    SSI_SSIENR = 0;
-    SSI_BAUDR = CLOCK_DIVIDER;
-    SSI_CTRLR0 = CTRLR0_EEPROM_READ | CTRLR0_32_BIT_FRAMES;
-    SSI_SPI_CTRLR0 = SPI_CTRLR0_COMMAND(READ_DATA) | SPI_CTRLR0_8_BIT_COMMAND | SPI_CTRLR0_24_BIT_ADDRESS;
-    SSI_CTRLR1 = 0; /* one frame a read */
-    SSI_SSIENR = 1;
+    xip_start();
     SCB_VTOR = VECTORS;
     const uint32_t stack = REGISTER(VECTORS), start = REGISTER(VECTORS + 4u);
     __asm volatile("msr msp, %0\n bx %1" : : "r"(stack), "r"(start));

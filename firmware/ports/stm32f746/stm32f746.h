@@ -10,6 +10,20 @@
 /* Embedded flash memory, FLASH registers */
 #define FLASH_ACR REGISTER(0x40023C00u)
 #define FLASH_ACR_LATENCY_MASK (0xFu << 0)
+#define FLASH_KEYR REGISTER(0x40023C04u)
+#define FLASH_KEY_1 0x45670123u
+#define FLASH_KEY_2 0xCDEF89ABu
+#define FLASH_SR REGISTER(0x40023C0Cu)
+#define FLASH_SR_EOP (1u << 0)
+#define FLASH_SR_ERRORS (1u << 1 | 0xFu << 4) /* operation, write protection, alignment, parallelism, sequence */
+#define FLASH_SR_BSY (1u << 16)
+#define FLASH_CR REGISTER(0x40023C10u)
+#define FLASH_CR_PG (1u << 0)
+#define FLASH_CR_SER (1u << 1)
+#define FLASH_CR_SNB(sector) ((uint32_t)(sector) << 3)
+#define FLASH_CR_PSIZE_32 (2u << 8)
+#define FLASH_CR_STRT (1u << 16)
+#define FLASH_CR_LOCK (1u << 31)
 
 /* Power controller, PWR registers */
 #define PWR_CR1 REGISTER(0x40007000u)

@@ -11,6 +11,23 @@
 #define FLASH_ACR REGISTER(0x52002000u)
 #define FLASH_ACR_LATENCY_MASK (0xFu << 0)
 #define FLASH_ACR_WRHIGHFREQ_MASK (3u << 4)
+#define FLASH_KEYR2 REGISTER(0x52002104u)
+#define FLASH_KEY_1 0x45670123u
+#define FLASH_KEY_2 0xCDEF89ABu
+#define FLASH_CR2 REGISTER(0x5200210Cu)
+#define FLASH_CR_LOCK (1u << 0)
+#define FLASH_CR_PG (1u << 1)
+#define FLASH_CR_SER (1u << 2)
+#define FLASH_CR_START (1u << 5)
+#define FLASH_CR_SSN(sector) ((uint32_t)(sector) << 6)
+#define FLASH_SR2 REGISTER(0x52002110u)
+#define FLASH_SR_BSY (1u << 0)
+#define FLASH_SR_WBNE (1u << 1)
+#define FLASH_SR_QW (1u << 2)
+#define FLASH_SR_EOP (1u << 16)
+#define FLASH_SR_DBECCERR (1u << 26)
+#define FLASH_SR_ERRORS (1u << 17 | 1u << 18 | 1u << 19 | 1u << 21 | FLASH_SR_DBECCERR) /* write protection, sequence, strobe, inconsistency */
+#define FLASH_CCR2 REGISTER(0x52002114u)
 
 /* Power control, PWR registers */
 #define PWR_CSR1 REGISTER(0x58024804u)

@@ -7,13 +7,17 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from hil.errors import RigError
+from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Machine
 
 FORMS = {
     "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",
     "uart_tx_drop": "N", "uart_tx_dup": "N", "uart_tx_flip": "N:BIT", "uart_tx_delay": "N:SECONDS",
     "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
+    "flash_cut": "ADDRESS:OPERATION",
 }  # fmt: skip
 
 
@@ -90,7 +94,17 @@ def schedule(machine: Machine, injections: list[Injection], log: Callable[[str],
             machine.at_count.append((int(injection.arguments[0]), lambda: os.kill(os.getpid(), signal.SIGKILL)))
         elif injection.kind == "latch_up":
             machine.at_count.append((int(injection.arguments[0]), lambda: _latch_up(machine, log)))
+        elif injection.kind == "flash_cut":
+            _cut_flash(machine, *(int(a) for a in injection.arguments), log)
     machine.at_count.sort(key=lambda entry: entry[0])
+
+
+def _cut_flash(machine: Machine, address: int, operation: int, log: Callable[[str], None]) -> None:
+    def supply_fails() -> None:
+        log("injected: the supply fails in the middle of an operation of the flash")
+        machine.brown_out(np.random.default_rng([address, operation]))
+
+    machine.flash_power.cut_short(FlashCut(address, operation, supply_fails))
 
 
 def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:

@@ -21,7 +21,7 @@ from hil.targets.probe_process import ProbeProcess
 
 REQUESTS = {request.id: request for request in description().requests.values()}
 CONTROLS = {name: control.id for name, control in description().controls.items()}
-LONG = ("step", "part", "run", "infer")  # answered by `ack` before the reply
+LONG = ("step", "part", "run", "infer", "save_checkpoint")  # answered by `ack` before the reply
 LOOK_S = 0.05
 
 Change = Callable[[Frame], list[Frame]]

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from tests.unit.firmware.host_agent import Agent, build, engine_sources, tool
 from .sessions import Broken, Session, first_family, graph_like, second_family
 
 HANGS_S = 90.0  # beyond the time that was given
+SLOTS_SIZE = 1 << 13  # of the flash for checkpoints: two slots, which the trained tensors of both networks fit in
+HEADER_WORDS, CRC_AT = 9, 32  # of a slot (docs/campaigns.md)
 
 
 @dataclass
@@ -60,13 +63,22 @@ def fuzz_requests(folder: Path, seconds: float, seed: int, only: int | None = No
 
 
 def one(program: Path, flash: Path, seed: int, number: int, found: Found, until: float) -> None:
-    """Run some sessions with a process of their own."""
-    rng, agent = random.Random(seed), Agent(program, flash)
+    """Run some sessions with a board of their own, which is switched off and on now and then: its flash for checkpoints stays, more or less."""
+    rng, slots = random.Random(seed), flash.with_name("slots.bin")
+    slots.write_bytes(b"\xff" * SLOTS_SIZE)
+    for _ in range(rng.randrange(1, 4)):
+        if time.monotonic() < until:
+            slots.write_bytes(worn(rng, slots.read_bytes()))
+            powered(Agent(program, flash, slots), rng, number, found, until)
+
+
+def powered(agent: Agent, rng: random.Random, number: int, found: Found, until: float) -> None:
+    """Run some sessions with an agent, and end it."""
     hangs = threading.Timer(HANGS_S + max(0.0, until - time.monotonic()), agent.kill)
     hangs.start()
     session = Session(agent, rng, found.counts)
     try:
-        for _ in range(rng.randrange(1, 25)):
+        for _ in range(rng.randrange(1, 12)):
             if time.monotonic() > until:
                 break
             session.begin()
@@ -79,6 +91,19 @@ def one(program: Path, flash: Path, seed: int, number: int, found: Found, until:
         found.wrong.append(f"process {number}: {type(error).__name__}: {str(error)[:2000]}\n  after {session.log[-3:]}")
     finally:
         hangs.cancel()
+
+
+def worn(rng: random.Random, data: bytes) -> bytes:
+    """Return the flash for checkpoints as it was when the supply went off, sometimes with bytes changed, or with a header that says something else."""
+    flash = bytearray(data)
+    for _ in range(rng.choice([0, 0, 1, 40])):
+        flash[rng.randrange(len(flash))] ^= 1 << rng.randrange(8)
+    if rng.random() < 0.4:
+        at = rng.randrange(2) * len(flash) // 2
+        word = at + 4 * rng.randrange(HEADER_WORDS - 1)
+        flash[word : word + 4] = struct.pack("<I", rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, len(flash) // 2, rng.getrandbits(32)]))
+        flash[at + CRC_AT : at + CRC_AT + 4] = struct.pack("<I", zlib.crc32(flash[at : at + CRC_AT]))
+    return bytes(flash)
 
 
 def coverage(folder: Path) -> str:

@@ -23,7 +23,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def plan(folder: Path, **changes: object) -> None:
     folder.mkdir(parents=True)
-    Plan(7, Asked(steps=20, **changes), 1, "0" * 64, "0" * 64).write(folder)
+    Plan(7, Asked(steps=20, **changes), 1, 1000, "0" * 64, "0" * 64).write(folder)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_folder_with_other_things_is_left_alone(capsys: pytest.CaptureFixture[
 def test_the_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", w0=np.zeros(1, np.int8))
     wanted = Asked(board="rp2040", settings={"r_max": 15, "loss": "integer"}, schedule=[{"step": 3, "settings": {"b_zo": 2}}])
-    made = Plan(2**32 - 1, wanted, 5, "a" * 64, "b" * 64)
+    made = Plan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)
     made.write(tmp_path)
     from hil.campaign.plan import read_plan
 

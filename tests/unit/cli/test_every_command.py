@@ -56,6 +56,7 @@ def test_an_unknown_option_is_named(command: str) -> None:
 
 
 WRONG = {
+    "weights load MISSING": "cannot be read",
     "campaign resume MISSING": "holds no campaign: `hil campaign start` begins one",
     "boards --json more": "unrecognized arguments: more",
     "methods mezoo": "there is no method 'mezoo': did you mean mezo?",

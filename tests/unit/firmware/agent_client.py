@@ -18,7 +18,7 @@ SETTINGS = {
     "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0,
     "loss_fraction": 0, "batch": 2, "seed": 99, "slots": 2, "first_step": 0,
 }  # fmt: skip
-LONG = ("step", "part", "run", "infer")
+LONG = ("step", "part", "run", "infer", "save_checkpoint")
 
 
 def network() -> bytes:

@@ -14,7 +14,7 @@ MESSAGES = description()
 IDS = {name: request.id for name, request in MESSAGES.requests.items()}
 IDS |= {name: control.id for name, control in MESSAGES.controls.items()}
 WINDOWED = {request.id for request in MESSAGES.requests.values() if request.windowed}
-LONG = {IDS["step"], IDS["part"], IDS["run"], IDS["infer"]}
+LONG = {IDS["step"], IDS["part"], IDS["run"], IDS["infer"], IDS["save_checkpoint"]}
 ERRORS = {name: code for code, name in MESSAGES.errors.items()}
 
 

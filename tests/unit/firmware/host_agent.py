@@ -32,9 +32,12 @@ FLASH_BASE, FLASH_SIZE = 0x0800_0000, 1 << 16  # of harness_agent.c
 class Agent:
     """The agent's code in a process of its own: give it bytes, get what it sent and did."""
 
-    def __init__(self, program: Path, flash: Path | None = None) -> None:
-        """Start it; `flash`: a file whose bytes lie in its flash, at FLASH_BASE."""
+    def __init__(self, program: Path, flash: Path | None = None, slots: Path | None = None, cut: int = 0) -> None:
+        """Start it; `flash`: a file whose bytes lie in its flash, at FLASH_BASE; `slots`: one that keeps its flash for checkpoints, of which the operation
+        number `cut` is left half done, and the process with it."""
         given = {} if flash is None else {"HARNESS_FLASH": str(flash)}
+        given |= {} if slots is None else {"HARNESS_SLOTS": str(slots)}
+        given |= {"HARNESS_CUT": str(cut)} if cut else {}
         self._process = subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | given
         )

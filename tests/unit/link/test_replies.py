@@ -11,17 +11,21 @@ from hypothesis import strategies as st
 from hil.errors import DeviceFault
 from hil.link.messages import FORMATS, WORDS, description
 from hil.link.replies import (
+    BoardCheckpoint,
     Identity,
     Inferred,
     Loaded,
     Memory,
     OddReply,
     Planned,
+    Saved,
     Stepped,
     Work,
     bookings_of,
+    checkpoints_of,
     digests_of,
     laps_of,
+    loaded_from,
     profile_of,
     sized,
     stretches_of,
@@ -34,11 +38,16 @@ HELLO = {
 CYCLES = dict.fromkeys(("perturb", "forward", "backward", "update", "digest", "total"), 5)
 STEP = {"step": 7, "loss_plus": 1.5, "loss_minus": -0.0, "sign": -1, "digests": (1, 2)} | {f"cycles_{name}": value for name, value in CYCLES.items()}
 MEMORY = {"static_bytes": 9, "arena_base": 1, "arena_size": 100, "arena_peak": 100, "stack_base": 0, "stack_size": 64, "stack_peak": 12}
+FIRST, SECOND = (0, 7, 0xCAFE, 70, 0xD1, 0x1A), (1, 8, 0xCAFE, 80, 0xD2, 0x1A)
+SLOTS = {"room": 448, "slots": FIRST + SECOND}
+COPIED = {"campaign": 0xCAFE, "step": 80, "digest": 0xD2}
 FROM = {  # request: how its reply is taken
     "hello": Identity.of, "load_end": lambda values: Loaded.of("load_end", values), "use_flash": lambda values: Loaded.of("use_flash", values),
     "configure": lambda values: Planned.of("configure", values), "configure_graph": lambda values: Planned.of("configure_graph", values),
     "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3),
     "memory": Memory.of, "work": Work.of, "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
+    "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
+    "load_checkpoint": lambda values: loaded_from(values, BoardCheckpoint(*SECOND)),
     "stretches": stretches_of, "digests": lambda values: digests_of("digests", values["digests"], 2),
     "read_tensor": lambda values: sized("read_tensor", "data", values["data"], 8), "trace": lambda values: sized("trace", "data", values["data"], 8),
 }  # fmt: skip
@@ -60,6 +69,17 @@ def test_what_can_be_is_taken() -> None:
     assert profile_of({"cycles": (1, 2, 3, 4)}, 2) == ((1, 2), (3, 4))
     assert stretches_of({"made": 2, "stretches": (5, 1 << 56 | 6)}) == (2, [("perturb", 5), ("forward", 6)])
     assert len(stretches_of({"made": 500, "stretches": (5,) * 96})[1]) == 96
+
+
+def test_checkpoints_are_in_their_order_the_newest_first() -> None:
+    def sequences(*numbers: int) -> list[int]:
+        return [one.sequence for one in checkpoints_of({"room": 448, "slots": tuple(word for slot, n in enumerate(numbers) for word in (slot, n, 0, 0, 0, 0))})[1]]
+
+    assert checkpoints_of(SLOTS) == (448, [BoardCheckpoint(*SECOND), BoardCheckpoint(*FIRST)])
+    assert checkpoints_of({"room": 448, "slots": SECOND}) == (448, [BoardCheckpoint(*SECOND)])
+    assert checkpoints_of({"room": 0, "slots": ()}) == (0, [])
+    assert sequences(7, 8) == sequences(8, 7) == [8, 7]
+    assert sequences(0xFFFFFFFF, 0) == sequences(0, 0xFFFFFFFF) == [0, 0xFFFFFFFF], "numbers go round"
 
 
 @pytest.mark.parametrize(("take", "changes", "words"), [
@@ -85,6 +105,17 @@ def test_what_can_be_is_taken() -> None:
     ("bookings", {"cycles": ()}, "'bookings' has cycles of 0 readings, where their number is odd"), ("bookings", {"cycles": (1, 2)}, "of 2 readings"),
     ("stretches", {"made": 3, "stretches": (5,)}, "'stretches' has 1 counts, where there should be 3"),
     ("stretches", {"made": 1, "stretches": (9 << 56,)}, "'stretches' has phase 9, where a phase is 0 to 3"),
+    ("checkpoints", SLOTS | {"slots": FIRST + SECOND[:5]}, "'checkpoints' has 11 words, where a slot has 6, and there are 2 slots"),
+    ("checkpoints", SLOTS | {"slots": 3 * FIRST}, "'checkpoints' has 18 words"),
+    ("checkpoints", SLOTS | {"room": 0}, "'checkpoints' has room 0, where there are checkpoints"),
+    ("checkpoints", SLOTS | {"slots": (*FIRST, 2, *SECOND[1:])}, "slots [0, 2], where they are 0 to 1, each once"),
+    ("checkpoints", SLOTS | {"slots": SECOND + FIRST}, "slots [1, 0]"), ("checkpoints", SLOTS | {"slots": FIRST + FIRST}, "slots [0, 0]"),
+    ("checkpoints", SLOTS | {"slots": (*FIRST, 1, *FIRST[1:])}, "'checkpoints' has sequence 7, where no two slots have the same"),
+    ("save_checkpoint", {"sequence": 9, "slot": 2, "bytes": 64}, "'save_checkpoint' has slot 2, where 0 to 1 can be"),
+    ("save_checkpoint", {"sequence": 9, "slot": 0, "bytes": 63}, "'save_checkpoint' has bytes 63, where the tensors have 64"),
+    ("load_checkpoint", COPIED | {"campaign": 1}, "'load_checkpoint' has campaign 1, where checkpoint 8 has 51966"),
+    ("load_checkpoint", COPIED | {"step": 70}, "'load_checkpoint' has step 70"),
+    ("load_checkpoint", COPIED | {"digest": 0xD1}, "'load_checkpoint' has digest 209"),
     ("digests", {"digests": (1,)}, "'digests' has 1 digests"),
     ("read_tensor", {"data": b"1234567"}, "'read_tensor' has data of 7 bytes, where 8 were asked for"),
 ])  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashCut
 
 from . import programs
 from .conftest import Board
@@ -99,3 +100,43 @@ def test_start_without_a_request_is_a_sequence_error(bare_board: Board) -> None:
     unlock(bare_board)
     bare_board.bus_write(CR, START)
     assert bare_board.bus_read(SR) & PGSERR
+
+
+def cut(board: Board, address: int, operation: int) -> list[str]:
+    """Let the supply fail in the middle of an operation; return what takes a word when it does."""
+    failed: list[str] = []
+    board.chip.flash_power.cut_short(FlashCut(address, operation, lambda: failed.append("failed")))
+    return failed
+
+
+def test_a_supply_that_fails_leaves_the_word_half_programmed(bare_board: Board) -> None:
+    failed = cut(bare_board, FREE, 2)
+    program_word(bare_board, FREE, (1, 2, 3, 4))
+    assert not failed
+    program_word(bare_board, FREE + 16, (5, 6, 7, 8))
+    assert failed == ["failed"]
+    assert bare_board.chip.flash.array[0x4000:0x4020].view("<u4").tolist() == [1, 2, 3, 4, 5, 6, 0xFFFFFFFF, 0xFFFFFFFF]
+    program_word(bare_board, FREE + 32, (9, 9, 9, 9))  # which begins with a reset
+    assert bare_board.chip.flash.array[0x4020:0x4030].view("<u4").tolist() == [9, 9, 9, 9]
+
+
+def test_a_supply_that_fails_leaves_a_sector_half_erased(bare_board: Board) -> None:
+    array = bare_board.chip.flash.array
+    array[:] = 0
+    failed = cut(bare_board, 0x08000000, 1)
+    unlock(bare_board)
+    bare_board.bus_write(CR, SER | 2 << 6)
+    bare_board.bus_write(CR, SER | 2 << 6 | START)
+    assert failed == ["failed"]
+    assert (array[0x4000:0x5000] == 0xFF).all() and not array[0x5000:0x6000].any()
+    bare_board.bus_write(CR, SER | 3 << 6)
+    bare_board.bus_write(CR, SER | 3 << 6 | START)
+    assert not array[0x6000:0x8000].any(), "without a supply nothing is erased"
+
+
+def test_operations_below_the_address_are_not_counted(bare_board: Board) -> None:
+    failed = cut(bare_board, FREE + 16, 1)
+    program_word(bare_board, FREE, (1, 2, 3, 4))
+    assert not failed
+    program_word(bare_board, FREE + 16, (1, 2, 3, 4))
+    assert failed == ["failed"]

@@ -4,7 +4,8 @@ sectors of 8 KB, programmed in flash words of 16 bytes.
 Programming clears bits only. A word that is not erased gets the AND of old and new data and its error flag (the ECC of such a
 word is wrong on silicon: DBECCERR). A store to flash without PG, which silicon ignores with PGSERR, is a fault of the model,
 as is a wrong key, which silicon answers with a bus error. Durations are the datasheet's order and modelled: a status read
-during an operation says busy once, then virtual time goes to the operation's end.
+during an operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half
+done; that reading such a word is a bus fault on silicon, for its ECC is wrong, is not modelled.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
 BASE, BANK_SIZE, SECTOR_SIZE, WORD_SIZE = 0x08000000, 0x100000, 0x2000, 16
@@ -57,6 +59,7 @@ class Flash(Block):
     """Args:
         clock: virtual time.
         core: holds the array as its memory `flash`.
+        power: its supply.
         log: receives one line about what silicon would do silently.
     """
 
@@ -70,13 +73,14 @@ class Flash(Block):
         *_bank(2),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: Core, power: FlashPower, log: Callable[[str], None]) -> None:
         super().__init__("FLASH", 0x52002000)
         self._clock = clock
         self._core = core
         self._log = log
         self.array = core.bytes["flash"]
         self.timing_changed: Callable[[], None] = lambda: None
+        self._power = power
         for bank in (1, 2):
             self._readers[f"SR{bank}"] = lambda value, bank=bank: self._status(bank, value)
             self._writers[f"CR{bank}"] = lambda old, new, _acting, bank=bank: self._control(bank, old, new)
@@ -152,7 +156,7 @@ class Flash(Block):
         else:
             self._raise(bank, PGSERR)
             return
-        self.array[first : first + size] = 0xFF
+        self.array[first : first + self._power.lasts_for(BASE + first, size)] = 0xFF
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -196,8 +200,10 @@ class Flash(Block):
         if self._before != b"\xff" * WORD_SIZE:
             self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased")
             self._raise(bank, DBECCERR)
-        result = np.frombuffer(self._before, np.uint8) & np.frombuffer(bytes(self._data), np.uint8)
-        self.array[word : word + WORD_SIZE] = result
+        before = np.frombuffer(self._before, np.uint8)
+        result = before & np.frombuffer(bytes(self._data), np.uint8)
+        done = self._power.lasts_for(BASE + word, WORD_SIZE)
+        self.array[word : word + WORD_SIZE] = np.concatenate([result[:done], before[done:]])
         self._word = None
         self._core.code_changed()
         self._finish(bank, WORD_PS)

@@ -21,6 +21,7 @@ from hil.standins.virtual.chip.count import HAS_FP, Slot
 from hil.standins.virtual.chip.ended import Ended
 from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.halting import HaltingDebug
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
@@ -70,6 +71,8 @@ class Machine:
         self.reset_line = False
         self.powered, self.latched_up = True, False
         self._reset_wanted = False
+        self._brown_out: np.random.Generator | None = None
+        self.flash_power = FlashPower()
         self.bus.on_write(self._after_write)
 
     def add(self, block: Block, size: int) -> None:
@@ -83,6 +86,10 @@ class Machine:
 
     def advance(self, instructions: int = SLICE_INSTRUCTIONS) -> Pace:
         """Run at most `instructions`; a sleeping core first sleeps to the next event, and on if that does not wake it."""
+        if self._brown_out is not None:
+            rng, self._brown_out = self._brown_out, None
+            self.switch(False, rng)
+            self.switch(True, rng)
         if self._reset_wanted:
             self.reset()
         if self.stopped:
@@ -255,6 +262,7 @@ class Machine:
     def reset(self) -> None:
         """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
         self._reset_wanted = False
+        self.flash_power.returns()
         self.fault = self.core.fault = None
         self.asleep = self._waits_for_event = self.lockup = False
         self.halting.reset()
@@ -268,6 +276,11 @@ class Machine:
     def latch_up(self) -> None:
         """Stand still until the supply is switched off and on: no reset helps."""
         self.latched_up = True
+        self.core.break_soon()
+
+    def brown_out(self, rng: np.random.Generator) -> None:
+        """Switch the supply off and on as soon as what runs can be interrupted."""
+        self._brown_out = rng
         self.core.break_soon()
 
     def switch(self, on: bool, rng: np.random.Generator) -> None:

@@ -66,7 +66,7 @@ class Stm32H7B3(Chip):
         super().__init__(CORE, MEMORIES, PERIPHERALS, log)
         for memory in MEMORIES[1:]:
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
-        self.flash = Flash(self.clock, self.core, log)
+        self.flash = Flash(self.clock, self.core, self.flash_power, log)
         self.pwr = Pwr(self.clock)
         self.rcc = Rcc(self.clock, hse_hz)
         self.ports = {

@@ -103,7 +103,7 @@ class Imxrt1062(Chip):
         self._core_only = False
         self._window_open = False
         self._fill("ocram", 0, OCRAM2)
-        self.flash = W25Q16(self.clock, self.core.bytes["flash"], self.core.code_changed)
+        self.flash = W25Q16(self.clock, self.core.bytes["flash"], FLASH, self.flash_power, self.core.code_changed)
         self._wire_clocks()
         self._wire_pins(on_pin)
         self._wire_serial(send, line_baud)

@@ -2,7 +2,7 @@
 
 Programming clears bits only: a word that is not erased gets the AND of old and new. A store to flash without CONFIG.WEN, or of
 less than a word, is a hard fault on silicon and a fault of the model here. Durations are the typical ones; a status read during an
-operation says busy once, then virtual time goes to the operation's end.
+operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half done.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.nrf52840.uicr import Uicr
 from hil.standins.virtual.chip.registers import WORD, Block, Register
 
@@ -27,6 +28,7 @@ class Nvmc(Block):
         clock: virtual time.
         core: holds the array as its memory `flash`.
         uicr: the words beside it.
+        power: their supply.
         log: receives one line about what silicon would do silently.
     """
 
@@ -38,10 +40,11 @@ class Nvmc(Block):
         Register("ICACHECNF", 0x540, "CACHEEN:0 CACHEPROFEN:8/x"), Register("IHIT", 0x548, "HITS:0-31"), Register("IMISS", 0x54C, "MISSES:0-31"),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, uicr: Uicr, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: Core, uicr: Uicr, power: FlashPower, log: Callable[[str], None]) -> None:
         self._clock = clock
         self._core = core
         self._uicr = uicr
+        self._power = power
         self._log = log
         self.array = core.bytes["flash"]
         self._busy_until = 0
@@ -77,7 +80,8 @@ class Nvmc(Block):
             raise ModelFault(f"write of {size} bytes at 0x{address:08X}: the flash takes whole words only", address, "write")
         before = self.array[address : address + 4].tobytes()
         after = self._program(address, before, value)
-        self._pending = address, after
+        done = self._power.lasts_for(address, 4)
+        self._pending = address, after[:done] + before[done:]
 
     def write_word(self, address: int, value: int) -> None:
         """Take a word that does not come as a store of the core: UICR, and a debugger's flash."""
@@ -113,7 +117,7 @@ class Nvmc(Block):
         self._erase("ERASEPAGE")
         if new % PAGE or new >= FLASH_SIZE:
             raise ModelFault(f"NVMC_ERASEPAGE is written with 0x{new:08X}, which is no page of the flash")
-        self.array[new : new + PAGE] = 0xFF
+        self.array[new : new + self._power.lasts_for(new, PAGE)] = 0xFF
         self._core.code_changed()
         self._busy(PAGE_PS)
 

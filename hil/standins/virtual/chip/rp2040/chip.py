@@ -39,10 +39,11 @@ CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ, private=private_peripherals,
     refused=NOT_V6M,
 )  # fmt: skip
+XIP = 0x10000000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
 MEMORIES = (
     Memory("rom", 0x00000000, rom.SIZE, writable=False),
-    Memory(_XIP[0], 0x10000000, FLASH_SIZE, writable=False),
+    Memory(_XIP[0], XIP, FLASH_SIZE, writable=False),
     *(Memory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0]) for i, name in enumerate(_XIP[1:])),
     Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
@@ -146,7 +147,7 @@ class Rp2040(Chip):
         self.watchdog = Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
 
     def _wire_flash(self) -> None:
-        self.flash = W25Q16(self.clock, self.core.bytes["xip"], self.core.code_changed)
+        self.flash = W25Q16(self.clock, self.core.bytes["xip"], XIP, self.flash_power, self.core.code_changed)
         self.ssi = Ssi(self.clock, self.clocks.sys_hz, self.flash, self._window_changed)
         self.xip_control = XipControl()
         self._closed: str | None = ""

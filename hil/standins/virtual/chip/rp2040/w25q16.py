@@ -1,6 +1,7 @@
 """The Pico's flash, a W25Q16JV of 2 MB in sectors of 4 KB (Winbond's data sheet, from memory: `unverified`).
 
 Programming clears bits; what is not erased gets the AND of old and new data, as on silicon. Durations are the typical ones.
+A supply that fails in the middle of a call of the boot ROM's leaves it half done.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 
 SIZE, SECTOR, BLOCK, PAGE = 0x200000, 0x1000, 0x10000, 0x100
 READ_HZ, FAST_HZ = 50_000_000, 133_000_000  # SCK for command 03h, and for all others
@@ -24,15 +26,18 @@ class W25Q16:
     """Args:
         clock: virtual time.
         array: the contents, uint8[SIZE].
+        base: address at which the core sees them.
+        power: its supply.
         changed: called after the contents have changed.
 
     Attributes:
         continuous: whether it takes an address without a command (EBh with mode bits 5:4 = 10b).
     """
 
-    def __init__(self, clock: Clock, array: np.ndarray, changed: Callable[[], None]) -> None:
+    def __init__(self, clock: Clock, array: np.ndarray, base: int, power: FlashPower, changed: Callable[[], None]) -> None:
         self._clock = clock
         self.array = array
+        self._base, self._power = base, power
         self._changed = changed
         self.continuous = False
         self._status = [0, QE]
@@ -108,7 +113,7 @@ class W25Q16:
         """Erase sectors, or blocks of `block` bytes where they fit. Raises ModelFault outside sectors of the chip."""
         if offset % SECTOR or count % SECTOR or offset + count > SIZE:
             raise ModelFault(f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash")
-        self.array[offset : offset + count] = 0xFF
+        self.array[offset : offset + self._power.lasts_for(self._base + offset, count)] = 0xFF
         end, spent = offset + count, 0
         while offset < end:
             whole = block and offset % block == 0 and offset + block <= end
@@ -120,7 +125,8 @@ class W25Q16:
         """Program whole pages. Raises ModelFault outside pages of the chip."""
         if offset % PAGE or len(data) % PAGE or offset + len(data) > SIZE:
             raise ModelFault(f"flash_range_program of {len(data)} bytes at 0x{offset:X}: not whole pages of {PAGE} bytes of the flash")
-        self.array[offset : offset + len(data)] &= np.frombuffer(data, np.uint8)
+        done = self._power.lasts_for(self._base + offset, len(data))
+        self.array[offset : offset + done] &= np.frombuffer(data[:done], np.uint8)
         self._finish(len(data) // PAGE * PAGE_PS)
 
     def _finish(self, spent: int) -> None:

@@ -70,7 +70,7 @@ class Stm32F746(Chip):
         super().__init__(CORE, MEMORIES, PERIPHERALS, log)
         for memory in MEMORIES[2:]:
             self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
-        self.flash = Flash(self.clock, self.core, log)
+        self.flash = Flash(self.clock, self.core, self.flash_power, log)
         self.rcc = Rcc(self.clock, hse_hz)
         self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}

@@ -3,7 +3,8 @@ units of the parallelism that PSIZE selects.
 
 Programming clears bits only. A store to flash without PG or of another size than PSIZE, which silicon drops with an error flag, is a
 fault of the model, as is a wrong key, which silicon answers with a bus error. Durations are the data sheet's, and modelled: a status
-read during an operation says busy once, then virtual time goes to the operation's end.
+read during an operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half
+done.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
 BASE = 0x08000000
@@ -32,6 +34,7 @@ class Flash(Block):
     """Args:
         clock: virtual time.
         core: holds the array as its memory `flash`.
+        power: its supply.
         log: receives one line about what silicon would do silently.
     """
 
@@ -46,10 +49,11 @@ class Flash(Block):
         Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, core: Core, log: Callable[[str], None]) -> None:
+    def __init__(self, clock: Clock, core: Core, power: FlashPower, log: Callable[[str], None]) -> None:
         super().__init__("FLASH", 0x40023C00)
         self._clock = clock
         self._core = core
+        self._power = power
         self._log = log
         self.array = core.bytes["flash"]
         self.timing_changed: Callable[[], None] = lambda: None
@@ -110,7 +114,7 @@ class Flash(Block):
         else:
             first, size = sum(SECTORS[:sector]), SECTORS[sector]
             duration = SECTOR_PS[size]
-        self.array[first : first + size] = 0xFF
+        self.array[first : first + self._power.lasts_for(BASE + first, size)] = 0xFF
         self._core.code_changed()
         self._take(duration)
 
@@ -132,7 +136,9 @@ class Flash(Block):
         before = self.array[offset : offset + size].copy()
         if (before != 0xFF).any():
             self._log(f"the flash at 0x{address:08X} is programmed without being erased")
-        self._stored = offset, before & np.frombuffer(value.to_bytes(size, "little"), np.uint8)
+        done = self._power.lasts_for(address, size)
+        after = before & np.frombuffer(value.to_bytes(size, "little"), np.uint8)
+        self._stored = offset, np.concatenate([after[:done], before[done:]])
         self._take(UNIT_PS)
 
     def _settle(self) -> None:
