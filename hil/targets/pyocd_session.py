@@ -15,7 +15,7 @@ from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
-from hil.targets import connect, derived, pack
+from hil.targets import connect, derived, pack, remote_probe
 from hil.targets.sample import REGISTERS, Sample
 
 Segments = Sequence[tuple[int, bytes]]
@@ -28,6 +28,7 @@ class PyocdSession:
     """At most one pyOCD session at a time. Every method may raise whatever pyOCD and the USB libraries below it raise."""
 
     def __init__(self) -> None:
+        remote_probe.install()
         self._session: Session | None = None
 
     def connect(
@@ -202,4 +203,5 @@ ERRORS = (
     ValueError,
     KeyError,
     IndexError,
+    AssertionError,  # of its own state, where a connection has ended in the middle
 )  # what pyOCD raises when a chip is not the one it expects

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -186,6 +187,50 @@ def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
         assert (target.route.name, target.probe) == ("pyocd", target.route)
     assert before == int(first)
     assert (data_home / "flash_cycles.json").is_file()
+
+
+class Cable:
+    """The connection to a remote probe, which may be cut."""
+
+    def __init__(self, unique_id: str) -> None:
+        self._to = int(unique_id.rpartition(":")[2])
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.unique_id = f"remote:127.0.0.1:{self._server.getsockname()[1]}"
+        self._ends: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        self._server.close()
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        theirs, _ = self._server.accept()
+        ours = socket.create_connection(("127.0.0.1", self._to))
+        self._ends = [theirs, ours]
+        for ends in ((theirs, ours), (ours, theirs)):
+            threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _pass(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(4096):
+                sink.sendall(data)
+
+
+def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> None:
+    """Flashing may take two minutes: where the connection has ended there is nothing to wait for."""
+    probe = benches("stm32h7b3").probe
+    cable, process = Cable(str(probe)), ProbeProcess()
+    try:
+        with opened(H7, cable.unique_id, process) as one:
+            cable.cut()
+            with pytest.raises(Blocked, match=r"failed to flash the image.*closed the connection|failed to flash the image.*[Bb]roken pipe") as gone:
+                one.program(Bytes((0x08000000, bytes(100))))
+        assert gone.value.stage == "flash"
+    finally:
+        process.stop()
 
 
 def alive(pid: int) -> bool:
