@@ -55,7 +55,17 @@ class PyocdSession:
             options = options | {"connect_mode": "attach"}
         self._open(unique_id, target, options)
         assert self._session is not None
+        self._catch_no_reset()
         return str(self._session.probe.vendor_name)
+
+    def _catch_no_reset(self) -> None:
+        """Clear the catch of the reset vector: a probe that was gone in the middle of a reset has left it, and only power-on would end it (Armv7-M, C1.6.5).
+
+        pyOCD puts back what it finds there, and the core would halt at every reset.
+        """
+        found = self._target.read32(CortexM.DEMCR)
+        if found & CortexM.DEMCR_VC_CORERESET:
+            self._target.write32(CortexM.DEMCR, found & ~CortexM.DEMCR_VC_CORERESET)
 
     def attached(self, unique_id: str) -> bool:
         """Return whether a probe of exactly this id is there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 import socket
@@ -14,15 +15,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyocd.coresight.cortex_m import CortexM
 
 from hil import boards
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.targets import open_target
+from hil.targets import connect, open_target
 from hil.targets import probe as probe_module
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
+from hil.targets.pyocd_session import PyocdSession
 
 H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
 Benches = Callable[[str], Endpoints]
@@ -231,6 +234,43 @@ def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> No
         assert gone.value.stage == "flash"
     finally:
         process.stop()
+
+
+def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_run(benches: Benches, process: ProbeProcess) -> None:
+    probe = str(benches("stm32h7b3").probe)
+    cable, lost = Cable(probe), PyocdSession()
+    lost.connect(cable.unique_id, H7.pyocd_target, connect.options(H7))
+    lost._target.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
+    cable.cut()
+    with opened(H7, probe, process) as one:
+        one.start()
+        assert not int.from_bytes(one.read(CortexM.DHCSR, 4), "little") & CortexM.S_HALT
+
+
+class Client:
+    """Speaks pyOCD's protocol of remote probes."""
+
+    def __init__(self, unique_id: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", int(unique_id.rpartition(":")[2])), 10.0)
+        self._said = self._socket.makefile("rb")
+        self.ask("hello", 1)
+
+    def ask(self, request: str, *arguments: int) -> None:
+        self._socket.sendall(json.dumps({"id": 0, "request": request, "arguments": arguments}).encode() + b"\n")
+        assert json.loads(self._said.readline())["status"] == 0
+
+    def close(self) -> None:
+        self._said.close()
+        self._socket.close()
+
+
+def test_a_probe_whose_client_was_lost_with_its_lock_serves_the_next(benches: Benches) -> None:
+    probe = str(benches("stm32h7b3").probe)
+    with contextlib.closing(Client(probe)) as following, contextlib.closing(Client(probe)) as lost:
+        lost.ask("lock")
+        lost.close()
+        following.ask("lock")
+        following.ask("unlock")
 
 
 def alive(pid: int) -> bool:
