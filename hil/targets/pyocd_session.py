@@ -9,6 +9,7 @@ from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
 from pyocd.core.session import Session
+from pyocd.core.target import Target
 from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
@@ -21,6 +22,7 @@ from hil.targets.sample import REGISTERS, Sample
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
 
+CORE_RESET = Target.VectorCatch.CORE_RESET
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
@@ -61,11 +63,11 @@ class PyocdSession:
     def _catch_no_reset(self) -> None:
         """Clear the catch of the reset vector: a probe that was gone in the middle of a reset has left it, and only power-on would end it (Armv7-M, C1.6.5).
 
-        pyOCD puts back what it finds there, and the core would halt at every reset.
+        pyOCD keeps what it finds there when it connects, and the core would halt at every reset.
         """
-        found = self._target.read32(CortexM.DEMCR)
-        if found & CortexM.DEMCR_VC_CORERESET:
-            self._target.write32(CortexM.DEMCR, found & ~CortexM.DEMCR_VC_CORERESET)
+        found = self._target.get_vector_catch()
+        if found & CORE_RESET:
+            self._target.set_vector_catch(found & ~CORE_RESET)
 
     def attached(self, unique_id: str) -> bool:
         """Return whether a probe of exactly this id is there."""

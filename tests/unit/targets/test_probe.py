@@ -243,6 +243,7 @@ def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_r
     lost._target.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
     cable.cut()
     with opened(H7, probe, process) as one:
+        one.program(boards.image_of(H7.name))  # resets and halts
         one.start()
         assert not int.from_bytes(one.read(CortexM.DHCSR, 4), "little") & CortexM.S_HALT
 
