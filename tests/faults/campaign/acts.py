@@ -113,6 +113,23 @@ class _Once(harm.Harm):
         return (self._change(hit) if hit else b"") + rest
 
 
+class _FromNextFrame(harm.Harm):
+    """Begins between two frames, for a harm that reads them."""
+
+    def __init__(self, then: harm.Harm) -> None:
+        self._then, self._begun = then, False
+
+    def through(self, data: bytes) -> bytes:
+        if self._begun:
+            return self._then.through(data)
+        rest, zero, following = data.partition(b"\0")
+        self._begun = bool(zero)
+        return rest + zero + (self._then.through(following) if zero else b"")
+
+    def unasked(self) -> bytes:
+        return self._then.unasked()
+
+
 def once(scene: Scene, side: str, what: str, number: int, seed: int) -> None:
     """Lose, double, flip, insert or delay the next bytes of a direction."""
     rng = random.Random(seed)
@@ -133,8 +150,9 @@ def line(scene: Scene, harms: tuple[str, ...], seed: int, sides: tuple[str, ...]
     rng = random.Random(seed)
     make: dict[str, Callable[[], harm.Harm]] = {
         "flip 1e-5": lambda: harm.Flip(1e-5, rng), "flip 1e-2": lambda: harm.Flip(1e-2, rng), "lose 2e-2": lambda: harm.Lose(2e-2, rng),
-        "swallow": lambda: harm.Swallow(b"\x11\x13"), "cut": lambda: harm.Cut(0), "chatter": harm.Chatter, "echoes": lambda: harm.Echoes(1),
-        "gibberish": lambda: harm.Gibberish(rng), "naks": lambda: harm.Only(harm.NAK, after=1), "acks": lambda: harm.Only(harm.ACK, after=1),
+        "swallow": lambda: harm.Swallow(b"\x11\x13"), "cut": lambda: harm.Cut(0), "chatter": harm.Chatter, "echoes": lambda: harm.Echoes(64),
+        "gibberish": lambda: harm.Gibberish(rng), "naks": lambda: _FromNextFrame(harm.Only(harm.NAK, after=1)),
+        "acks": lambda: _FromNextFrame(harm.Only(harm.ACK, after=1)),
     }  # fmt: skip
     for side in sides:
         new = [make[one]() for one in harms]
@@ -162,7 +180,7 @@ def wire_gone(scene: Scene, wire: str, back_s: float) -> None:
 
 
 def wire_silent(scene: Scene, wire: str, back_s: float) -> None:
-    """Let probe or meter take requests and answer none."""
+    """Let probe or meter take requests and answer none; what comes back has the answers that waited."""
     one: Wire = getattr(scene, wire)
     one.silent.set()
     scene.undo(back_s, one.silent.clear)

@@ -17,6 +17,8 @@ RANGE = 0xFFFFFFFF
 
 def within(rng: np.random.Generator, measured: Measured, event: str, stages: tuple[str, ...], trial: str = "plain", later_s: float = 0.0) -> Moment:
     """Draw a moment within stages of a trial: each stage that has such events as often as the others, and any of its events."""
+    if event == "stage":
+        return Moment(stages[int(rng.integers(len(stages)))], event, 0)
     events = measured.events[trial]
     stages = tuple(stage for stage in stages if events.get(stage, {}).get(event))
     stage = stages[int(rng.integers(len(stages)))]
@@ -53,12 +55,14 @@ def _line() -> Iterator[Kind]:
         ("one bit in 100,000 is wrong", ("flip 1e-5",), ("to_board", "to_host")), ("one bit in 100 is wrong", ("flip 1e-2",), ("to_board", "to_host")),
         ("one byte in 50 is lost", ("lose 2e-2",), ("to_board", "to_host")), ("XON and XOFF swallowed", ("swallow",), ("to_board", "to_host")),
         ("other programs write", ("chatter",), ("to_host",)), ("endless naks", ("naks",), ("to_host",)), ("endless acks", ("acks",), ("to_host",)),
-        ("old bytes again and again", ("echoes", "cut"), ("to_host",)), ("another speed", ("gibberish",), ("to_board", "to_host")),
+        ("old bytes again and again", ("echoes",), ("to_host",)), ("another speed", ("gibberish",), ("to_board", "to_host")),
     ]  # fmt: skip
     for name, harms, sides in both:
-        stages = ("greet",) if name.startswith("XON") else TALK
+        stages, event = TALK, "to_board" if len(sides) == 2 else "to_host"
+        if name.startswith("XON"):  # an adapter does that from the first byte on
+            stages, event = ("greet",), "stage"
         yield _kind(
-            f"line: {name}", "line", stages, "to_board" if len(sides) == 2 else "to_host",
+            f"line: {name}", "line", stages, event,
             lambda rng, harms=harms, sides=sides: {"harms": harms, "seed": int(rng.integers(RANGE)), "sides": sides},
         )  # fmt: skip
     yield _kind("line: the adapter stops for a moment", "stop line", TALK, "to_board", lambda rng: {"back_s": float(rng.uniform(0.1, 4.0))})

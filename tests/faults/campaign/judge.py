@@ -90,7 +90,7 @@ def judge_session(session: Session, fault: Fault, measured: Measured, in_time: b
     if not in_time:
         return Judged(HANG, f"not over in time; the last lines are {session.said.strip().splitlines()[-3:]}")
     killed = right.cut and session.process.returncode not in (0, 1)
-    if left := _left(session.folder, session.mark, killed) or (_half(session.reports) if not killed else ""):
+    if left := _left(session.folder, session.mark, right.cut) or (_half(session.reports) if not killed else ""):
         return Judged(LEFTOVER, left)
     for path, text in before.items():
         if not Path(path).is_file() or Path(path).read_text(encoding="utf-8") != text:

@@ -16,6 +16,7 @@ KINDS: tuple[Kind, ...] = (*DESK_KINDS, *SESSION_KINDS, *INSTRUMENT_KINDS)
 GATE = {
     **{f"line: {what} {side} the board": 2 for what in ("bytes lost", "byte doubled", "bits flipped", "noise inserted") for side in ("to", "from")},
     "line: the adapter stops for a moment": 1, "line: cut from the board": 1, "port: gone": 2, "port: gone and back under another name": 2,
+    "port: gone while flashing and back under another name": 1,
     **{f"probe: gone while {doing}": 1 for doing in ("connecting", "resetting", "reading")},
     "probe: gone while flashing, and back": 1, "probe: gone while reading, and back": 1, "probe: one answer is an error": 2, "board: brown-out": 1,
     "process: SIGKILL to the probe's process": 1, "process: the probe's process stopped for a while": 1, "computer: no descriptor left": 1,

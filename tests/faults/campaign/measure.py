@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from .carry import in_child
 from .desk import Desk
@@ -12,6 +14,7 @@ from .marked import Mark
 from .session import Session
 
 WITHIN_S = 600.0
+TURNS = 3
 BOOT = 20_000_000  # instructions before and between the steps of a trial: modelled, for the range of moments only
 
 
@@ -25,10 +28,8 @@ def measure(folder: Path, sessions: bool) -> Measured:
     digests, events, seconds = {}, {}, 0.0
     session_s = 0.0
     try:
-        for name in ("flash", "plain", "energy"):
-            (folder / name).mkdir()
-            _, ended = in_child(Fault("nothing", "never", trial=name), desk, folder / name, Mark(), WITHIN_S)
-            assert ended.get("trial", {}).get("verdict") == "pass", ended
+        for name in ("plain", "flash", "plain", "energy"):  # the first programs a flash that is empty, which no fault meets
+            ended = _undisturbed(Fault("nothing", "never", trial=name), desk, folder)
             digests[name], events[name] = ended["trial"]["digest"], ended["tally"]
             seconds = ended["seconds"] if name == "plain" else seconds
         if sessions:
@@ -41,3 +42,12 @@ def measure(folder: Path, sessions: bool) -> Measured:
     finally:
         desk.stop()
     return Measured(digests, events, seconds, session_s, 3 * BOOT)
+
+
+def _undisturbed(nothing: Fault, desk: Desk, folder: Path) -> dict[str, Any]:
+    for _ in range(TURNS):  # a computer that is busy with something else may be too slow for the rig's deadlines
+        own = Path(tempfile.mkdtemp(dir=folder))
+        _, ended = in_child(nothing, desk, own, Mark(), WITHIN_S)
+        if ended.get("trial", {}).get("verdict") == "pass":
+            return ended
+    raise AssertionError(ended)

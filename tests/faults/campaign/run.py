@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
-import time
+import signal
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
 from .carry import Bench
 from .fault import Fault, Measured
 
+PR_SET_PDEATHSIG = 1  # prctl(2)
 _bench: Bench | None = None  # of a process of the pool
 
 
@@ -21,22 +25,16 @@ def results(faults: Sequence[tuple[int, Fault]], measured: Measured, out: Path, 
     with ProcessPoolExecutor(jobs, context, _begin, (out, measured)) as pool:
         for done in as_completed([pool.submit(_row, number, fault) for number, fault in faults]):
             yield done.result()
-        for ended in [pool.submit(_end) for _ in range(jobs)]:
-            ended.result()
 
 
 def _begin(out: Path, measured: Measured) -> None:
     global _bench
     _bench = Bench(out, measured)
+    Finalize(_bench, _bench.close, exitpriority=1)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the pool's processes would wait for a campaign that was killed
 
 
 def _row(number: int, fault: Fault) -> dict[str, Any]:
     assert _bench is not None
     return _bench.row(number, fault)
-
-
-def _end() -> None:
-    """Ends one desk; a process that takes two of these leaves another's, which ends with its own process."""
-    assert _bench is not None
-    _bench.close()
-    time.sleep(0.2)

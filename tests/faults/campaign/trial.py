@@ -65,6 +65,7 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
         if fault.act and fault.at is None:
             ACTS[fault.act](scene, **fault.options)
         with Rig(Bench(board=[_named(fault, said, scene)]), wait_s=scene.waits_s) as rig:
+            scene.probe_process = lambda: rig._probe_process.pid
             (folder / "trial").mkdir()
             ended["trial"] = _told(run_trial(SPECS[fault.trial], rig, folder / "trial", reflash=fault.trial == "flash", watch=Watch(stage=trigger.stage)))
             ended["seconds"] = round(time.monotonic() - trigger.stages[0][1], 2)
@@ -74,6 +75,8 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
             if fault.follows and ended["met"]:
                 ended |= _following(scene, rig, folder)
         ended["threads"] = _threads()
+        if trigger.failed:
+            raise RuntimeError(f"the fault could not be carried out: {trigger.failed}")
     finally:
         scene.close()
     return ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -20,6 +21,7 @@ class Trigger:
         tally: how often each event came, by stage.
         stages: those that were entered, with when, by time.monotonic.
         struck: when the moment came.
+        failed: why the fault could not be carried out; empty where it was.
     """
 
     def __init__(self, at: Moment | None, strike: Callable[[], None]) -> None:
@@ -29,6 +31,7 @@ class Trigger:
         self.tally: dict[str, Counter[str]] = defaultdict(Counter)
         self.stages: list[tuple[str, float]] = [("", time.monotonic())]
         self.struck: float | None = None
+        self.failed = ""
 
     def stage(self, name: str) -> None:
         """A stage begins."""
@@ -54,8 +57,14 @@ class Trigger:
     def _now(self, later_s: float) -> None:
         self.struck = time.monotonic() + later_s
         if later_s:
-            timer = threading.Timer(later_s, self._strike)
+            timer = threading.Timer(later_s, self._carry_out)
             timer.name, timer.daemon = OURS, True
             timer.start()
         else:
+            self._carry_out()
+
+    def _carry_out(self) -> None:
+        try:
             self._strike()
+        except Exception:  # the thread is not the trial's
+            self.failed = traceback.format_exc()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 
-from .port import OURS
+from .port import LOOK_S, OURS
 
 Change = Callable[[bytes], bytes]
 
@@ -21,7 +22,7 @@ class Wire:
 
     Attributes:
         port: of this one.
-        silent: while set no answer is passed on.
+        silent: while set answers wait.
         change: what becomes of answers; None where they are passed on as they are.
     """
 
@@ -80,12 +81,10 @@ class Wire:
                 for line in lines:
                     if asks:
                         self._count()
-                    elif self.silent.is_set():
-                        continue
-                    elif self.change is not None:
-                        line = self.change(line)
-                        if not line:
-                            continue
+                    else:
+                        while self.silent.is_set():
+                            time.sleep(LOOK_S)
+                        line = line if self.change is None else self.change(line)
                     sink.sendall(line + b"\n")
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
