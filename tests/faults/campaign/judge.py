@@ -48,7 +48,7 @@ def judge_trial(folder: Path, mark: Mark, fault: Fault, measured: Measured, in_t
         said: what it wrote to its terminal.
     """
     if not in_time:
-        return Judged(HANG, f"not over in time: {said[-300:]}")
+        return Judged(HANG, f"not over in time: {said[max(0, said.rfind('Current thread')) :][:600]}")
     path = folder / "ended.json"
     ended: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"lost": said[-600:]}
     if "lost" in ended or "trial" not in ended:

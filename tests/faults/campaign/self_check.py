@@ -96,7 +96,7 @@ BROKEN = (
     Broken("it says pass without comparing", POWER_CUT, _always_pass, WRONG_VERDICT),
     Broken("it does not name the cause", POWER_CUT, _no_reason, WRONG_VERDICT),
     Broken("it blames the firmware", POWER_CUT, _fail, WRONG_VERDICT),
-    Broken("it waits for ever", LINE_CUT, _wait_for_ever, HANG, 60.0),
+    Broken("it waits for ever", LINE_CUT, _wait_for_ever, HANG, 20.0),
     Broken("it ends without an outcome", POWER_CUT, _lose, LOST),
     Broken("it keeps its locks", NOTHING, _keep_locks, LEFTOVER),
     Broken("it leaves a process", NOTHING, _keep_a_process, LEFTOVER),
