@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.faults.campaign.expected import EXPECTED
-from tests.faults.campaign.fault import Measured, Moment, drawn
+from tests.faults.campaign.fault import Measured, Moment, drawn, kind_at
 from tests.faults.campaign.judge import WRONG, Right, _verdict
 from tests.faults.campaign.kinds import KINDS, gate
 from tests.faults.campaign.record import FILE, Record, merge, read
@@ -48,6 +48,8 @@ def test_a_fault_is_decided_by_seed_and_number() -> None:
 def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
     assert {kind.name for kind in KINDS} == set(EXPECTED) - {"nothing"}
     assert len(gate()) == len(set(gate())) == 40
+    for shards in (2, 4, 7, 84):
+        assert {kind_at(KINDS, number).name for number in range(1, 84 * 84, shards)} == {kind.name for kind in KINDS}, "every shard meets every kind"
 
 
 def test_a_trigger_strikes_between_two_bytes() -> None:

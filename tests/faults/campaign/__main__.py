@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .fault import drawn
+from .fault import drawn, kind_at
 from .kinds import KINDS, gate
 from .measure import measure
 from .record import FILE, Record, commit, merge
@@ -31,9 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return self_check(options.out)
     shard, shards = options.shard
     numbers = options.only or (gate() if options.gate else range(shard - 1, options.faults, shards))
-    numbers = [number for number in numbers if re.search(options.kinds, KINDS[number % len(KINDS)].name)]
+    numbers = [number for number in numbers if re.search(options.kinds, kind_at(KINDS, number).name)]
     with tempfile.TemporaryDirectory(dir=options.out) as folder:
-        measured = measure(Path(folder), any(KINDS[number % len(KINDS)].scene == "session" for number in numbers))
+        measured = measure(Path(folder), any(kind_at(KINDS, number).scene == "session" for number in numbers))
     faults = [(number, drawn(KINDS, options.seed, number, measured)) for number in numbers]
     record = Record(options.seed, options.faults, [f"{shard}/{shards}"], commit(), [])
     for row in results(faults, measured, options.out, options.jobs):

@@ -105,4 +105,9 @@ class Kind:
 def drawn(kinds: Sequence[Kind], seed: int, number: int, measured: Measured) -> Fault:
     """Return a fault of a campaign: the same for a seed and a number, whichever shard it is in."""
     rng = np.random.Generator(np.random.PCG64([DRAW, seed, number]))
-    return kinds[number % len(kinds)].draw(rng, measured)
+    return kind_at(kinds, number).draw(rng, measured)
+
+
+def kind_at(kinds: Sequence[Kind], number: int) -> Kind:
+    """Return the kind of a fault: one after the other, each round from another one on, so that every shard meets every kind."""
+    return kinds[(number + number // len(kinds)) % len(kinds)]

@@ -5,8 +5,10 @@ Those of checkpoints (a cut in the middle of one, `hil campaign`) are another ta
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .desk_kinds import DESK_KINDS
-from .fault import Kind
+from .fault import Kind, kind_at
 from .instrument_kinds import INSTRUMENT_KINDS
 from .session_kinds import SESSION_KINDS
 
@@ -27,5 +29,10 @@ GATE = {
 
 def gate() -> list[int]:
     """Return the numbers of the faults of the gate."""
-    names = [kind.name for kind in KINDS]
-    return sorted(names.index(name) + turn * len(KINDS) for name, count in GATE.items() for turn in range(count))
+    left, numbers = Counter(GATE), []
+    for number in range(max(GATE.values()) * len(KINDS)):
+        name = kind_at(KINDS, number).name
+        if left[name] > 0:
+            left[name] -= 1
+            numbers.append(number)
+    return numbers
