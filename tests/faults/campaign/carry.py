@@ -154,7 +154,6 @@ def _alone(work: Callable[[], Any], folder: Path) -> None:
     code = 1
     try:
         os.setsid()
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         said = os.open(folder / "said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(said, 1)
         os.dup2(said, 2)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing.util import Finalize
@@ -31,7 +30,6 @@ def _begin(out: Path, measured: Measured) -> None:
     global _bench
     _bench = Bench(out, measured)
     Finalize(_bench, _bench.close, exitpriority=1)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the pool's processes would wait for a campaign that was killed
 
 
