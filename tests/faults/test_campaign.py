@@ -22,7 +22,10 @@ from tests.faults.campaign.trigger import Trigger
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20
 HANG_S = 3600.0
-STAGES = {stage: {"to_board": 300, "to_host": 200, "probe": 40, "meter": 30} for stage in ("connect", "flash", "greet", "load", "train", "finish", "energy")}
+STAGES = {
+    stage: {"to_board": 300, "to_host": 200, "probe": 40, "meter": 30}
+    for stage in ("connect", "flash", "greet", "load", "train", "finish", "energy")
+}
 MEASURED = Measured({}, dict.fromkeys(("plain", "flash", "energy"), STAGES), 4.0, 9.0, 60_000_000)
 
 
@@ -31,7 +34,9 @@ def campaign(*options: str) -> subprocess.CompletedProcess[str]:
     if not Path("/proc/self/environ").is_file():
         pytest.skip("the processes of a trial are found by their environment, in /proc")
     command = [sys.executable, "-m", "tests.faults.campaign", "--seed", str(SEED), *options]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False
+    )
     print(done.stdout)
     return done
 
@@ -49,7 +54,9 @@ def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
     assert {kind.name for kind in KINDS} == set(EXPECTED) - {"nothing"}
     assert len(gate()) == len(set(gate())) == 40
     for shards in (2, 4, 7, 84):
-        assert {kind_at(KINDS, number).name for number in range(1, 84 * 84, shards)} == {kind.name for kind in KINDS}, "every shard meets every kind"
+        assert {kind_at(KINDS, number).name for number in range(1, 84 * 84, shards)} == {kind.name for kind in KINDS}, (
+            "every shard meets every kind"
+        )
 
 
 def test_a_trigger_strikes_between_two_bytes() -> None:
@@ -86,7 +93,10 @@ def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str
 def test_shards_are_merged(tmp_path: Path) -> None:
     paths = []
     for shard in (2, 1):
-        rows = [{"number": number, "fault": "f", "moment": "m", "outcome": "pass", "seconds": 1.0} for number in range(shard - 1, 6, 2)]
+        rows = [
+            {"number": number, "fault": "f", "moment": "m", "outcome": "pass", "seconds": 1.0}
+            for number in range(shard - 1, 6, 2)
+        ]
         paths.append(tmp_path / f"{shard}.json")
         paths[-1].write_text(Record(7, 6, [f"{shard}/2"], "c", rows).to_json())
     whole = merge(paths)
@@ -113,4 +123,7 @@ def test_every_fault_ends_rightly(options: list[str], tmp_path: Path) -> None:
     assert done.returncode == 0 and not record.wrong, done.stdout
     assert len(record.rows) == (40 if options == ["--gate"] else 200)
     assert sum(bool(row["met"]) for row in record.rows) > 0.75 * len(record.rows), "the faults are not felt"
-    assert all({"fault", "moment", "outcome", "seconds"} <= set(row) for row in json.loads((tmp_path / FILE).read_text())["rows"])
+    assert all(
+        {"fault", "moment", "outcome", "seconds"} <= set(row)
+        for row in json.loads((tmp_path / FILE).read_text())["rows"]
+    )

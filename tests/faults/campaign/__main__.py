@@ -26,7 +26,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         (options.out / FILE).write_text(whole.to_json(), encoding="utf-8")
         print(whole.summary())
         return int(bool(whole.wrong))
-    print(f"seed {options.seed}: python -m tests.faults.campaign --faults {options.faults} --seed {options.seed}", flush=True)
+    print(
+        f"seed {options.seed}: python -m tests.faults.campaign --faults {options.faults} --seed {options.seed}",
+        flush=True,
+    )
     if options.self_check:
         return self_check(options.out)
     shard, shards = options.shard
@@ -45,17 +48,37 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.campaign", description="Seeded faults on the real path, each judged.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults.campaign", description="Seeded faults on the real path, each judged."
+    )
     parser.add_argument("--faults", type=int, default=2000, metavar="N", help="of the whole campaign (default: 2000)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="decides every fault (default: 1)")
-    parser.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N", help="only every N-th fault, from the I-th (default: 1/1)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="faults at a time, each on a bench of its own (default: 2)")
+    parser.add_argument(
+        "--shard",
+        type=_shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="only every N-th fault, from the I-th (default: 1/1)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, metavar="J", help="faults at a time, each on a bench of its own (default: 2)"
+    )
     parser.add_argument("--kinds", default="", metavar="REGEX", help="only faults in whose kind this is found")
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER", help="only these faults, to run them again")
     parser.add_argument("--gate", action="store_true", help="only the forty faults that every run of the tests has")
-    parser.add_argument("--out", type=Path, default=Path("reports/faults"), metavar="DIR", help=f"takes {FILE}, and the folders of wrong ends")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("reports/faults"),
+        metavar="DIR",
+        help=f"takes {FILE}, and the folders of wrong ends",
+    )
     parser.add_argument("--merge", type=Path, nargs="+", metavar="FILE", help=f"merge the {FILE} of shards into one")
-    parser.add_argument("--self-check", action="store_true", help="break the rig on purpose, once for each wrong outcome, and say what the judge finds")
+    parser.add_argument(
+        "--self-check",
+        action="store_true",
+        help="break the rig on purpose, once for each wrong outcome, and say what the judge finds",
+    )
     return parser
 
 

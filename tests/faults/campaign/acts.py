@@ -157,7 +157,12 @@ def line(scene: Scene, harms: tuple[str, ...], seed: int, sides: tuple[str, ...]
     for side in sides:
         new = [make[one]() for one in harms]
         scene.port.harms[side] += new
-        scene.undo(0.0, lambda side=side, new=new: scene.port.harms.__setitem__(side, [one for one in scene.port.harms[side] if one not in new]))
+        scene.undo(
+            0.0,
+            lambda side=side, new=new: scene.port.harms.__setitem__(
+                side, [one for one in scene.port.harms[side] if one not in new]
+            ),
+        )
 
 
 def stop_line(scene: Scene, back_s: float) -> None:

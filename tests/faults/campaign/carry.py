@@ -65,7 +65,9 @@ class Bench:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._desk = None
 
-    def row(self, number: int, fault: Fault, sabotage: trial.Sabotage = lambda: None, within_s: float = 0.0) -> dict[str, Any]:
+    def row(
+        self, number: int, fault: Fault, sabotage: trial.Sabotage = lambda: None, within_s: float = 0.0
+    ) -> dict[str, Any]:
         """Carry a fault out and return its row; the folder of one that ended wrongly stays."""
         folder = Path(tempfile.mkdtemp(prefix=f"fault-{number:05d}-", dir=self._out))
         began = time.monotonic()
@@ -74,7 +76,13 @@ class Bench:
             judged, more = carry(fault, folder, sabotage, within_s or deadline_s(fault, self._measured))
         except Exception:
             judged, more = Judged("lost result", f"the campaign itself failed: {traceback.format_exc()}"), {}
-        row = {"number": number, "fault": fault.kind, "moment": fault.moment, "outcome": judged.outcome, "seconds": round(time.monotonic() - began, 2)}
+        row = {
+            "number": number,
+            "fault": fault.kind,
+            "moment": fault.moment,
+            "outcome": judged.outcome,
+            "seconds": round(time.monotonic() - began, 2),
+        }
         row |= more | {"why": judged.why.replace(str(folder), "FOLDER")}
         if judged.outcome in WRONG or fault.kind in ENDS_DESKS:
             self.close()
@@ -84,7 +92,9 @@ class Bench:
             shutil.rmtree(folder, ignore_errors=True)
         return row
 
-    def _on_desk(self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float) -> tuple[Judged, dict[str, Any]]:
+    def _on_desk(
+        self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float
+    ) -> tuple[Judged, dict[str, Any]]:
         desk, mark = Desk(folder, fault.inject) if fault.inject else self.desk(), Mark()
         try:
             in_time, ended = in_child(fault, desk, folder, mark, within_s, sabotage)
@@ -94,7 +104,9 @@ class Bench:
         judged = judge_trial(folder, mark, fault, self._measured, in_time, _said(folder))
         return judged, {"met": ended.get("met", False), "recovery_s": ended.get("recovery_s")}
 
-    def _on_session(self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float) -> tuple[Judged, dict[str, Any]]:
+    def _on_session(
+        self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float
+    ) -> tuple[Judged, dict[str, Any]]:
         rig = "" if fault.options.get("own") or fault.inject else self.desk().rig_toml
         options = ("-n", "1") if fault.options.get("to") == "worker" else ()
         with strike.own_disk(folder, fault) as reports:
@@ -107,13 +119,19 @@ class Bench:
             judged = judge_session(session, fault, self._measured, session.end(within_s), before)
         return judged, {"met": met, "recovery_s": None}
 
-    def _on_instrument(self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float) -> tuple[Judged, dict[str, Any]]:
+    def _on_instrument(
+        self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float
+    ) -> tuple[Judged, dict[str, Any]]:
         answer = folder / "answer.json"
         mark = Mark()
-        in_time = forked(lambda: answer.write_text(json.dumps(instrument_kinds.outcome_of(fault))), folder, mark, within_s)
+        in_time = forked(
+            lambda: answer.write_text(json.dumps(instrument_kinds.outcome_of(fault))), folder, mark, within_s
+        )
         if not in_time:
             return Judged("hang", _said(folder)[-300:]), {}
-        judged = Judged(*json.loads(answer.read_text())) if answer.is_file() else Judged("lost result", _said(folder)[-900:])
+        judged = (
+            Judged(*json.loads(answer.read_text())) if answer.is_file() else Judged("lost result", _said(folder)[-900:])
+        )
         return judged, {"met": True, "recovery_s": None}
 
 
@@ -121,7 +139,12 @@ def in_child(
     fault: Fault, desk: Desk, folder: Path, mark: Mark, within_s: float, sabotage: trial.Sabotage = lambda: None
 ) -> tuple[bool, dict[str, Any]]:  # fmt: skip
     """Run a trial in a process of its own; return whether it ended in time, and what came out of it."""
-    in_time = forked(lambda: trial.run(fault, desk.said, desk.process, folder, (mark.name, mark.value), sabotage), folder, mark, within_s)
+    in_time = forked(
+        lambda: trial.run(fault, desk.said, desk.process, folder, (mark.name, mark.value), sabotage),
+        folder,
+        mark,
+        within_s,
+    )
     path = folder / trial.ENDED
     return in_time, json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 

@@ -26,7 +26,16 @@ class Desk:
     """
 
     def __init__(self, folder: Path, inject: tuple[str, ...] = ()) -> None:
-        command = [sys.executable, "-m", "hil.standins.virtual", "--board", BOARD, "--elf", str(boards.image_of(BOARD).path), "--leashed"]
+        command = [
+            sys.executable,
+            "-m",
+            "hil.standins.virtual",
+            "--board",
+            BOARD,
+            "--elf",
+            str(boards.image_of(BOARD).path),
+            "--leashed",
+        ]
         for one in inject:
             command += ["--inject", one]
         self.said: dict[str, Any] = {}

@@ -15,14 +15,23 @@ TALK = ("greet", "load", "train", "finish")  # stages in which the line is used
 RANGE = 0xFFFFFFFF
 
 
-def within(rng: np.random.Generator, measured: Measured, event: str, stages: tuple[str, ...], trial: str = "plain", later_s: float = 0.0) -> Moment:
+def within(
+    rng: np.random.Generator,
+    measured: Measured,
+    event: str,
+    stages: tuple[str, ...],
+    trial: str = "plain",
+    later_s: float = 0.0,
+) -> Moment:
     """Draw a moment within stages of a trial: each stage that has such events as often as the others, and any of its events."""
     if event == "stage":
         return Moment(stages[int(rng.integers(len(stages)))], event, 0)
     events = measured.events[trial]
     stages = tuple(stage for stage in stages if events.get(stage, {}).get(event))
     stage = stages[int(rng.integers(len(stages)))]
-    return Moment(stage, event, int(rng.integers(events[stage][event])), float(rng.uniform(0, later_s)) if later_s else 0.0)
+    return Moment(
+        stage, event, int(rng.integers(events[stage][event])), float(rng.uniform(0, later_s)) if later_s else 0.0
+    )
 
 
 def _kind(name: str, act: str, stages: tuple[str, ...], event: str, options: Any, **more: Any) -> Kind:
@@ -65,11 +74,24 @@ def _line() -> Iterator[Kind]:
             f"line: {name}", "line", stages, event,
             lambda rng, harms=harms, sides=sides: {"harms": harms, "seed": int(rng.integers(RANGE)), "sides": sides},
         )  # fmt: skip
-    yield _kind("line: the adapter stops for a moment", "stop line", TALK, "to_board", lambda rng: {"back_s": float(rng.uniform(0.1, 4.0))})
-    yield _kind("line: the adapter stops for good", "stop line", TALK, "to_board", lambda rng: {"back_s": 0.0}, follows=True)
+    yield _kind(
+        "line: the adapter stops for a moment",
+        "stop line",
+        TALK,
+        "to_board",
+        lambda rng: {"back_s": float(rng.uniform(0.1, 4.0))},
+    )
+    yield _kind(
+        "line: the adapter stops for good", "stop line", TALK, "to_board", lambda rng: {"back_s": 0.0}, follows=True
+    )
     yield _kind("port: gone", "port gone", TALK, "to_board", lambda rng: {"back_s": 0.0})
     yield _kind(
-        "port: gone and back under another name", "port gone", TALK, "to_board", lambda rng: {"back_s": float(rng.uniform(0.1, 3.0))}, follows=True
+        "port: gone and back under another name",
+        "port gone",
+        TALK,
+        "to_board",
+        lambda rng: {"back_s": float(rng.uniform(0.1, 3.0))},
+        follows=True,
     )
     yield _kind(
         "port: gone while flashing and back under another name", "port gone", ("flash",), "probe",
@@ -78,16 +100,38 @@ def _line() -> Iterator[Kind]:
 
 
 def _probe() -> Iterator[Kind]:
-    for doing, stage, trial in (("connecting", "connect", "plain"), ("flashing", "flash", "flash"), ("resetting", "flash", "plain"), ("reading", "finish", "plain")):
+    for doing, stage, trial in (
+        ("connecting", "connect", "plain"),
+        ("flashing", "flash", "flash"),
+        ("resetting", "flash", "plain"),
+        ("reading", "finish", "plain"),
+    ):
         for name, act, options, follows in (
             (f"probe: gone while {doing}", "wire gone", lambda rng: {"wire": "probe", "back_s": 0.0}, False),
-            (f"probe: gone while {doing}, and back", "wire gone", lambda rng: {"wire": "probe", "back_s": float(rng.uniform(0.1, 3.0))}, True),
-            (f"probe: silent while {doing}", "wire silent", lambda rng: {"wire": "probe", "back_s": float(rng.choice([0.0, rng.uniform(0.1, 3.0)]))}, True),
+            (
+                f"probe: gone while {doing}, and back",
+                "wire gone",
+                lambda rng: {"wire": "probe", "back_s": float(rng.uniform(0.1, 3.0))},
+                True,
+            ),
+            (
+                f"probe: silent while {doing}",
+                "wire silent",
+                lambda rng: {"wire": "probe", "back_s": float(rng.choice([0.0, rng.uniform(0.1, 3.0)]))},
+                True,
+            ),
         ):
             if name == "probe: silent while flashing":  # for good it takes the two minutes that flashing may take
                 options = lambda rng: {"wire": "probe", "back_s": float(rng.uniform(0.1, 3.0))}  # noqa: E731
             yield _kind(name, act, (stage,), "probe", options, trial=trial, follows=follows)
-    yield _kind("probe: one answer is an error", "answer", ("connect", "flash", "train", "finish"), "probe", lambda rng: {"wire": "probe", "what": "error"}, follows=True)
+    yield _kind(
+        "probe: one answer is an error",
+        "answer",
+        ("connect", "flash", "train", "finish"),
+        "probe",
+        lambda rng: {"wire": "probe", "what": "error"},
+        follows=True,
+    )
 
 
 def _board() -> Iterator[Kind]:
@@ -97,7 +141,11 @@ def _board() -> Iterator[Kind]:
         at = holes[int(rng.integers(len(holes)))]
         bit = int(rng.choice([bit for bit in range(8) if not data[at] >> bit & 1]))
         offset = address - FLASH + at
-        return Fault("board: a flash bit does not take", f"bit {bit} of the byte at offset 0x{offset:X}", inject=(f"flash_stuck:{offset}:{bit}",))
+        return Fault(
+            "board: a flash bit does not take",
+            f"bit {bit} of the byte at offset 0x{offset:X}",
+            inject=(f"flash_stuck:{offset}:{bit}",),
+        )
 
     def latched(rig_may: bool) -> Kind:
         name = "board: latch-up" + (", and the rig may switch its power" if rig_may else "")
@@ -131,12 +179,21 @@ def _meter() -> Iterator[Kind]:
 
 def _processes() -> Iterator[Kind]:
     for name in ("SIGKILL", "SIGTERM"):
-        yield _kind(f"process: {name} to the desk", "signal", TALK, "to_board", lambda rng, name=name: {"to": "desk", "name": name})
+        yield _kind(
+            f"process: {name} to the desk",
+            "signal",
+            TALK,
+            "to_board",
+            lambda rng, name=name: {"to": "desk", "name": name},
+        )
         yield _kind(
             f"process: {name} to the probe's process", "signal", ("connect", "flash", "train", "finish"), "probe",
             lambda rng, name=name: {"to": "probe", "name": name}, follows=True,
         )  # fmt: skip
-    for to, who, stages in (("desk", "desk", TALK), ("probe", "the probe's process", ("connect", "flash", "train", "finish"))):
+    for to, who, stages in (
+        ("desk", "desk", TALK),
+        ("probe", "the probe's process", ("connect", "flash", "train", "finish")),
+    ):
         yield _kind(
             f"process: {who} stopped for a while", "signal", stages, "to_board" if to == "desk" else "probe",
             lambda rng, to=to: {"to": to, "name": "SIGSTOP", "back_s": float(rng.uniform(0.1, 3.0))}, follows=True,
@@ -153,15 +210,30 @@ def _computer() -> Iterator[Kind]:
         def draw(rng: np.random.Generator, measured: Measured, what: str = what, name: str = name) -> Fault:
             stages = ("bench", "connect", "flash", "greet", "load", "train", "finish")
             at = Moment(stages[int(rng.integers(len(stages)))], "stage", 0, float(rng.uniform(0, 0.3)))
-            return Fault(f"computer: no {name} left", str(at), "desk", "limit", at, options={"what": what}, direct=True, follows=True)
+            return Fault(
+                f"computer: no {name} left",
+                str(at),
+                "desk",
+                "limit",
+                at,
+                options={"what": what},
+                direct=True,
+                follows=True,
+            )
 
         yield Kind(f"computer: no {name} left", "desk", draw)
-    for name, then in (("another session has the board", "kept"), ("its holder is stopped", "stopped"), ("its holder is killed", "killed")):
+    for name, then in (
+        ("another session has the board", "kept"),
+        ("its holder is stopped", "stopped"),
+        ("its holder is killed", "killed"),
+    ):
 
         def held(rng: np.random.Generator, measured: Measured, name: str = name, then: str = then) -> Fault:
             after_s = float(rng.uniform(0.1, 3.0)) if then == "killed" else 0.0
             when = f"held before the trial begins{f', for {after_s:.2f} s' if after_s else ''}"
-            return Fault(f"lock: {name}", when, "desk", "hold", options={"then": then, "after_s": after_s}, follows=True)
+            return Fault(
+                f"lock: {name}", when, "desk", "hold", options={"then": then, "after_s": after_s}, follows=True
+            )
 
         yield Kind(f"lock: {name}", "desk", held)
 

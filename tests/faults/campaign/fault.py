@@ -29,7 +29,11 @@ class Moment:
     later_s: float = 0.0
 
     def __str__(self) -> str:
-        counted = f"{self.count:,} requests to the {self.event}" if self.event in ("probe", "meter") else f"{self.count:,} bytes {self.event.replace('_', ' ')}"
+        counted = (
+            f"{self.count:,} requests to the {self.event}"
+            if self.event in ("probe", "meter")
+            else f"{self.count:,} bytes {self.event.replace('_', ' ')}"
+        )
         after = [counted] if self.event != "stage" else []
         after += [f"{self.later_s:.2f} s"] if self.later_s else []
         return f"stage {self.stage}" + (f", after {' and '.join(after)}" if after else "")

@@ -33,7 +33,12 @@ def outcome_of(fault: Fault) -> tuple[str, str]:
     flags = flags_of(row, result, known.get(source(row), set()))
     if flags:
         return "flagged", flags[0]
-    return "wrong verdict", f"the energy is {result.ratio:.4f} of the truth, its half width {result.half:.4f}, and nothing is said: {result.assumptions}"
+    return (
+        "wrong verdict",
+        f"the energy is {result.ratio:.4f} of the truth, its half width {result.half:.4f}, and nothing is said: {result.assumptions}",
+    )
 
 
-INSTRUMENT_KINDS = (Kind("meter: instrument", "instrument", _draw),) * 4  # as many faults as four kinds: there are many rows
+INSTRUMENT_KINDS = (
+    Kind("meter: instrument", "instrument", _draw),
+) * 4  # as many faults as four kinds: there are many rows

@@ -61,7 +61,13 @@ def judge_trial(folder: Path, mark: Mark, fault: Fault, measured: Measured, in_t
     if judged.outcome in WRONG or "following" not in ended:
         return judged
     after = _verdict(ended["following"], measured.digests["plain"], Right(passes=True))
-    return judged if after.outcome == "pass" else Judged(after.outcome, f"the trial that follows: {after.why} (the one before: {judged.outcome} {judged.why})")
+    return (
+        judged
+        if after.outcome == "pass"
+        else Judged(
+            after.outcome, f"the trial that follows: {after.why} (the one before: {judged.outcome} {judged.why})"
+        )
+    )
 
 
 def _verdict(trial: Mapping[str, Any], digest: str, right: Right) -> Judged:
@@ -77,7 +83,9 @@ def _verdict(trial: Mapping[str, Any], digest: str, right: Right) -> Judged:
     return Judged("blocked", reason)
 
 
-def judge_session(session: Session, fault: Fault, measured: Measured, in_time: bool, before: Mapping[str, str]) -> Judged:
+def judge_session(
+    session: Session, fault: Fault, measured: Measured, in_time: bool, before: Mapping[str, str]
+) -> Judged:
     """Judge a session that is over.
 
     Args:
@@ -97,7 +105,11 @@ def judge_session(session: Session, fault: Fault, measured: Measured, in_time: b
             return Judged(LOST, f"{path} had been written before the fault, and is gone or changed.")
     runs = sorted(path for path in session.reports.glob("2*") if (path / "results.json").is_file())
     if not runs:
-        return Judged("interrupted", "before anything was recorded") if right.cut else Judged(LOST, f"nothing is recorded: {session.said[-600:]}")
+        return (
+            Judged("interrupted", "before anything was recorded")
+            if right.cut
+            else Judged(LOST, f"nothing is recorded: {session.said[-600:]}")
+        )
     try:
         run = _whole(runs[0])
     except Exception as error:  # whatever it is: it cannot be read
@@ -123,7 +135,9 @@ def _recorded(session: Session, run: Run, right: Right, measured: Measured) -> J
     for trial in run.trials:
         name = name_of(trial.test or "")
         if trial.verdict == "pass" and trial.final_digest != measured.digests[name]:
-            return Judged(WRONG_VERDICT, f"{name} passes and ends on {trial.final_digest}, not on {measured.digests[name]}.")
+            return Judged(
+                WRONG_VERDICT, f"{name} passes and ends on {trial.final_digest}, not on {measured.digests[name]}."
+            )
     for name, (verdict, reason) in verdicts.items():
         if verdict == "pass" or (verdict == "interrupted" and right.cut):
             continue
@@ -138,7 +152,10 @@ def _recorded(session: Session, run: Run, right: Right, measured: Measured) -> J
     if found and code == 0:
         return Judged(WRONG_VERDICT, f"pytest exits with 0 over {verdicts}")
     worst = next((one for one in ("blocked", "interrupted") if one in found), "pass")
-    return Judged(worst, "; ".join(f"{name} {verdict}: {reason}" for name, (verdict, reason) in verdicts.items() if verdict != "pass"))
+    return Judged(
+        worst,
+        "; ".join(f"{name} {verdict}: {reason}" for name, (verdict, reason) in verdicts.items() if verdict != "pass"),
+    )
 
 
 def _left(locks: Path, mark: Mark, killed: bool) -> str:

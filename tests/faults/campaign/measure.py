@@ -28,7 +28,12 @@ def measure(folder: Path, sessions: bool) -> Measured:
     digests, events, seconds = {}, {}, 0.0
     session_s = 0.0
     try:
-        for name in ("plain", "flash", "plain", "energy"):  # the first programs a flash that is empty, which no fault meets
+        for name in (
+            "plain",
+            "flash",
+            "plain",
+            "energy",
+        ):  # the first programs a flash that is empty, which no fault meets
             ended = _undisturbed(Fault("nothing", "never", trial=name), desk, folder)
             digests[name], events[name] = ended["trial"]["digest"], ended["tally"]
             seconds = ended["seconds"] if name == "plain" else seconds

@@ -17,7 +17,9 @@ from tests.faults.lines.harm import Harm
 OURS = "campaign"  # name of all threads of the campaign within a trial
 PORTION, LOOK_S = 4096, 0.005
 SIDES = ("to_board", "to_host")
-Count = Callable[[str, int], int]  # an event, and how many there are; returns after how many of them something has happened, or all
+Count = Callable[
+    [str, int], int
+]  # an event, and how many there are; returns after how many of them something has happened, or all
 
 
 class Port:

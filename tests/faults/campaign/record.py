@@ -44,7 +44,13 @@ class Record:
     def to_json(self) -> str:
         """Return the text of the file."""
         rows = ",\n".join("  " + json.dumps(row) for row in self.rows)
-        head = {"seed": self.seed, "faults": self.faults, "shards": self.shards, "commit": self.commit, "counts": self.counts()}
+        head = {
+            "seed": self.seed,
+            "faults": self.faults,
+            "shards": self.shards,
+            "commit": self.commit,
+            "counts": self.counts(),
+        }
         return json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n'
 
     @staticmethod
@@ -58,11 +64,18 @@ class Record:
         """Return the counts, and how long faults and recoveries took."""
         seconds = [row["seconds"] for row in self.rows]
         back = [row["recovery_s"] for row in self.rows if row.get("recovery_s") is not None]
-        lines = [f"{len(self.rows)} of {self.faults} faults of seed {self.seed}: " + ", ".join(f"{count} {name}" for name, count in self.counts().items())]
+        lines = [
+            f"{len(self.rows)} of {self.faults} faults of seed {self.seed}: "
+            + ", ".join(f"{count} {name}" for name, count in self.counts().items())
+        ]
         if seconds:
-            lines.append(f"seconds a fault: mean {statistics.mean(seconds):.1f}, median {statistics.median(seconds):.1f}, largest {max(seconds):.1f}")
+            lines.append(
+                f"seconds a fault: mean {statistics.mean(seconds):.1f}, median {statistics.median(seconds):.1f}, largest {max(seconds):.1f}"
+            )
         if back:
-            lines.append(f"recovery after what was gone is back: {len(back)} times, median {statistics.median(back):.2f} s, largest {max(back):.2f} s")
+            lines.append(
+                f"recovery after what was gone is back: {len(back)} times, median {statistics.median(back):.2f} s, largest {max(back):.2f} s"
+            )
         return "\n".join(lines)
 
 
@@ -85,10 +98,17 @@ def merge(paths: Sequence[Path]) -> Record:
     if len({row["number"] for row in rows}) != len(rows):
         raise SystemExit("a fault is in two of these shards: name each shard once.")
     first = parts[0]
-    return Record(first.seed, first.faults, sorted(shard for part in parts for shard in part.shards), first.commit, rows)
+    return Record(
+        first.seed, first.faults, sorted(shard for part in parts for shard in part.shards), first.commit, rows
+    )
 
 
 def commit() -> str:
     """Return the commit of the checkout, with a `+` where files differ from it."""
-    done = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.stdout.strip() or "unknown"

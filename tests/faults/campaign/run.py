@@ -30,7 +30,9 @@ def _begin(out: Path, measured: Measured) -> None:
     global _bench
     _bench = Bench(out, measured)
     Finalize(_bench, _bench.close, exitpriority=1)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the pool's processes would wait for a campaign that was killed
+    ctypes.CDLL(None).prctl(
+        PR_SET_PDEATHSIG, signal.SIGTERM
+    )  # the pool's processes would wait for a campaign that was killed
 
 
 def _row(number: int, fault: Fault) -> dict[str, Any]:

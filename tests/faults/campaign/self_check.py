@@ -113,7 +113,10 @@ def self_check(out: Path) -> int:
                 row = bench.row(number, one.fault, one.sabotage, one.within_s)
                 found = row["outcome"] == one.outcome
                 missed += not found
-                print(f"{'found ' if found else 'MISSED'} {row['outcome']:13} {row['seconds']:6.1f} s  {one.what}: {row['why'][:200]!r}", flush=True)
+                print(
+                    f"{'found ' if found else 'MISSED'} {row['outcome']:13} {row['seconds']:6.1f} s  {one.what}: {row['why'][:200]!r}",
+                    flush=True,
+                )
         finally:
             bench.close()
     return int(missed > 0)

@@ -29,11 +29,11 @@ NAMES = ("test_before", "test_hit")
 
 class Session:
     """Args:
-        folder: takes the tests, locks and what the session writes to its terminal.
-        rig: text of rig.toml; empty: the session starts a bench of its own.
-        reports: folder of the record; None: in `folder`.
-        options: more of them for pytest.
-        environment: more variables.
+    folder: takes the tests, locks and what the session writes to its terminal.
+    rig: text of rig.toml; empty: the session starts a bench of its own.
+    reports: folder of the record; None: in `folder`.
+    options: more of them for pytest.
+    environment: more variables.
     """
 
     def __init__(
@@ -43,7 +43,17 @@ class Session:
         (folder / "test_session.py").write_text(TESTS)
         (folder / "rig.toml").write_text(rig)
         self.began = time.monotonic()
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--board={BOARD}", f"--report-dir={self.reports}", *options, "test_session.py"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            f"--board={BOARD}",
+            f"--report-dir={self.reports}",
+            *options,
+            "test_session.py",
+        ]
         own = {self.mark.name: self.mark.value, "TMPDIR": str(folder), "XDG_DATA_HOME": str(folder / "data")}
         with (folder / "said.txt").open("wb") as said:
             self.process = subprocess.Popen(

@@ -65,7 +65,9 @@ def own_disk(folder: Path, fault: Fault) -> Iterator[Path | None]:
     disk = folder / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(disk)], check=False).returncode:
-        raise PermissionError("only root may mount a disk: run the campaign as root, or leave these kinds out by --kinds.")
+        raise PermissionError(
+            "only root may mount a disk: run the campaign as root, or leave these kinds out by --kinds."
+        )
     try:
         yield disk / "reports"
     finally:
@@ -79,7 +81,11 @@ def environment(folder: Path, fault: Fault) -> dict[str, str]:
     (folder / "clock.c").write_text(CLOCK)
     library = folder / "clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(folder / "clock.c"), "-ldl"], check=True)
-    return {"LD_PRELOAD": str(library), "CLOCK_FILE": str(folder / "clock-is-set"), "CLOCK_OFF": str(fault.options["seconds"])}
+    return {
+        "LD_PRELOAD": str(library),
+        "CLOCK_FILE": str(folder / "clock-is-set"),
+        "CLOCK_OFF": str(fault.options["seconds"]),
+    }
 
 
 def strike(session: Session, fault: Fault) -> bool:
@@ -93,7 +99,11 @@ def strike(session: Session, fault: Fault) -> bool:
 
 
 def _signal(session: Session, to: str, name: str, back_s: float = 0.0, own: bool = False) -> bool:
-    targets = [session.process.pid] if to == "pytest" else [one for one, command in session.mark.processes().items() if PROGRAMS[to] in command]
+    targets = (
+        [session.process.pid]
+        if to == "pytest"
+        else [one for one, command in session.mark.processes().items() if PROGRAMS[to] in command]
+    )
     met = [one for one in targets if _send(one, signal.Signals[name])]
     if back_s:
         time.sleep(back_s)

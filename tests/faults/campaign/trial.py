@@ -23,13 +23,24 @@ from .trigger import Trigger
 from .wire import Wire
 
 PLAIN = TrialSpec(BOARD, "cls1", steps=2, batch=2, evaluate=0)
-SPECS = {"plain": PLAIN, "flash": PLAIN, "energy": TrialSpec(BOARD, "cls1", steps=1, batch=2, evaluate=0, energy=EnergyWindows(windows=2))}
+SPECS = {
+    "plain": PLAIN,
+    "flash": PLAIN,
+    "energy": TrialSpec(BOARD, "cls1", steps=1, batch=2, evaluate=0, energy=EnergyWindows(windows=2)),
+}
 ENDED = "ended.json"
 SETTLED_S = 3.0  # within which the threads of a trial end
 Sabotage = Callable[[], None]
 
 
-def run(fault: Fault, said: dict[str, Any], desk: int, folder: Path, mark: tuple[str, str], sabotage: Sabotage = lambda: None) -> None:
+def run(
+    fault: Fault,
+    said: dict[str, Any],
+    desk: int,
+    folder: Path,
+    mark: tuple[str, str],
+    sabotage: Sabotage = lambda: None,
+) -> None:
     """Run the trial that a fault meets, and the one that follows it, and write what came out.
 
     Args:
@@ -67,7 +78,15 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
         with Rig(Bench(board=[_named(fault, said, scene)]), wait_s=scene.waits_s) as rig:
             scene.probe_process = lambda: rig._probe_process.pid
             (folder / "trial").mkdir()
-            ended["trial"] = _told(run_trial(SPECS[fault.trial], rig, folder / "trial", reflash=fault.trial == "flash", watch=Watch(stage=trigger.stage)))
+            ended["trial"] = _told(
+                run_trial(
+                    SPECS[fault.trial],
+                    rig,
+                    folder / "trial",
+                    reflash=fault.trial == "flash",
+                    watch=Watch(stage=trigger.stage),
+                )
+            )
             ended["seconds"] = round(time.monotonic() - trigger.stages[0][1], 2)
             ended["met"] = trigger.struck is not None or bool(fault.act and fault.at is None) or bool(fault.inject)
             ended["tally"] = {stage: dict(counted) for stage, counted in trigger.tally.items()}
@@ -94,7 +113,14 @@ def _named(fault: Fault, said: dict[str, Any], scene: Scene) -> BenchBoard:
 
 def _told(outcome: Outcome) -> dict[str, Any]:
     digest = f"{outcome.steps[-1].digest:08x}" if outcome.steps else ""
-    return {"verdict": outcome.verdict, "stage": outcome.stage, "reason": outcome.reason, "digest": digest, "steps": len(outcome.steps), "notes": outcome.notes}
+    return {
+        "verdict": outcome.verdict,
+        "stage": outcome.stage,
+        "reason": outcome.reason,
+        "digest": digest,
+        "steps": len(outcome.steps),
+        "notes": outcome.notes,
+    }
 
 
 def _following(scene: Scene, rig: Rig, folder: Path) -> dict[str, Any]:
