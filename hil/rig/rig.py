@@ -31,10 +31,10 @@ class Taken:
     probe_process: ProbeProcess
     stand_in: StandIn | None = None
 
-    def alive(self) -> None:
-        """Raise `Blocked` when what is behind the endpoints is known to be gone."""
+    def alive(self, within_s: float = 0.0) -> None:
+        """Raise `Blocked` when what is behind the endpoints is known to be gone, or is so within some seconds."""
         if self.stand_in is not None:
-            self.stand_in.alive()
+            self.stand_in.alive(within_s)
 
     def power_cycle(self) -> str:
         """Switch the board's power off and on; return what was switched, for a sentence.

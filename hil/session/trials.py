@@ -25,6 +25,8 @@ from hil.trial.recording import latency_table, steps_table, trial_record
 ERASE = "\r\x1b[2K"  # the line that the cursor is in (ECMA-48, EL)
 EVALUATIONS = 8  # of a training whose course to an accuracy is asked for
 
+NOT_GIVEN = (OSError, MemoryError, ImportError)  # disk, descriptors or memory that the computer has no more of; libraries of tables are loaded late
+
 
 class Trials:
     """Args:
@@ -89,8 +91,8 @@ class Trials:
                 self._writer.begin_trial(record, folder)  # no tables: somebody waits for the prompt
             else:
                 self._writer.write_trial(record, steps_table(outcome), folder, outcome.power, latency_table(outcome))
-        except OSError as error:
-            self._course.missing.append(f"{folder.name}: {error.strerror or error}.")
+        except NOT_GIVEN as error:
+            self._course.missing.append(f"{folder.name}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}.")
 
 
 def _no_room(folder: Path, error: OSError) -> Blocked:

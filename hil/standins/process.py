@@ -85,8 +85,11 @@ class StandIn:
             self._lines.append(line)
         return self._lines
 
-    def alive(self) -> None:
-        """Raise `Blocked` when the process has ended."""
+    def alive(self, within_s: float = 0.0) -> None:
+        """Raise `Blocked` when the process has ended, or ends within so many seconds."""
+        if within_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(within_s)
         status = self.process.poll()
         if status is not None:
             tail = self.said().strip().splitlines()[-1:]

@@ -59,7 +59,14 @@ def _answer(session: PyocdSession, name: str, arguments: tuple[Any, ...]) -> tup
     except Blocked as blocked:
         return "blocked", blocked.stage, blocked.reason
     except ERRORS as error:
-        return "failed", f"{type(error).__name__}: {error}" if isinstance(error, LookupError) else str(error)
+        return "failed", _said(error)
+
+
+def _said(error: BaseException) -> str:
+    """Return the words of an error; of one without any, those of the one that it came upon."""
+    while not str(error) and error.__context__ is not None:
+        error = error.__context__
+    return f"{type(error).__name__}: {error}" if isinstance(error, LookupError) or not str(error) else str(error)
 
 
 def _end_with_parent() -> None:

@@ -9,18 +9,20 @@ from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
 from pyocd.core.session import Session
+from pyocd.core.target import Target
 from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
-from hil.targets import connect, derived, pack
+from hil.targets import connect, derived, pack, remote_probe
 from hil.targets.sample import REGISTERS, Sample
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
 
+CORE_RESET = Target.VectorCatch.CORE_RESET
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
@@ -28,6 +30,7 @@ class PyocdSession:
     """At most one pyOCD session at a time. Every method may raise whatever pyOCD and the USB libraries below it raise."""
 
     def __init__(self) -> None:
+        remote_probe.install()
         self._session: Session | None = None
 
     def connect(
@@ -54,7 +57,17 @@ class PyocdSession:
             options = options | {"connect_mode": "attach"}
         self._open(unique_id, target, options)
         assert self._session is not None
+        self._catch_no_reset()
         return str(self._session.probe.vendor_name)
+
+    def _catch_no_reset(self) -> None:
+        """Clear the catch of the reset vector: a probe that was gone in the middle of a reset has left it, and only power-on would end it (Armv7-M, C1.6.5).
+
+        pyOCD keeps what it finds there when it connects, and the core would halt at every reset.
+        """
+        found = self._target.get_vector_catch()
+        if found & CORE_RESET:
+            self._target.set_vector_catch(found & ~CORE_RESET)
 
     def attached(self, unique_id: str) -> bool:
         """Return whether a probe of exactly this id is there."""
@@ -202,4 +215,5 @@ ERRORS = (
     ValueError,
     KeyError,
     IndexError,
+    AssertionError,  # of its own state, where a connection has ended in the middle
 )  # what pyOCD raises when a chip is not the one it expects

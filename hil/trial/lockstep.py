@@ -113,6 +113,8 @@ class LockStep:
         self.outcome.sram = memory.compare(said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None)
         if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
             check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)
+        if self.outcome.figures.wrong:
+            self.device.memory()  # a board that has begun anew meanwhile refuses: then its supply is at fault, not its firmware
 
     def go_on_with(self, device: Device) -> None:
         """Go on with an agent that has just begun: load the weights as they are by now, and compare them.

@@ -39,6 +39,7 @@ from hil.trial.witness import Witness
 LOG = logging.getLogger(__name__)
 NOBODY = Watch()
 TRACEBACK = "traceback.txt"  # in the trial's folder, of an error that nobody has foreseen
+ENDS_WITHIN_S = 1.0  # a process that is killed lets its connections go before it can be waited for
 CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
@@ -190,11 +191,11 @@ class _Attempt:
                 trial = self._from_the_flash(meter, outcome)
                 if trial is not None and meter is not None:
                     self._from_cold(trial, meter)
-        except RigError:
+        except RigError as error:
             chip_fault = self.taken.chip_fault(self.prepared.image)
             if chip_fault:
                 raise DeviceFault(chip_fault) from None
-            self.taken.alive()  # a stand-in that died is the better reason
+            self.taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)  # a stand-in that died is the better reason
             raise
 
     def _from_the_flash(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:

@@ -62,9 +62,24 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def pytest_run(tmp_path: Path, reports: Path) -> subprocess.CompletedProcess[str]:
+NO_MEMORY = """
+import pytest
+from hil.session import trials
+from hil.trial import TrialSpec
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("failed to map segment from shared object"), OSError(24, "Too many open files")])
+def test_not_recorded(hil_board, hil_trial, monkeypatch, error):
+    def refused(outcome):
+        raise error
+
+    monkeypatch.setattr(trials, "steps_table", refused)
+    hil_trial(TrialSpec(hil_board, "cls1", steps=1, evaluate=0))
+"""
+
+
+def pytest_run(tmp_path: Path, reports: Path, tests: str = TESTS) -> subprocess.CompletedProcess[str]:
     (tmp_path / "rig.toml").write_text(RIG)
-    (tmp_path / "test_mine.py").write_text(TESTS)
+    (tmp_path / "test_mine.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", f"--report-dir={reports}", "test_mine.py"]
     return subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
 
@@ -112,3 +127,14 @@ def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path])
     assert first["verdict"] == "blocked" and json.loads((run / first["trials"][0] / "trial.json").read_text())["verdict"] == "blocked"
     assert results["run"]["whole"] is False
     assert not list(reports.rglob("*.part"))
+
+
+def test_a_computer_without_memory_or_descriptors_costs_the_record_and_not_the_verdict(tmp_path: Path) -> None:
+    done = pytest_run(tmp_path, tmp_path / "reports", NO_MEMORY)
+    assert "3 tests asked for a trial: 3 blocked" in done.stdout, done.stdout
+    missing = [line for line in done.stdout.splitlines() if line.startswith("MISSING from the record")]
+    assert [why for why in ("MemoryError", "failed to map", "Too many open files") if any(why in line for line in missing)] == [
+        "MemoryError",
+        "failed to map",
+        "Too many open files",
+    ], done.stdout

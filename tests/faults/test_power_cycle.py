@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from hil.rig.config import BenchBoard, PowerEntry
 from hil.rig.doctor import OK, examine
 from hil.standins import StandIn
 from hil.targets import open_target
-from hil.trial import TrialSpec, Watch, run_trial
+from hil.trial import TrialSpec, Watch, lockstep, run_trial
 from hil.trial.recording import trial_record
 
 IN_THE_FIRST_STEPS = {"rp2040": 60_000_000, "stm32h7b3": 40_000_000}  # instructions
@@ -92,6 +93,24 @@ def test_a_second_silence_ends_the_trial(serve: Serve, tmp_path: Path) -> None:
         outcome = run_trial(TrialSpec("rp2040", "cls1", steps=4, evaluate=0), rig, tmp_path)
     assert (outcome.verdict, outcome.stage, len(outcome.notes)) == ("blocked", "link", 1), outcome.reason
     assert (tmp_path / "bench.log").read_text().count("the supply is switched off") == 1, "once a trial"
+
+
+def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = serve("stm32h7b3")
+    look = lockstep.through_probe
+
+    def after_a_brown_out(*rest: Any) -> Any:
+        _, host, port, _ = said["supply"].split("::")
+        with socket.create_connection((host, int(port)), 10.0) as supply:
+            supply.sendall(b"OUTP OFF\nOUTP ON\nOUTP?\n")
+            supply.recv(16)
+        return look(*rest)
+
+    monkeypatch.setattr(lockstep, "through_probe", after_a_brown_out)
+    with Rig(Bench(board=[named(said, None)])) as rig:
+        outcome = run_trial(TrialSpec("stm32h7b3", "cls1", steps=1, batch=2, evaluate=0), rig, tmp_path)
+    assert (outcome.verdict, outcome.stage) == ("blocked", "link"), outcome.reason
+    assert "the board has begun anew" in outcome.reason and "brown-out" in outcome.reason
 
 
 def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, a latch-up, sudden ends."""
+"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, flash bits that do not take, a latch-up,
+sudden ends."""
 
 from __future__ import annotations
 
@@ -10,14 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hil.errors import RigError
+from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Machine
 
 FORMS = {
     "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",
     "uart_tx_drop": "N", "uart_tx_dup": "N", "uart_tx_flip": "N:BIT", "uart_tx_delay": "N:SECONDS",
-    "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
-    "flash_cut": "ADDRESS:OPERATION",
+    "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "flash_stuck": "OFFSET:BIT", "flash_cut": "ADDRESS:OPERATION",
+    "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
 }  # fmt: skip
 
 
@@ -40,7 +42,7 @@ def parse_injection(text: str) -> Injection:
         numbers = tuple(float(r) if seconds and i == 1 else int(r, 0) for i, r in enumerate(rest))
     except ValueError as error:
         raise RigError(f"--inject {text}: {error}; write {kind}:{FORMS[kind]} with numbers") from error
-    if any(n < 0 for n in numbers) or (kind.endswith("_flip") and not numbers[1] <= 7):
+    if any(n < 0 for n in numbers) or (kind.endswith(("_flip", "_stuck")) and not numbers[1] <= 7):
         raise RigError(f"--inject {text}: numbers are not negative and BIT is 0 to 7")
     return Injection(kind, numbers)
 
@@ -84,8 +86,8 @@ class LineFaults:
         return [float(injection.arguments[1]), bytes([byte])]
 
 
-def schedule(machine: Machine, injections: list[Injection], log: Callable[[str], None]) -> None:
-    """Put the faults that come at an instruction count into the machine's calendar."""
+def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], None]) -> None:
+    """Put the faults that come at an instruction count into the machine's calendar, and let flash bits stick from the first change on."""
     for injection in injections:
         if injection.kind == "ram_flip":
             address, bit, after = (int(a) for a in injection.arguments)
@@ -96,6 +98,9 @@ def schedule(machine: Machine, injections: list[Injection], log: Callable[[str],
             machine.at_count.append((int(injection.arguments[0]), lambda: _latch_up(machine, log)))
         elif injection.kind == "flash_cut":
             _cut_flash(machine, *(int(a) for a in injection.arguments), log)
+        elif injection.kind == "flash_stuck":
+            offset, bit = (int(a) for a in injection.arguments)
+            machine.core.on_code_changed.append(lambda o=offset, b=bit: _stick(machine, o, b))
     machine.at_count.sort(key=lambda entry: entry[0])
 
 
@@ -110,6 +115,11 @@ def _cut_flash(machine: Machine, address: int, operation: int, log: Callable[[st
 def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:
     machine.latch_up()
     log("injected: the chip is latched up until its supply is switched off")
+
+
+def _stick(machine: Chip, offset: int, bit: int) -> None:
+    """A worn cell: its bit reads 1 whatever was programmed."""
+    machine.contents[offset] |= 1 << bit
 
 
 def _flip(machine: Machine, address: int, bit: int, log: Callable[[str], None]) -> None:

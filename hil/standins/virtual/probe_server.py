@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import BinaryIO
 
@@ -30,6 +31,13 @@ class _Bounded(DebugProbeRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.rfile = _Lines(self.rfile)
+
+    def finish(self) -> None:
+        """Give back the locks of a client that is gone: a real probe knows nothing of it any more."""
+        with contextlib.suppress(RuntimeError):  # none of this thread's is left
+            while True:
+                self._probe.unlock()
+        super().finish()
 
 
 class _Lines:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyocd.coresight.cortex_m import CortexM
 
 from hil import boards
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.targets import open_target
+from hil.targets import connect, open_target
 from hil.targets import probe as probe_module
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
+from hil.targets.pyocd_session import PyocdSession
 
 H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
 Benches = Callable[[str], Endpoints]
@@ -186,6 +190,88 @@ def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
         assert (target.route.name, target.probe) == ("pyocd", target.route)
     assert before == int(first)
     assert (data_home / "flash_cycles.json").is_file()
+
+
+class Cable:
+    """The connection to a remote probe, which may be cut."""
+
+    def __init__(self, unique_id: str) -> None:
+        self._to = int(unique_id.rpartition(":")[2])
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.unique_id = f"remote:127.0.0.1:{self._server.getsockname()[1]}"
+        self._ends: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        self._server.close()
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        theirs, _ = self._server.accept()
+        ours = socket.create_connection(("127.0.0.1", self._to))
+        self._ends = [theirs, ours]
+        for ends in ((theirs, ours), (ours, theirs)):
+            threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _pass(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(4096):
+                sink.sendall(data)
+
+
+def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> None:
+    """Flashing may take two minutes: where the connection has ended there is nothing to wait for."""
+    probe = benches("stm32h7b3").probe
+    cable, process = Cable(str(probe)), ProbeProcess()
+    try:
+        with opened(H7, cable.unique_id, process) as one:
+            cable.cut()
+            with pytest.raises(Blocked, match=r"failed to flash the image.*closed the connection|failed to flash the image.*[Bb]roken pipe") as gone:
+                one.program(Bytes((0x08000000, bytes(100))))
+        assert gone.value.stage == "flash"
+    finally:
+        process.stop()
+
+
+def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_run(benches: Benches, process: ProbeProcess) -> None:
+    probe = str(benches("stm32h7b3").probe)
+    cable, lost = Cable(probe), PyocdSession()
+    lost.connect(cable.unique_id, H7.pyocd_target, connect.options(H7))
+    lost._target.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
+    cable.cut()
+    with opened(H7, probe, process) as one:
+        one.program(boards.image_of(H7.name))  # resets and halts
+        one.start()
+        assert not int.from_bytes(one.read(CortexM.DHCSR, 4), "little") & CortexM.S_HALT
+
+
+class Client:
+    """Speaks pyOCD's protocol of remote probes."""
+
+    def __init__(self, unique_id: str) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", int(unique_id.rpartition(":")[2])), 10.0)
+        self._said = self._socket.makefile("rb")
+        self.ask("hello", 1)
+
+    def ask(self, request: str, *arguments: int) -> None:
+        self._socket.sendall(json.dumps({"id": 0, "request": request, "arguments": arguments}).encode() + b"\n")
+        assert json.loads(self._said.readline())["status"] == 0
+
+    def close(self) -> None:
+        self._said.close()
+        self._socket.close()
+
+
+def test_a_probe_whose_client_was_lost_with_its_lock_serves_the_next(benches: Benches) -> None:
+    probe = str(benches("stm32h7b3").probe)
+    with contextlib.closing(Client(probe)) as following, contextlib.closing(Client(probe)) as lost:
+        lost.ask("lock")
+        lost.close()
+        following.ask("lock")
+        following.ask("unlock")
 
 
 def alive(pid: int) -> bool:

@@ -10,6 +10,7 @@ from hil.standins.virtual.inject import LineFaults, parse_injection, schedule
 
 from . import programs
 from .conftest import Board
+from .test_flash import FREE, program_word
 
 
 @pytest.mark.parametrize(("spec", "expected"), [
@@ -28,7 +29,7 @@ def test_bytes_are_counted_over_all_pieces() -> None:
     assert [b"".join(faults.apply(piece)) for piece in (b"ab", b"cd")] == [b"ab", b"d"]
 
 
-@pytest.mark.parametrize("spec", ["", "uart_rx_drop", "uart_rx_flip:1", "uart_rx_flip:1:8", "explode:1", "uart_rx_drop:x"])
+@pytest.mark.parametrize("spec", ["", "uart_rx_drop", "uart_rx_flip:1", "uart_rx_flip:1:8", "flash_stuck:1", "flash_stuck:1:8", "explode:1", "uart_rx_drop:x"])
 def test_a_spec_that_does_not_fit_is_refused(spec: str) -> None:
     with pytest.raises(RigError, match="--inject"):
         parse_injection(spec)
@@ -61,3 +62,9 @@ def test_a_bit_flips_at_its_instruction(bare_board: Board) -> None:
     bare_board.run()
     assert machine.core.peek(0x24000010, 1) == b"\x00"
     assert machine.core.count == 33
+
+
+def test_a_stuck_bit_of_the_flash_reads_one_whatever_is_programmed(bare_board: Board) -> None:
+    schedule(bare_board.chip, [parse_injection("flash_stuck:0x4001:4")], bare_board.log.append)
+    program_word(bare_board, FREE, (0, 0, 0, 0))
+    assert bare_board.chip.flash.array[0x4000:0x4004].tobytes().hex() == "00100000"

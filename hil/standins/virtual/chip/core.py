@@ -7,6 +7,7 @@ Memories are NumPy arrays that Unicorn maps in place, so that a debugger or a di
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numpy as np
 import unicorn
@@ -49,6 +50,7 @@ class Core(MappedMemories):
         self._ended: Ended | None = None
         self._breakpoints: dict[int, object] = {}
         self._stale_code = False
+        self.on_code_changed: list[Callable[[], None]] = []  # called first: what has a hand in what a memory holds after a change
         self._stepping = False
         super().__init__(uc, memories, peripherals, read, write)
         self._install_hooks()
@@ -78,6 +80,8 @@ class Core(MappedMemories):
 
     def code_changed(self) -> None:
         """Forget what is known about code: a memory that holds some was changed from outside the core."""
+        for changed in self.on_code_changed:
+            changed()
         self._counts[:] = 0
         self._stale_code = True
 

@@ -1,0 +1,56 @@
+"""A bench on a desk: it outlives the trials and sessions that use it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from hil import boards
+from hil.endpoints import Endpoints
+from hil.standins.process import StandIn
+
+from .fault import BOARD
+
+
+class Desk:
+    """A virtual bench in a process of its own.
+
+    Args:
+        folder: takes its log.
+        inject: its faults.
+
+    Attributes:
+        said: what it has said of itself: `probe`, `serial`, `meter`, `supply`, ...
+    """
+
+    def __init__(self, folder: Path, inject: tuple[str, ...] = ()) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "hil.standins.virtual",
+            "--board",
+            BOARD,
+            "--elf",
+            str(boards.image_of(BOARD).path),
+            "--leashed",
+        ]
+        for one in inject:
+            command += ["--inject", one]
+        self.said: dict[str, Any] = {}
+        self._stand_in = StandIn(command, self._announced, folder / "desk.log", "desk")
+        self.process = self._stand_in.process.pid
+
+    def _announced(self, line: str) -> Endpoints:
+        self.said = json.loads(line)
+        return Endpoints(BOARD, "virtual", self.said["probe"], self.said["serial"])
+
+    @property
+    def rig_toml(self) -> str:
+        """The table that names it."""
+        return f'[[board]]\nname = "{BOARD}"\nprobe = "{self.said["probe"]}"\nserial = "{self.said["serial"]}"\n'
+
+    def stop(self) -> None:
+        """End it."""
+        self._stand_in.stop()

@@ -1,0 +1,129 @@
+"""The fault campaign: its faults are drawn as its seed says, its judge finds a rig that is broken, and forty faults of it are in every gate."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.campaign.expected import EXPECTED
+from tests.faults.campaign.fault import Measured, Moment, drawn, kind_at
+from tests.faults.campaign.judge import WRONG, Right, _verdict
+from tests.faults.campaign.kinds import KINDS, gate
+from tests.faults.campaign.record import FILE, Record, merge, read
+from tests.faults.campaign.trigger import Trigger
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = 20
+HANG_S = 3600.0
+STAGES = {
+    stage: {"to_board": 300, "to_host": 200, "probe": 40, "meter": 30}
+    for stage in ("connect", "flash", "greet", "load", "train", "finish", "energy")
+}
+MEASURED = Measured({}, dict.fromkeys(("plain", "flash", "energy"), STAGES), 4.0, 9.0, 60_000_000)
+
+
+def campaign(*options: str) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    if not Path("/proc/self/environ").is_file():
+        pytest.skip("the processes of a trial are found by their environment, in /proc")
+    command = [sys.executable, "-m", "tests.faults.campaign", "--seed", str(SEED), *options]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False
+    )
+    print(done.stdout)
+    return done
+
+
+def test_a_fault_is_decided_by_seed_and_number() -> None:
+    count = 4 * len(KINDS)
+    first = [drawn(KINDS, 3, number, MEASURED) for number in range(count)]
+    assert first == [drawn(KINDS, 3, number, MEASURED) for number in range(count)]
+    assert first != [drawn(KINDS, 4, number, MEASURED) for number in range(count)]
+    assert len({fault.moment for fault in first}) > 3 * len(KINDS), "moments are drawn"
+    assert [fault.kind for fault in first[: len(KINDS)]] == [kind.name for kind in KINDS]
+
+
+def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
+    assert {kind.name for kind in KINDS} == set(EXPECTED) - {"nothing"}
+    assert len(gate()) == len(set(gate())) == 40
+    for shards in (2, 4, 7, 84):
+        assert {kind_at(KINDS, number).name for number in range(1, 84 * 84, shards)} == {kind.name for kind in KINDS}, (
+            "every shard meets every kind"
+        )
+
+
+def test_a_trigger_strikes_between_two_bytes() -> None:
+    passed: list[int] = []
+    trigger = Trigger(Moment("train", "to_board", 5), lambda: passed.append(-1))
+    for stage, pieces in (("load", [9]), ("train", [3, 4, 2])):
+        trigger.stage(stage)
+        for piece in pieces:
+            while piece:
+                part = trigger.count("to_board", piece)
+                passed.append(part)
+                piece -= part
+    assert passed == [9, 3, 2, -1, 2, 2]
+    assert trigger.tally["train"]["to_board"] == 9
+
+
+@pytest.mark.parametrize(
+    ("trial", "right", "outcome"),
+    [
+        ({"verdict": "pass", "digest": "0a"}, Right(passes=True), "pass"),
+        ({"verdict": "pass", "digest": "0b"}, Right("probe"), "wrong verdict"),
+        ({"verdict": "pass", "digest": ""}, Right(passes=True), "wrong verdict"),
+        ({"verdict": "blocked", "reason": "the probe is gone."}, Right("probe"), "blocked"),
+        ({"verdict": "blocked", "reason": "the probe is gone."}, Right("disk"), "wrong verdict"),
+        ({"verdict": "blocked", "reason": "the probe is gone."}, Right("probe", passes=True), "wrong verdict"),
+        ({"verdict": "fail", "reason": "the probe is gone."}, Right("probe"), "wrong verdict"),
+        ({"verdict": "interrupted", "reason": "the probe is gone."}, Right("probe"), "wrong verdict"),
+    ],
+)
+def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str) -> None:
+    assert _verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
+
+
+def test_shards_are_merged(tmp_path: Path) -> None:
+    paths = []
+    for shard in (2, 1):
+        rows = [
+            {"number": number, "fault": "f", "moment": "m", "outcome": "pass", "seconds": 1.0}
+            for number in range(shard - 1, 6, 2)
+        ]
+        paths.append(tmp_path / f"{shard}.json")
+        paths[-1].write_text(Record(7, 6, [f"{shard}/2"], "c", rows).to_json())
+    whole = merge(paths)
+    assert [row["number"] for row in whole.rows] == list(range(6)) and whole.shards == ["1/2", "2/2"]
+    assert whole.counts() == dict.fromkeys(WRONG, 0) | {"pass": 6}
+    with pytest.raises(SystemExit, match="in two of these shards"):
+        merge([paths[0], paths[0]])
+    (tmp_path / "other.json").write_text(Record(8, 6, ["1/2"], "c", []).to_json())
+    with pytest.raises(SystemExit, match="not of one campaign"):
+        merge([paths[0], tmp_path / "other.json"])
+
+
+def test_the_judge_finds_a_rig_that_is_broken_on_purpose(tmp_path: Path) -> None:
+    done = campaign("--self-check", "--out", str(tmp_path))
+    found = Counter(re.findall(r"^found  (\w+(?: \w+)?) ", done.stdout, re.MULTILINE))
+    assert done.returncode == 0 and set(found) == {"pass", *WRONG}, done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [["--gate"], pytest.param(["--faults", "200"], marks=pytest.mark.tier("nightly"))])
+def test_every_fault_ends_rightly(options: list[str], tmp_path: Path) -> None:
+    done = campaign(*options, "--jobs", "2", "--out", str(tmp_path))
+    record = read(tmp_path / FILE)
+    assert done.returncode == 0 and not record.wrong, done.stdout
+    assert len(record.rows) == (40 if options == ["--gate"] else 200)
+    assert sum(bool(row["met"]) for row in record.rows) > 0.75 * len(record.rows), "the faults are not felt"
+    assert all(
+        {"fault", "moment", "outcome", "seconds"} <= set(row)
+        for row in json.loads((tmp_path / FILE).read_text())["rows"]
+    )
