@@ -27,14 +27,6 @@ def die_with_parent(number: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
-def private_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a Renode that keeps its configuration and temporary files in `folder`."""
-    config, scratch = folder / "config", folder / "tmp"
-    config.mkdir()
-    scratch.mkdir()
-    return os.environ | {"XDG_CONFIG_HOME": str(config), "TMPDIR": str(scratch)}
-
-
 class RenodeProcess:
     """A Renode without windows and without a monitor, whose robot server is awaited by `connect`.
 

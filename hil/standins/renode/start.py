@@ -16,6 +16,7 @@ from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.standins.process import StandIn
+from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
 from hil.standins.renode.request import Request
 
@@ -78,6 +79,19 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
     if found < OLDEST:
         raise Blocked("bench", f"{path} is Renode {'.'.join(map(str, found))}, which is too old: {cure()}.")
     return found
+
+
+def installed() -> str | None:
+    """Return the version of the installed Renode, e.g. `1.16.1`; None where there is no Renode.
+
+    Raises:
+        Blocked: as `version`.
+    """
+    path = program()
+    if path is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="trainrig-renode-") as folder:
+        return ".".join(map(str, version(path, private_environment(Path(folder)))))
 
 
 def start_renode(board: Board, image: Image, log: Path) -> StandIn:

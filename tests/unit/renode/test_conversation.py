@@ -16,9 +16,10 @@ from hil import boards
 from hil.errors import Blocked
 from hil.standins.renode import process
 from hil.standins.renode.conversation import boot, instructions, number
+from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import Line
 from hil.standins.renode.platform import description, load_platform
-from hil.standins.renode.process import RenodeProcess, private_environment
+from hil.standins.renode.process import RenodeProcess
 from hil.standins.renode.robot import Robot
 
 pytest.importorskip("unicorn")
