@@ -50,6 +50,9 @@ class Line:
         self._terminal = None
         self._to_board = self._to_host = b""
         termios.tcflush(self._slave, termios.TCIOFLUSH)
+        with contextlib.suppress(BlockingIOError):  # what the kernel has handed over already
+            while os.read(self._master, CHUNK):
+                pass
 
     def carry(self, also: int, within_s: float) -> bool:
         """Carry bytes in both directions until something has happened; what one end does not take yet keeps the other end waiting.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import sys
 import time
@@ -212,6 +213,7 @@ def test_the_line_carries_every_byte_both_ways(line: Line, rig: int) -> None:
 
 def test_what_was_for_the_machine_before_is_dropped(line: Line, rig: int) -> None:
     os.write(rig, b"for nobody")
+    select.select([line._master], [], [], 20)  # the kernel takes a moment to hand bytes to the other end
     with socket.create_server(("127.0.0.1", 0)) as listening:
         line.connect(listening.getsockname()[1])
         board, _ = listening.accept()
