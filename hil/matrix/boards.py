@@ -7,7 +7,9 @@ import json
 from dataclasses import asdict
 
 from hil import boards
+from hil.errors import Blocked
 from hil.matrix.aligned import aligned
+from hil.standins import renode
 
 
 def main(argv: list[str]) -> int:
@@ -19,7 +21,20 @@ def main(argv: list[str]) -> int:
     if options.json:
         print(json.dumps([asdict(board) for board in catalogue], indent=1))
         return 0
-    rows = [(board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", f"stand-in: {board.stand_in}") for board in catalogue]
+    rows = [(board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", f"stand-in: {_stand_ins(board)}") for board in catalogue]
     for line in aligned(rows):
         print(line)
+    print(f"\nrenode: {_renode()}")
     return 0
+
+
+def _stand_ins(board: boards.Board) -> str:
+    return f"{board.stand_in}, renode" if board.name in renode.modelled() else board.stand_in
+
+
+def _renode() -> str:
+    try:
+        version = renode.installed()
+    except Blocked as blocked:
+        return blocked.reason
+    return f"not installed: {renode.cure()}." if version is None else f"version {version} at {renode.program()}."

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil import boards
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
 from hil.rig.attached import cycles_of, endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
+from hil.standins import renode
 from hil.targets import open_target
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
@@ -59,8 +60,21 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
     """
     if not bench.board:
         yield Check("", "rig.toml", NOTE, "rig.toml names no board: `hil init` adds what is attached; until then stand-ins run.")
+    yield _renode()
     for named in bench.board:
         yield from _examine_board(named, devices)
+
+
+def _renode() -> Check:
+    """Whether Renode may stand in for boards; one on the PATH that does not do blocks every trial that would take it."""
+    models = ", ".join(renode.modelled())
+    try:
+        version = renode.installed()
+    except Blocked as blocked:
+        return Check("", "renode", WRONG, blocked.reason)
+    if version is None:
+        return Check("", "renode", NOTE, f"Renode, which could stand in for {models}, is not installed: {renode.cure()}.")
+    return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
 
 
 def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Check]:

@@ -1,4 +1,4 @@
-"""Virtual benches that outlive a trial, as an attached board does: the next trial finds the image in the flash already."""
+"""Stand-ins that outlive a trial: a virtual bench, as an attached board does, with the image in its flash; a Renode, for one board after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
-from hil.standins import StandIn, start_virtual
+from hil.standins import StandIn, renode, start_renode, start_virtual
+
+KEPT = ("virtual", "renode")
 
 
 @dataclass
@@ -17,19 +19,22 @@ class _Kept:
     stand_in: StandIn
     image: Path
 
-    def serves(self, image: Image) -> bool:
-        """Whether it still runs, with this image's symbols."""
+    def serves(self, reality: str, board: Board, image: Image) -> bool:
+        """Whether it still runs and is ready: a virtual bench with this image's symbols, a Renode with this board booted anew."""
         with contextlib.suppress(Blocked):
             self.stand_in.alive()
+            if reality == "renode":
+                renode.boot_again(self.stand_in, board, image)
+                return True
             return self.image == image.path
         return False
 
 
 class KeptStandIns:
-    """Lends a virtual bench to one trial after another.
+    """Lends a stand-in to one trial after another.
 
     Args:
-        folder: takes a log for each board.
+        folder: takes a log for each virtual board, and one for Renode.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,34 +42,38 @@ class KeptStandIns:
         self._kept: dict[str, _Kept] = {}
 
     @contextlib.contextmanager
-    def lend(self, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
-        """Lend the bench of a board; one that a trial has left by an exception is not lent again.
+    def lend(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
+        """Lend a stand-in with a board; one that a trial has left by an exception is not lent again.
 
         Args:
-            board, image: as for `start_virtual`.
-            log: takes what the bench says meanwhile.
+            reality: one of `KEPT`.
+            board, image: as for `start_virtual` and `start_renode`.
+            log: takes what the stand-in says meanwhile.
 
         Raises:
-            Blocked: the bench did not come up.
+            Blocked: it did not come up.
         """
-        whole = self._folder / f"{board.name}.log"
+        name = board.name if reality == "virtual" else reality
+        whole = self._folder / f"{name}.log"
         before = whole.stat().st_size if whole.exists() else 0
-        kept = self._kept.pop(board.name, None)
-        if kept is not None and not kept.serves(image):
+        kept = self._kept.pop(name, None)
+        if kept is not None and not kept.serves(reality, board, image):
             kept.stand_in.stop()
             kept = None
-        kept = kept or _Kept(start_virtual(board, image, whole), image.path)
+        start = start_virtual if reality == "virtual" else start_renode
         try:
+            kept = kept or _Kept(start(board, image, whole), image.path)
             yield kept.stand_in
         except BaseException:
-            kept.stand_in.stop()
+            if kept is not None:
+                kept.stand_in.stop()
             raise
         else:
-            self._kept[board.name] = kept
+            self._kept[name] = kept
         finally:
-            log.write_bytes(whole.read_bytes()[before:])
+            log.write_bytes(whole.read_bytes()[before:] if whole.exists() else b"")
 
     def close(self) -> None:
-        """End every bench that is left."""
+        """End every stand-in that is left."""
         while self._kept:
             self._kept.popitem()[1].stand_in.stop()

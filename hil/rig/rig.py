@@ -12,7 +12,7 @@ from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.rig.attached import endpoints_of
 from hil.rig.config import Bench
-from hil.rig.kept import KeptStandIns
+from hil.rig.kept import KEPT, KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.reality import choose, start
 from hil.rig.recover import power_cycle
@@ -56,7 +56,7 @@ class Taken:
 class Rig:
     """Args:
         bench: what rig.toml says.
-        folder: takes the logs of virtual benches that stay up between trials; without it each trial has its own.
+        folder: takes the logs of stand-ins that stay up between trials; without it each trial has its own.
         reality: `auto`, or one reality and no other.
         wait_s: how long to wait for a board that another session holds; infinity waits as long as it takes.
     """
@@ -101,8 +101,8 @@ class Rig:
             return
         if "pyocd" in board.routes:
             self._probe_process.start()  # pyOCD loads while the stand-in comes up
-        if reality == "virtual" and self._kept is not None and not inject:
-            with self._kept.lend(board, image, log) as stand_in:
+        if reality in KEPT and self._kept is not None and not inject:
+            with self._kept.lend(reality, board, image, log) as stand_in:
                 yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
             return
         stand_in = start(reality, board, image, log, inject)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -26,8 +27,9 @@ class StandIn:
         log: file to which the process's error output is appended.
         name: of the stand-in, for messages.
         deadline_s: wall time within which the endpoints must be announced.
+        folder: removed when the process has ended, even where it was killed.
 
-    Its standard input is a pipe that nothing is written to: its end tells the process that we are gone, however we went.
+    Its standard input is a pipe, whose end tells the process that we are gone, however we went; only `ask` writes to it.
 
     Raises:
         Blocked: the process ended or kept silent instead.
@@ -40,33 +42,47 @@ class StandIn:
         log: Path,
         name: str,
         deadline_s: float = 60.0,
+        folder: Path | None = None,
     ) -> None:
-        self._name = name
-        self._log = log
+        self._folder = folder
+        self._name, self._log = name, log
+        self._announce, self._deadline_s = announce, deadline_s
         self._lines: list[str] = []
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )
         try:
-            self.endpoints = self._await(announce, deadline_s)
+            self.endpoints = self._await()
         except BaseException:
             self.stop()
             raise
 
-    def _await(self, announce: Callable[[str], Endpoints | None], deadline_s: float) -> Endpoints:
-        end = time.monotonic() + deadline_s
+    def ask(self, request: bytes) -> None:
+        """Write a request to a process that takes some, and take the endpoints that it announces then.
+
+        Raises:
+            Blocked: the process ended or kept silent instead.
+        """
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which is noticed below
+            self.process.stdin.write(request)
+            self.process.stdin.flush()
+        self.endpoints = self._await()
+
+    def _await(self) -> Endpoints:
+        end = time.monotonic() + self._deadline_s
         while (left := end - time.monotonic()) > 0:
             line = self._read_line(left)
             if line is None:
                 self.alive()
                 continue
-            endpoints = announce(line)
+            endpoints = self._announce(line)
             if endpoints is not None:
                 return endpoints
         raise Blocked(
             "bench",
-            f"the stand-in {self._name} offered no endpoints within {deadline_s:.0f} s: its log is {self._log}.",
+            f"the stand-in {self._name} offered no endpoints within {self._deadline_s:.0f} s: its log is {self._log}.",
         )
 
     def _read_line(self, timeout_s: float) -> str | None:
@@ -101,6 +117,11 @@ class StandIn:
 
     def stop(self) -> None:
         """End the process: ask first, then kill."""
+        self._end()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _end(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -109,6 +130,7 @@ class StandIn:
             os.killpg(self.process.pid, signal.SIGKILL)  # its session is its own
             self.process.wait()
         if self.process.stdin is not None:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
         if self.process.stdout is not None:
             self.process.stdout.close()

@@ -1,3 +1,5 @@
+/* The eDMA takes what LPUART6 receives into a ring and gives it what is to be sent. Where no eDMA answers, as on an emulator without one, every
+   received byte interrupts, and the core writes what is to be sent. */
 #include "uart.h"
 
 #include <stdbool.h>
@@ -22,6 +24,7 @@ static volatile uint8_t received[RX_BYTES];
 static uint8_t leaving[TX_BYTES];
 static uint32_t taken; /* bytes of `received` passed on, modulo its size */
 static bool sending;
+static bool by_dma;
 
 /* The whole descriptor: after power-on it holds anything (IMXRT1060RM, eDMA: TCD memory). One byte a request. */
 static void describe(uint32_t channel, const volatile void *from, uint32_t step_from, const volatile void *to, uint32_t step_to, uint32_t count) {
@@ -46,6 +49,7 @@ static void start_dma(void) {
     CCM_CCGR4 |= CCM_CCGR4_IOMUXC_GPR;
     GPR1 |= GPR1_CM7_FORCE_HCLK_EN;
     describe(RX_CHANNEL, &LPUART6_DATA, 0, received, 1, RX_BYTES);
+    by_dma = TCD_BITER(RX_CHANNEL) == RX_BYTES;
     TCD_CSR(RX_CHANNEL) = TCD_CSR_INTMAJOR | TCD_CSR_INTHALF;
     describe(TX_CHANNEL, leaving, 1, &LPUART6_DATA, 0, 1);
     TCD_CSR(TX_CHANNEL) = TCD_CSR_INTMAJOR | TCD_CSR_DREQ;
@@ -64,22 +68,38 @@ static void connect_pins(void) {
     LPUART6_TX_SELECT = 1;
 }
 
-/* The line wakes the core when half the ring has filled or when it falls silent for a character. */
+/* The line wakes the core when half the ring has filled or when it falls silent for a character; without the eDMA, with every character. */
 void uart_start(void) {
     connect_pins();
     CCM_CCGR3 |= CCM_CCGR3_LPUART6;
     LPUART6_GLOBAL = LPUART_GLOBAL_RST;
     LPUART6_GLOBAL = 0;
     start_dma();
-    LPUART6_BAUD = LPUART_BAUD_OSR((uint32_t)SAMPLES) | LPUART_BAUD_RDMAE | LPUART_BAUD_TDMAE | 1u;
+    LPUART6_BAUD = LPUART_BAUD_OSR((uint32_t)SAMPLES) | (by_dma ? LPUART_BAUD_RDMAE | LPUART_BAUD_TDMAE : 0) | 1u;
     LPUART6_FIFO |= LPUART_FIFO_RXFE | LPUART_FIFO_TXFE;
     LPUART6_WATER = LPUART_WATER_TX(1u);
-    LPUART6_CTRL = LPUART_CTRL_TE | LPUART_CTRL_RE | LPUART_CTRL_ILT | LPUART_CTRL_ILIE;
+    LPUART6_CTRL = LPUART_CTRL_TE | LPUART_CTRL_RE | LPUART_CTRL_ILT | (by_dma ? LPUART_CTRL_ILIE : LPUART_CTRL_RIE);
     NVIC_ISER(LPUART6_IRQ) = NVIC_BIT(LPUART6_IRQ) | NVIC_BIT(RX_CHANNEL) | NVIC_BIT(TX_CHANNEL);
+}
+
+static void put(uint8_t byte) {
+    while ((LPUART6_STAT & LPUART_STAT_TDRE) == 0) {
+    }
+    LPUART6_DATA = byte;
+}
+
+static void pump_by_core(void) {
+    for (uint8_t byte; serial_next(&byte);) {
+        put(byte);
+    }
 }
 
 void uart_pump(void) {
     uint16_t count = 0;
+    if (!by_dma) {
+        pump_by_core();
+        return;
+    }
     if (sending) {
         return;
     }
@@ -98,9 +118,20 @@ void uart_pump(void) {
 
 void uart_put_polled(uint8_t byte) {
     DMA_CERQ = TX_CHANNEL;
-    while ((LPUART6_STAT & LPUART_STAT_TDRE) == 0) {
+    put(byte);
+}
+
+static void take_ring(void) {
+    const uint32_t end = (uint32_t)(RX_BYTES - TCD_CITER(RX_CHANNEL)) % RX_BYTES;
+    for (; taken != end; taken = (taken + 1) % RX_BYTES) {
+        serial_received(received[taken]);
     }
-    LPUART6_DATA = byte;
+}
+
+static void take_fifo(void) {
+    while ((LPUART6_STAT & LPUART_STAT_RDRF) != 0) {
+        serial_received((uint8_t)LPUART6_DATA);
+    }
 }
 
 /* Flags before bytes: what arrives meanwhile interrupts again. Line errors need no handling of their own, the frame's CRC finds them. */
@@ -113,9 +144,10 @@ void uart_handler(void) {
     if ((status & LPUART_STAT_EVENTS) != 0) {
         LPUART6_STAT = status & LPUART_STAT_EVENTS;
     }
-    const uint32_t end = (uint32_t)(RX_BYTES - TCD_CITER(RX_CHANNEL)) % RX_BYTES;
-    for (; taken != end; taken = (taken + 1) % RX_BYTES) {
-        serial_received(received[taken]);
+    if (by_dma) {
+        take_ring();
+    } else {
+        take_fifo();
     }
     if ((ended & 1u << TX_CHANNEL) != 0) {
         sending = false;

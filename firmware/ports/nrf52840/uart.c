@@ -7,7 +7,8 @@
 /* The receiver fills two chunks in turn and goes from one to the other by itself (short ENDRX_STARTRX; RXD.PTR is double-buffered). A timer
    counts its bytes, another one restarts with each and captures the count when the line has been silent: up to there every byte has
    reached the RAM, which RXDRDY alone does not say (Product Specification, UARTE: reception). So a wake-up takes a whole chunk or all that
-   came before a silence, and the receiver never stops. The handler may be late by the time of a chunk, 2.5 ms. */
+   came before a silence, and the receiver never stops. The handler may be late by the time of a chunk, 2.5 ms. Where there are no shorts, as
+   on an emulator whose UARTE has none and tells PPI nothing, every byte is a reception of its own. */
 enum {
     CHUNK = 256, /* a power of two */
     RING = 2 * CHUNK,
@@ -22,6 +23,7 @@ static volatile uint8_t tx_chunk[TX_CHUNK];
 static uint32_t filled; /* bytes of the chunks that the receiver has left, since its start */
 static uint32_t taken;  /* bytes handed on */
 static bool sending;
+static bool by_chunks;
 
 static void start_pins(void) {
     P0_OUTSET = 1u << BOARD_TX_PIN; /* the line is idle before the UARTE drives it */
@@ -109,13 +111,35 @@ static void receive(void) {
     }
 }
 
+static void start_bytes(void) {
+    UARTE0_RXD_PTR = PPI_ADDRESS(rx_ring);
+    UARTE0_RXD_MAXCNT = 1;
+    UARTE0_TASKS_STARTRX = 1;
+}
+
+/* Started before the event is taken, so that a byte that comes then has its place; and behind it, for one that waited meanwhile. */
+static void receive_bytes(void) {
+    while (UARTE0_EVENTS_ENDRX != 0) {
+        serial_received(rx_ring[0]);
+        UARTE0_TASKS_STARTRX = 1;
+        UARTE0_EVENTS_ENDRX = 0;
+        UARTE0_TASKS_STARTRX = 1;
+    }
+}
+
 void uart_start(void) {
     start_pins();
     UARTE0_BAUDRATE = UARTE_BAUDRATE_1M;
     UARTE0_ENABLE = UARTE_ENABLE_ENABLED;
-    start_timers();
-    start_receiver();
-    UARTE0_INTENSET = UARTE_INT_RXSTARTED | UARTE_INT_ERROR | UARTE_INT_ENDTX;
+    UARTE0_SHORTS = UARTE_SHORTS_ENDRX_STARTRX;
+    by_chunks = UARTE0_SHORTS != 0;
+    if (by_chunks) {
+        start_timers();
+        start_receiver();
+    } else {
+        start_bytes();
+    }
+    UARTE0_INTENSET = (by_chunks ? UARTE_INT_RXSTARTED : UARTE_INT_ENDRX) | UARTE_INT_ERROR | UARTE_INT_ENDTX;
     NVIC_ISER(UARTE0_IRQ) = INTERRUPTS;
 }
 
@@ -150,7 +174,11 @@ void uart_put_polled(uint8_t byte) {
 }
 
 void uart_handler(void) {
-    receive();
+    if (by_chunks) {
+        receive();
+    } else {
+        receive_bytes();
+    }
     uart_pump();
 }
 

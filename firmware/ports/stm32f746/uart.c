@@ -1,6 +1,9 @@
 /* USART1 has no FIFO here: DMA2 takes what it receives into a ring and gives it what is to be sent (RM0385, DMA2 request mapping:
-   USART1_RX is channel 4 of stream 2, USART1_TX channel 4 of stream 7). */
+   USART1_RX is channel 4 of stream 2, USART1_TX channel 4 of stream 7). Where no DMA answers, as on an emulator without one, every
+   received byte interrupts, and the core writes what is to be sent. */
 #include "uart.h"
+
+#include <stdbool.h>
 
 #include "board.h"
 #include "serial.h"
@@ -22,6 +25,7 @@ enum {
 static volatile uint8_t ring[RX_RING];
 static volatile uint8_t sending[TX_SIZE] __attribute__((section(".dma"))); /* at UART_SEND_BASE */
 static uint32_t taken; /* place in the ring of the next byte to take */
+static bool by_dma;
 
 static void start_pin(uint32_t port, uint32_t pin) {
     RCC_AHB1ENR |= RCC_AHB1ENR_GPIO(port);
@@ -40,6 +44,7 @@ static void start_streams(void) {
     DMA2_NDTR(RX_STREAM) = RX_RING;
     DMA2_CR(RX_STREAM) = CHANNEL | DMA_CR_MINC | DMA_CR_CIRC | DMA_CR_HTIE | DMA_CR_TCIE;
     DMA2_CR(RX_STREAM) |= DMA_CR_EN;
+    by_dma = (DMA2_CR(RX_STREAM) & DMA_CR_EN) != 0;
     DMA2_PAR(TX_STREAM) = USART1_TDR_ADDRESS;
     DMA2_M0AR(TX_STREAM) = (uint32_t)(uintptr_t)sending;
     DMA2_CR(TX_STREAM) = CHANNEL | DMA_CR_MINC | DMA_CR_TO_PERIPHERAL | DMA_CR_TCIE;
@@ -52,14 +57,24 @@ void uart_start(uint32_t kernel_clock_hz) {
     RCC_APB2ENR |= RCC_APB2ENR_USART1EN;
     (void)RCC_APB2ENR;
     USART1_BRR = (kernel_clock_hz + BOARD_BAUD / 2) / BOARD_BAUD;
-    USART1_CR3 |= USART_CR3_DMAR | USART_CR3_DMAT;
-    USART1_CR1 |= USART_CR1_UE | USART_CR1_RE | USART_CR1_TE | USART_CR1_IDLEIE;
+    USART1_CR3 |= by_dma ? USART_CR3_DMAR | USART_CR3_DMAT : 0;
+    USART1_CR1 |= USART_CR1_UE | USART_CR1_RE | USART_CR1_TE | (by_dma ? USART_CR1_IDLEIE : USART_CR1_RXNEIE);
     NVIC_ISER(USART1_IRQ) = NVIC_BIT(USART1_IRQ);
     NVIC_ISER(DMA2_STREAM_2_IRQ) = NVIC_BIT(DMA2_STREAM_2_IRQ);
     NVIC_ISER(DMA2_STREAM_7_IRQ) = NVIC_BIT(DMA2_STREAM_7_IRQ);
 }
 
+static void pump_by_core(void) {
+    for (uint8_t byte; serial_next(&byte);) {
+        uart_put_polled(byte);
+    }
+}
+
 void uart_pump(void) {
+    if (!by_dma) {
+        pump_by_core();
+        return;
+    }
     if (!serial_pending() || (DMA2_CR(TX_STREAM) & DMA_CR_EN) != 0) {
         return; /* the stream's end interrupts and pumps again */
     }
@@ -82,6 +97,19 @@ void uart_put_polled(uint8_t byte) {
     USART1_TDR = byte;
 }
 
+static void take_ring(void) {
+    const uint32_t place = (RX_RING - DMA2_NDTR(RX_STREAM)) % RX_RING;
+    for (; taken != place; taken = (taken + 1) % RX_RING) {
+        serial_received(ring[taken]);
+    }
+}
+
+static void take_register(void) {
+    while ((USART1_ISR & USART_ISR_RXNE) != 0) {
+        serial_received((uint8_t)USART1_RDR);
+    }
+}
+
 /* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no handling of their own,
    the frame's CRC finds them. Which of the three interrupted is not asked: an access to a peripheral costs a dozen cycles on the bus,
    and far more on an emulator. */
@@ -89,9 +117,10 @@ void uart_handler(void) {
     USART1_ICR = USART_ICR_EVENTS;
     DMA2_LIFCR = DMA_STREAM_2_FLAGS;
     DMA2_HIFCR = DMA_STREAM_7_FLAGS;
-    const uint32_t place = (RX_RING - DMA2_NDTR(RX_STREAM)) % RX_RING;
-    for (; taken != place; taken = (taken + 1) % RX_RING) {
-        serial_received(ring[taken]);
+    if (by_dma) {
+        take_ring();
+    } else {
+        take_register();
     }
     uart_pump();
 }

@@ -5,6 +5,6 @@ The facts come from docs/renode.md, which also says what has been run against wh
 """
 
 from hil.standins.renode.platform import why_not
-from hil.standins.renode.start import cure, modelled, others_here, program, start_renode
+from hil.standins.renode.start import boot_again, cure, installed, modelled, others_here, program, start_renode
 
-__all__ = ["cure", "modelled", "others_here", "program", "start_renode", "why_not"]
+__all__ = ["boot_again", "cure", "installed", "modelled", "others_here", "program", "start_renode", "why_not"]

@@ -1,52 +1,36 @@
-"""What is said to Renode, in which order; to its robot server or to its monitor."""
+"""What is said to Renode, in which order."""
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
-from typing import Protocol
 
 from hil.boards import Board, Image
 from hil.errors import Blocked
+from hil.standins.renode.line import Line
 from hil.standins.renode.platform import Platform
+from hil.standins.renode.robot import Robot
+
+TERMINAL_TRIES = 5  # a port that was free may be taken before Renode listens on it
+TAKEN = "Unable to create"  # Renode's word for a socket that it cannot open
 
 
-class Console(Protocol):
-    """A Renode that takes commands; every call raises `Blocked` where Renode refuses or does not answer within `deadline_s`."""
-
-    deadline_s: float
-
-    def execute(self, command: str) -> str:
-        """Execute one monitor command and return what it prints."""
-        ...
-
-    def reset(self) -> None:
-        """Forget every machine."""
-        ...
-
-    def start(self) -> None:
-        """Let the virtual time run."""
-        ...
-
-    def quit(self) -> None:
-        """Ask Renode to end."""
-        ...
-
-
-def boot(console: Console, board: Board, platform: Platform, image: Image, repl: Path, serial: Path) -> None:
-    """Build the machine, bring the firmware to where it waits for its first byte, and let it run.
+def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Path, line: Line) -> None:
+    """Build the machine in the place of the one before, bring the firmware to where it waits for its first byte, and let it run.
 
     Args:
-        console: a Renode that has just started.
+        robot: a Renode.
         board, platform: what to build.
         image: the firmware.
         repl: file that holds the platform's description.
-        serial: where the link to the pseudo-terminal shall be.
+        line: is connected to the board's UART.
 
     Raises:
         Blocked: Renode refuses a command, or the firmware is not in memory after it has been loaded.
     """
     vectors = image.symbols["__vectors"]
-    console.reset()
+    line.disconnect()
+    robot.reset()
     for command in (
         "emulation SetGlobalAdvanceImmediately true",
         'emulation SetGlobalQuantum "0.001"',
@@ -56,21 +40,36 @@ def boot(console: Console, board: Board, platform: Platform, image: Image, repl:
         f"cpu VectorTableOffset 0x{vectors:08X}",
         *platform.commands,
         *(_write(address, value) for address, value in platform.values),
-        f'emulation CreateUartPtyTerminal "term" "{serial}" true',
-        f"connector Connect sysbus.{platform.uart} term",
     ):
-        console.execute(command)
-    _check_loaded(console, image, vectors)
+        robot.execute(command)
+    line.connect(_terminal(robot))
+    robot.execute(f"connector Connect sysbus.{platform.uart} term")
+    _check_loaded(robot, image, vectors)
     for stage in platform.boot:
-        console.execute(f'emulation RunFor "{stage.run_s:.6f}"')
+        robot.execute(f'emulation RunFor "{stage.run_s:.6f}"')
         for address, value in stage.write:
-            console.execute(_write(address, value))
-    console.start()
+            robot.execute(_write(address, value))
+    robot.start()
 
 
-def instructions(console: Console) -> int:
+def _terminal(robot: Robot) -> int:
+    """Have Renode listen with a terminal for raw bytes; return its port."""
+    for tries in range(TERMINAL_TRIES, 0, -1):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        try:
+            robot.execute(f'emulation CreateServerSocketTerminal {port} "term" false')
+            return port
+        except Blocked as blocked:
+            if TAKEN not in blocked.reason or tries == 1:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def instructions(robot: Robot) -> int:
     """Return how many instructions the core has executed (counted by Renode)."""
-    return number(console.execute("cpu ExecutedInstructions"))
+    return number(robot.execute("cpu ExecutedInstructions"))
 
 
 def number(text: str) -> int:
@@ -93,12 +92,12 @@ def _write(address: int, value: int) -> str:
     return f"sysbus WriteDoubleWord 0x{address:08X} 0x{value:08X}"
 
 
-def _check_loaded(console: Console, image: Image, vectors: int) -> None:
+def _check_loaded(robot: Robot, image: Image, vectors: int) -> None:
     """LoadELF reports success for segments that fell into no memory: an address that nobody answers reads 0 without a fault."""
     base, data = next((start, data) for start, data in image.segments if start <= vectors < start + len(data))
     for address in (vectors, vectors + 4):
         wanted = int.from_bytes(data[address - base : address - base + 4], "little")
-        found = number(console.execute(f"sysbus ReadDoubleWord 0x{address:08X}"))
+        found = number(robot.execute(f"sysbus ReadDoubleWord 0x{address:08X}"))
         if found != wanted:
             raise Blocked(
                 "bench",

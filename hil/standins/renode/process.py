@@ -6,19 +6,15 @@ import contextlib
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
 from typing import IO
 
 from hil.errors import Blocked
-from hil.standins.renode.conversation import Console
-from hil.standins.renode.monitor import Monitor
 from hil.standins.renode.robot import Robot
 
 UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s (docs/renode.md), on an idle computer
-ROBOT_DEADLINE_S = 30.0  # without a robot server after this, a monitor that answers will do
 END_DEADLINE_S = (
     1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program
 )
@@ -31,18 +27,10 @@ def die_with_parent(number: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
-def private_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a Renode that keeps its configuration and temporary files in `folder`."""
-    config, scratch = folder / "config", folder / "tmp"
-    config.mkdir()
-    scratch.mkdir()
-    return os.environ | {"XDG_CONFIG_HOME": str(config), "TMPDIR": str(scratch)}
-
-
 class RenodeProcess:
-    """A Renode without windows, whose robot server and monitor are awaited by `connect`.
+    """A Renode without windows and without a monitor, whose robot server is awaited by `connect`.
 
-    Both listen on all interfaces, and no option of Renode changes that (docs/renode.md).
+    It listens on all interfaces, and no option of Renode changes that (docs/renode.md).
 
     Args:
         program: path of the executable.
@@ -52,10 +40,7 @@ class RenodeProcess:
 
     def __init__(self, program: str, environment: dict[str, str], output: IO[bytes]) -> None:
         self._scratch = Path(environment["TMPDIR"])
-        self._monitor_port = _free_port()
-        command = [
-            program, "--disable-xwt", "-p", "--hide-log", "-P", str(self._monitor_port), "--robot-server-port", "0",
-        ]  # fmt: skip
+        command = [program, "--disable-xwt", "-p", "--hide-log", "--hide-monitor", "--robot-server-port", "0"]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -66,25 +51,22 @@ class RenodeProcess:
             preexec_fn=lambda: die_with_parent(signal.SIGKILL),  # this program has one thread
         )
 
-    def connect(self) -> Console:
-        """Wait for the robot server, or for the monitor if there is none.
+    def connect(self) -> Robot:
+        """Wait for the robot server.
 
         Raises:
             Blocked: Renode ends or stays silent instead.
         """
-        started = time.monotonic()
-        while (waited := time.monotonic() - started) < UP_DEADLINE_S:
+        end = time.monotonic() + UP_DEADLINE_S
+        while time.monotonic() < end:
             self.alive()
             port = self._robot_port()
             if port is not None:
                 return Robot(port)
-            if waited > ROBOT_DEADLINE_S:
-                with contextlib.suppress(OSError):
-                    return Monitor(self._monitor_port)
             time.sleep(0.05)
         raise Blocked(
             "bench",
-            f"Renode offered neither its robot server nor its monitor within {UP_DEADLINE_S:.0f} s: run `renode --disable-xwt` by hand "
+            f"Renode offered no robot server within {UP_DEADLINE_S:.0f} s: run `renode --disable-xwt --robot-server-port 0` by hand "
             "to see why, or use another --reality.",
         )
 
@@ -110,19 +92,13 @@ class RenodeProcess:
             self.process.wait(AFTERTHOUGHT_S)
         self.alive()
 
-    def close(self, console: Console | None) -> None:
+    def close(self, robot: Robot | None) -> None:
         """End it: ask first where that is possible, then kill it and whatever it has started."""
-        if console is not None and self.process.poll() is None:
+        if robot is not None and self.process.poll() is None:
             with contextlib.suppress(Blocked):
-                console.quit()
+                robot.quit()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(END_DEADLINE_S)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

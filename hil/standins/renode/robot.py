@@ -1,4 +1,4 @@
-"""Renode's robot server: XML-RPC on the loopback address; errors come as errors, and no prompt has to be read."""
+"""Renode's robot server: XML-RPC over the loopback address; errors come as errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Timed(xmlrpc.client.Transport):
 
 
 class Robot:
-    """A console (conversation.Console) over the robot server.
+    """Commands to a Renode; every call raises `Blocked` where it refuses or does not answer within `deadline_s`.
 
     Args:
         port: where it listens.
@@ -60,9 +60,17 @@ class Robot:
         except (OSError, http.client.HTTPException, xmlrpc.client.Error, xml.parsers.expat.ExpatError) as error:
             raise Blocked("bench", f"Renode did not answer {what} ({error}): {_CURE}.") from error
         if not isinstance(reply, dict) or reply.get("status") != "PASS":
-            said = " ".join(str(reply.get("error", "") if isinstance(reply, dict) else reply).split())
-            raise Blocked("bench", f"Renode refused {what} ({said}): {_CURE}.")
+            raise Blocked("bench", f"Renode refused {what} ({_reason(reply, *arguments)}): {_CURE}.")
         return str(reply.get("return", ""))
+
+
+def _reason(reply: object, *arguments: str) -> str:
+    """Return the reason that a refusal gives, on one line; Renode says the command twice before it."""
+    said = str(reply.get("error", "") if isinstance(reply, dict) else reply)
+    for argument in arguments:
+        for before in (f"KeywordException: Could not execute command '{argument}': ", f"There was an error executing command '{argument}'"):
+            said = said.removeprefix(before)
+    return " ".join(said.split())
 
 
 _CURE = "use a version that docs/renode.md names, or another --reality"

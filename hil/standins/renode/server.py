@@ -1,4 +1,4 @@
-"""The bench of one board on Renode as a process: prints its endpoints, runs until it is told to end or its owner is gone."""
+"""One board after another on one Renode, as a process: prints endpoints, runs until it is told to end or its owner is gone."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
-import tempfile
 from pathlib import Path
 from types import FrameType
 
 from hil import boards
 from hil.errors import Blocked, RigError
-from hil.standins.renode.conversation import Console, boot, instructions
+from hil.standins.renode.conversation import boot, instructions
+from hil.standins.renode.environment import private_environment
+from hil.standins.renode.line import Line
 from hil.standins.renode.platform import description, load_platform
-from hil.standins.renode.process import RenodeProcess, die_with_parent, private_environment
+from hil.standins.renode.process import RenodeProcess, die_with_parent
+from hil.standins.renode.request import Request
+from hil.standins.renode.robot import DEADLINE_S, Robot
 from hil.standins.renode.start import cure, program, version
 
+CHECK_S = 0.2  # between two looks whether Renode runs
 LAST_WORDS_S = 0.5  # for each of the last two questions: this program is killed 3 s after it is told to end
 
 
@@ -27,10 +32,14 @@ class _Told(BaseException):
 
 
 def main(argv: list[str]) -> int:
-    """Run a board on Renode. One line of JSON on standard output names its endpoints, or the reason why there are none."""
+    """Run a board on Renode. One line of JSON on standard output names its endpoints, or the reason why there are none.
+
+    Every line of standard input asks for another machine in the place of the one before (`Request`); its end ends this program.
+    """
     parser = argparse.ArgumentParser(prog="python -m hil.standins.renode", description="A board on Renode.")
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, required=True, help="firmware")
+    parser.add_argument("--folder", type=Path, required=True, help="empty folder for everything that Renode writes")
     parser.add_argument("--parent-pid", type=int, required=True, help="end when this process is gone")
     options = parser.parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -39,13 +48,14 @@ def main(argv: list[str]) -> int:
         die_with_parent(signal.SIGTERM)
         if os.getppid() != options.parent_pid:
             return 0  # it was gone before the kernel knew that we care
-        with tempfile.TemporaryDirectory(prefix="trainrig-renode-") as folder:
-            return _serve(boards.load(options.board), boards.image_of(options.board, options.elf), Path(folder))
+        return _serve(Request(options.board, options.elf), options.folder)
     except RigError as error:
         _print({"blocked": error.reason if isinstance(error, Blocked) else str(error)})
         return 2
     except _Told:
         return 0
+    finally:
+        shutil.rmtree(options.folder, ignore_errors=True)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -54,34 +64,66 @@ def _end(number: int, frame: FrameType | None) -> None:
     raise _Told
 
 
-def _serve(board: boards.Board, image: boards.Image, folder: Path) -> int:
-    platform = load_platform(board)
+def _serve(first: Request, folder: Path) -> int:
     path = program()
     if path is None:
         raise Blocked("bench", f"renode is not installed: {cure()}.")
     environment = private_environment(folder)
-    found = version(path, environment)
-    repl, serial = folder / f"{board.name}.repl", folder / "serial"
-    repl.write_text(description(board, platform), encoding="utf-8")
+    found = ".".join(map(str, version(path, environment)))
+    line = Line()
     renode = RenodeProcess(path, environment, sys.stderr.buffer)
-    console: Console | None = None
+    robot: Robot | None = None
     try:
-        try:
-            console = renode.connect()
-            boot(console, board, platform, image, repl, serial)
-        except Blocked:
-            renode.ended()
-            raise
-        _log(f"Renode {'.'.join(map(str, found))} runs {board.name}, driven by its {type(console).__name__.lower()}")
-        _print({"board": board.name, "reality": "renode", "serial": str(serial)})
-        _log(f"Renode ended by itself with status {renode.process.wait()}")
-        return 3
+        request: Request | None = first
+        robot = renode.connect()
+        while request is not None:
+            _boot(renode, robot, request, folder, line)
+            _log(f"Renode {found} runs {request.board}")
+            _print({"board": request.board, "reality": "renode", "serial": line.path})
+            request = _next_request(renode, line)
+            _last_words(robot)
+        return 0 if renode.process.poll() is None else 3
+    except _Told:
+        if robot is not None:
+            _last_words(robot)
+        raise
     finally:
-        if console is not None:
-            console.deadline_s = LAST_WORDS_S
-            with contextlib.suppress(Blocked):
-                _log(f"the core has executed {instructions(console):,} instructions")
-        renode.close(console)
+        renode.close(robot)
+        line.close()
+
+
+def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, line: Line) -> None:
+    board = boards.load(request.board)
+    platform = load_platform(board)
+    repl = folder / f"{board.name}.repl"
+    repl.write_text(description(board, platform), encoding="utf-8")
+    robot.deadline_s = DEADLINE_S
+    try:
+        boot(robot, board, platform, boards.image_of(board.name, request.elf), repl, line)
+    except Blocked:
+        renode.ended()
+        raise
+
+
+def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
+    """Carry the serial line until another machine is asked for, or Renode or our owner is gone: None."""
+    said = b""
+    while renode.process.poll() is None:
+        if line.carry(sys.stdin.fileno(), CHECK_S):
+            part = os.read(sys.stdin.fileno(), 65536)
+            if not part:
+                return None
+            said += part
+            if said.endswith(b"\n"):
+                return Request.of(said)
+    _log(f"Renode ended by itself with status {renode.process.returncode}")
+    return None
+
+
+def _last_words(robot: Robot) -> None:
+    robot.deadline_s = LAST_WORDS_S
+    with contextlib.suppress(Blocked):
+        _log(f"the core has executed {instructions(robot):,} instructions")
 
 
 def _print(record: dict[str, str]) -> None:

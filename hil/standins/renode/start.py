@@ -9,15 +9,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.standins.process import StandIn
+from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
+from hil.standins.renode.request import Request
 
-OLDEST = (1, 15, 3)  # docs/renode.md: the oldest from which its facts were taken
+OLDEST = (1, 16, 0)  # docs/renode.md: before it, DWT counted at synchronisation points only
 VERSION_DEADLINE_S = 30.0
 PEOPLE = range(
     1000, 60_000
@@ -78,8 +81,21 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
     return found
 
 
+def installed() -> str | None:
+    """Return the version of the installed Renode, e.g. `1.16.1`; None where there is no Renode.
+
+    Raises:
+        Blocked: as `version`.
+    """
+    path = program()
+    if path is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="trainrig-renode-") as folder:
+        return ".".join(map(str, version(path, private_environment(Path(folder)))))
+
+
 def start_renode(board: Board, image: Image, log: Path) -> StandIn:
-    """Start a board on Renode and return it with its endpoints: a serial port, no probe and no meter.
+    """Start Renode with a board and return it with its endpoints: a serial port, no probe and no meter.
 
     Args:
         board: catalogue entry.
@@ -89,11 +105,21 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
     Raises:
         Blocked: Renode is missing, too old, models no such board, or did not come up.
     """
+    folder = Path(tempfile.mkdtemp(prefix="trainrig-renode-"))
     command = [
         sys.executable, "-m", "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
-        "--parent-pid", str(os.getpid()),
+        "--folder", str(folder), "--parent-pid", str(os.getpid()),
     ]  # fmt: skip
-    return StandIn(command, _announced, log, "Renode", deadline_s=150.0)
+    return StandIn(command, _announced, log, "Renode", deadline_s=150.0, folder=folder)
+
+
+def boot_again(stand_in: StandIn, board: Board, image: Image) -> None:
+    """Put a board, fresh from reset, in the place of the one that a Renode of `start_renode` has run.
+
+    Raises:
+        Blocked: as `start_renode`.
+    """
+    stand_in.ask(Request(board.name, image.path).to_line())
 
 
 def _announced(line: str) -> Endpoints | None:

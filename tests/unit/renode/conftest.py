@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +27,8 @@ def install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Pa
         )
         renode.chmod(0o755)
         monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-        monkeypatch.setenv("TMPDIR", str(tmp_path))  # where what a killed bench leaves is cleared away
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        monkeypatch.setattr(tempfile, "tempdir", None)  # which remembers the folder of the first call
         monkeypatch.setenv("SCRIPTED_RENODE", json.dumps(script | {"commands": str(commands)}))
         return commands
 

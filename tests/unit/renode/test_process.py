@@ -15,8 +15,11 @@ import pytest
 from hil import boards
 from hil.errors import Blocked
 from hil.link.session import Session
+from hil.rig.kept import KeptStandIns
+from hil.standins import StandIn
+from hil.standins import process as standin_process
 from hil.standins.process import STOP_AFTER_S
-from hil.standins.renode import modelled, start_renode
+from hil.standins.renode import boot_again, modelled, start_renode
 from hil.targets import open_target
 from hil.trial.device import Device
 
@@ -59,12 +62,7 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
             None,
             None,
         )
-        target = open_target(board, stand_in.endpoints)
-        assert target.flash(image) is False
-        device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
-        assert device.clock_hz == board.clock_hz
-        assert device.echo(b"again") == b"again"  # it still hears after it has sent
-        target.close()
+        greet(board, image, stand_in)
     finally:
         stand_in.stop()
     assert "1,234,567 instructions" in (tmp_path / "log").read_text(errors="replace")
@@ -74,8 +72,7 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ({"version": "1.14.0"}, r"bin/renode is Renode 1\.14\.0, which is too old: unpack the portable archive of Renode 1\.15\.3 or later"),
-        ({"version": "1.15.2"}, r"is Renode 1\.15\.2, which is too old"),
+        ({"version": "1.15.3"}, r"bin/renode is Renode 1\.15\.3, which is too old: unpack the portable archive of Renode 1\.16\.0 or later"),
         ({"prints": "Segmentation fault"}, r"does not tell its version \(it says 'Segmentation fault'\): unpack"),
         ({"dies_at_start": True}, "Renode ended with status 1: run again"),
         ({"die": "sysbus LoadELF"}, "Renode ended with status 134: run again"),
@@ -126,14 +123,18 @@ def test_the_deadline_of_the_end(install: Install, tmp_path: Path, script: dict[
 
 def test_stopped_in_the_middle_of_a_command(install: Install, tmp_path: Path) -> None:
     commands = install(hang="emulation RunFor", child=True)
-    command = [sys.executable, "-m", "hil.standins.renode", "--board", BOARD.name, "--elf", str(IMAGE.path)]
-    bench = subprocess.Popen(
-        [*command, "--parent-pid", str(os.getpid())], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
-    )
-    _until(lambda: commands.exists() and "RunFor" in commands.read_text())
-    bench.terminate()
-    assert bench.wait(STOP_AFTER_S) == 0
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    command = [sys.executable, "-m", "hil.standins.renode", "--board", BOARD.name, "--elf", str(IMAGE.path), "--folder", str(folder)]
+    with subprocess.Popen(
+        [*command, "--parent-pid", str(os.getpid())],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT,
+    ) as bench:  # fmt: skip
+        _until(lambda: commands.exists() and "RunFor" in commands.read_text())
+        bench.terminate()
+        assert bench.wait(STOP_AFTER_S) == 0
     assert nothing_left(tmp_path, 0.2)
+    assert not folder.exists()
 
 
 OWNER = """
@@ -158,6 +159,7 @@ def test_nothing_is_left_when_the_owner_is_killed(install: Install, tmp_path: Pa
     owner.wait()
     owner.stdout.close()
     assert nothing_left(tmp_path, STOP_AFTER_S)
+    _until(lambda: folders(tmp_path) == [])
 
 
 def test_renode_dies_with_a_bench_that_is_killed(install: Install, tmp_path: Path) -> None:
@@ -167,6 +169,61 @@ def test_renode_dies_with_a_bench_that_is_killed(install: Install, tmp_path: Pat
     stand_in.process.wait()
     assert nothing_left(tmp_path, 1.0)
     stand_in.stop()
+    assert folders(tmp_path) == []
+
+
+def test_no_folder_is_left_where_the_bench_had_to_be_killed(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    assert folders(tmp_path) != []
+    os.kill(stand_in.process.pid, signal.SIGSTOP)  # as on a computer where it does not come to its end in time
+    monkeypatch.setattr(standin_process, "STOP_AFTER_S", 0.1)
+    stand_in.stop()
+    assert stand_in.process.returncode == -signal.SIGKILL
+    assert nothing_left(tmp_path, 1.0)
+    assert folders(tmp_path) == []
+
+
+def test_one_renode_for_one_trial_after_another(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install()
+    kept = KeptStandIns(tmp_path)
+    renodes = set()
+    for name in ("stm32h7b3", "stm32h7b3", "nrf52840"):
+        board, image = boards.load(name), boards.image_of(name)
+        with kept.lend("renode", board, image, tmp_path / "log") as stand_in:
+            assert stand_in.endpoints.board == name
+            renodes |= set(_pids("scripted.program", tmp_path))
+            greet(board, image, stand_in)
+    assert len(renodes) == 1
+    os.kill(*renodes, signal.SIGKILL)
+    with kept.lend("renode", board, image, tmp_path / "log") as stand_in:  # another comes in its place
+        greet(board, image, stand_in)
+    kept.close()
+    assert nothing_left(tmp_path, 0.2)
+    assert folders(tmp_path) == []
+
+
+def test_a_renode_that_refuses_the_second_board(install: Install, tmp_path: Path) -> None:
+    install(refuse="cpu MPURegionNumber")
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    with pytest.raises(Blocked, match="Renode refused ExecuteCommand cpu MPURegionNumber"):
+        boot_again(stand_in, boards.load("imxrt1062"), boards.image_of("imxrt1062"))
+    stand_in.stop()
+    assert nothing_left(tmp_path, 0.2)
+
+
+def folders(folder: Path) -> list[Path]:
+    return list(folder.glob("trainrig-renode-*"))
+
+
+def greet(board: boards.Board, image: boards.Image, stand_in: StandIn) -> None:
+    target = open_target(board, stand_in.endpoints)
+    device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
+    assert device.clock_hz == board.clock_hz
+    assert device.echo(b"again") == b"again"  # it still hears after it has sent
+    target.close()
 
 
 def _pids(name: str, folder: Path) -> list[int]:

@@ -222,6 +222,6 @@ def test_among_others_renode_has_to_be_asked_for(monkeypatch: pytest.MonkeyPatch
 
 def test_a_renode_that_is_asked_for_and_missing() -> None:
     with pytest.raises(
-        Blocked, match=r"renode is not installed: unpack the portable archive of Renode 1\.15\.3 or later"
+        Blocked, match=r"renode is not installed: unpack the portable archive of Renode 1\.16\.0 or later"
     ):
         choose(BOARD, None, "renode")

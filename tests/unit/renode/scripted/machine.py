@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
 import select
+import socket
 import threading
-import tty
 from pathlib import Path
 
 import unicorn
@@ -16,11 +16,15 @@ from unicorn import arm_const as reg
 from tests.unit.renode.scripted.peripherals import MODELS, ArrayMemory, Counters
 
 NOWHERE = 0xFFFFFFFE
-SPACES = (0x40000000, 0x20000000), (0xD0000000, 0x10000), (0xE0000000, 0x100000)  # where peripherals may be
+SPACES = (0x10000000, 0x10000), (0x40000000, 0x20000000), (0xD0000000, 0x10000), (0xE0000000, 0x100000)  # where peripherals may be
+
+
+A_WAKE_UP = 11  # bytes that come between two looks of the core, about
+SIGNATURE = "Parameters did not match the signature"
 
 
 class Refused(Exception):
-    """Renode says no; the message is its own."""
+    """Renode says no to a command that it knows; the message is its own."""
 
 
 class Machine:
@@ -32,11 +36,11 @@ class Machine:
         self.memories: list[tuple[int, int]] = []
         self.ranges: list[tuple[int, int, object, int]] = [(0xE0000000, 0x100000, Counters(), 0)]
         self.named: dict[str, object] = {}
-        self.master: int | None = None
+        self.listening: socket.socket | None = None
+        self.terminal: socket.socket | None = None
+        self.forgotten = False
         self.vectors: int | None = None
         self.started = False
-        for start, size in SPACES:
-            self.uc.mmio_map(start, size, self._read, start, self._write, start)
 
     def load_platform(self, text: str) -> None:
         for block in re.split(r"\n(?=\w+:)", text):
@@ -52,19 +56,24 @@ class Machine:
                 self._add(name, ArrayMemory(int(size[1], 16)), [(start, int(size[1], 16), 0)])
             elif model in MODELS:
                 cut = re.findall(r"address: (\w+); size: (\w+)(?:; offset: (\w+))?", block)
-                ranges = [(int(a, 16), int(n, 16), int(o or "0", 16)) for a, n, o in cut] or [(start, 0x400, 0)]
-                self._add(name, MODELS[model](self._send), ranges)
+                ranges = [(int(a, 16), int(n, 16), int(o or "0", 16)) for a, n, o in cut] or [(start, MODELS[model].SIZE, 0)]
+                self._add(name, MODELS[model](self._send, self), ranges)
             elif model not in ("CPU.CortexM", "IRQControllers.NVIC", "Miscellaneous.DWT"):
                 raise Refused(f"Error E04: Could not resolve type: '{model}'.")
+        for start, size in SPACES:
+            if not any(at < start + size and start < at + length for at, length in self.memories):
+                self.uc.mmio_map(start, size, self._read, start, self._write, start)
 
     def _add(self, name: str, model: object, ranges: list[tuple[int, int, int]]) -> None:
         self.named[name] = model
         for start, size, offset in ranges:
             if any(start < other + length and other < start + size for other, length, *_ in self.ranges):
-                raise Refused(f"Error E36: {name} overlaps another peripheral")
+                raise Refused(f"Error E39: Exception was thrown during registration of '{name}' in 'sysbus':\nCould not register it")
             self.ranges.append((start, size, model, offset))
 
     def load_elf(self, path: str) -> None:
+        if not Path(path).is_file():
+            raise Refused(SIGNATURE)
         with Path(path).open("rb") as file:
             for segment in ELFFile(file).iter_segments("PT_LOAD"):
                 if segment["p_memsz"]:
@@ -89,26 +98,42 @@ class Machine:
 
     def _read(self, uc: object, offset: int, size: int, base: int) -> int:
         found = self._find(base + offset)
-        return found[0].read(found[1]) if found else 0
+        value = found[0].read(found[1]) if found else 0
+        return value & (1 << 8 * size) - 1
 
     def _write(self, uc: object, offset: int, size: int, value: int, base: int) -> None:
         found = self._find(base + offset)
         if found:
-            found[0].write(found[1], value)
+            found[0].write(found[1], value, size)
 
-    def open_terminal(self, link: str) -> None:
-        self.master, slave = os.openpty()
-        tty.setraw(slave)
-        Path(link).symlink_to(os.ttyname(slave))
+    def fetch(self, address: int, n: int) -> bytes:
+        return bytes(self.uc.mem_read(address, n))
+
+    def open_terminal(self, port: int) -> None:
+        """A terminal for raw bytes that takes one client at a time."""
+        try:
+            self.listening = socket.create_server(("127.0.0.1", port), backlog=1)
+        except OSError as error:
+            raise Refused(f"Unable to create '0.0.0.0:{port}' socket:[AddressAlreadyInUse] Address already in use") from error
 
     def connect(self, name: str) -> None:
         if name not in self.named:
-            raise Refused(f"No such command or device: sysbus.{name}")
+            raise Refused(SIGNATURE)
         self.uart = self.named[name]
 
-    def _send(self, byte: int) -> None:
-        if self.master is not None:
-            os.write(self.master, bytes([byte]))
+    def forget(self) -> None:
+        """What `ResetEmulation` does to a machine; its terminal hangs up."""
+        self.forgotten = True
+        self.uc.emu_stop()
+        for end in (self.listening, self.terminal):
+            if end is not None:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+
+    def _send(self, data: bytes) -> None:
+        if self.terminal is not None:
+            self.terminal.sendall(data)
 
     def run(self, timeout_us: int = 0) -> None:
         """Run until the core sleeps, or for so many microseconds of wall time."""
@@ -122,9 +147,14 @@ class Machine:
         threading.Thread(target=self._live, daemon=True).start()
 
     def _live(self) -> None:
-        """A sleeping core is woken by the UART's interrupt and by nothing else; a byte comes after the one before it was taken."""
-        while True:
-            self.run()
-            while not self.uart.interrupt:
-                select.select([self.master], [], [])
-                self.uart.received.extend(os.read(self.master, 1))
+        """A sleeping core is woken by the UART's interrupt and by nothing else."""
+        with contextlib.suppress(OSError):
+            self.terminal, _ = self.listening.accept()
+            while not self.forgotten:
+                self.run()
+                while not self.uart.interrupt and not self.forgotten:
+                    readable, _, _ = select.select([self.terminal], [], [], 0.1)
+                    data = self.terminal.recv(A_WAKE_UP) if readable else b""
+                    if readable and not data:
+                        return
+                    self.uart.receive(data)

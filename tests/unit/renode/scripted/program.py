@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from xmlrpc.client import Fault
 from xmlrpc.server import SimpleXMLRPCServer
 
 from tests.unit.renode.scripted.machine import Machine, Refused
@@ -30,11 +31,15 @@ class Script:
     refuse: str | None = None
     junk: str | None = None
     robot: bool = True
-    monitor: bool = True
+    busy: int = 0  # so many terminals find their port taken
     deaf: bool = False  # to SIGTERM and to every wish that it may end
     child: bool = False  # starts a process of its own
     dies_at_start: bool = False
     commands: str | None = None
+
+
+class Unknown(Exception):
+    """Renode knows no such command."""
 
 
 class Renode:
@@ -43,8 +48,6 @@ class Renode:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.machine: Machine | None = None
-        self.name = "monitor"
-        self.ran = False
 
     def execute(self, command: str) -> str:
         self._misbehave(command)
@@ -52,7 +55,17 @@ class Renode:
             found = re.fullmatch(pattern, command)
             if found:
                 return method(self, *found.groups()) or ""
-        raise Refused(f"No such command or device: {command.split(' ')[0]}")
+        raise Unknown(f"No such command or device: {command.split(' ')[0]}")
+
+    def reset(self) -> None:
+        self._misbehave("ResetEmulation")
+        if self.machine is not None:
+            self.machine.forget()
+        self.machine = None
+
+    def start(self) -> None:
+        self._misbehave("StartEmulation")
+        self.machine.start()
 
     def _misbehave(self, what: str) -> None:
         if self.script.commands:
@@ -63,16 +76,21 @@ class Renode:
         if self.script.hang and what.startswith(self.script.hang):
             time.sleep(3600)
         if self.script.refuse and what.startswith(self.script.refuse):
-            raise Refused(f"There was an error executing command '{what}'\r\nError E04: scripted")
+            raise Refused("Error E04: scripted\nAt board.repl:9:1:\nc: Foo.Bar\n^^^^")
 
     def _create(self, name: str) -> None:
-        self.machine, self.name = Machine(), name
+        self.machine = Machine()
+
+    def _terminal(self, port: str) -> None:
+        if self.script.busy:
+            self.script.busy -= 1
+            raise Refused(f"Unable to create '0.0.0.0:{port}' socket:[AddressAlreadyInUse] Address already in use")
+        self.machine.open_terminal(int(port))
 
     def _read(self, address: str) -> str:
-        return f"0x{self.machine.word(int(address, 16)):08X}\n"
+        return f"0x{self.machine.word(int(address, 16)):08X}\n\n"
 
     COMMANDS = (
-        (r"Clear", lambda self: self.__init__(self.script)),
         (r"emulation SetGlobalAdvanceImmediately true", lambda self: None),
         (r'emulation SetGlobalQuantum "0.001"', lambda self: None),
         (r'mach create "(\w+)"', _create),
@@ -82,33 +100,42 @@ class Renode:
         (r"cpu MPURegion(?:Number|BaseAddress|AttributeAndSize) \w+", lambda self: None),
         (r"sysbus WriteDoubleWord (0x\w+) (0x\w+)", lambda self, at, value: self.machine.store(int(at, 16), int(value, 16).to_bytes(4, "little"))),
         (r"sysbus ReadDoubleWord (0x\w+)", _read),
-        (r'emulation CreateUartPtyTerminal "term" "(.+)" true', lambda self, link: self.machine.open_terminal(link)),
+        (r'emulation CreateServerSocketTerminal (\d+) "term" false', _terminal),
         (r"connector Connect sysbus\.(\w+) term", lambda self, uart: self.machine.connect(uart)),
         (r'emulation RunFor "([\d.]+)"', lambda self, s: self.machine.run(100_000)),
-        (r"start", lambda self: self.machine.start()),
-        (r"cpu ExecutedInstructions", lambda self: "0x000000000012D687\n"),
+        (r"cpu ExecutedInstructions", lambda self: "0x000000000012D687\n\n"),
     )  # fmt: skip
 
 
 def serve_robot(renode: Renode) -> None:
-    """XML-RPC on a port of its own choice, which it writes to a file; one request at a time."""
+    """XML-RPC on the first free port from 49152, which it writes to a file; one request at a time."""
 
     def run_keyword(keyword: str, arguments: list[str]) -> dict[str, str] | str:
-        keywords = {"ResetEmulation": "Clear", "StartEmulation": "start"}
+        if keyword == "StopRemoteServer":
+            renode._misbehave(keyword)
+            if not renode.script.deaf:
+                threading.Timer(0.05, os._exit, (0,)).start()
+            return {"status": "PASS"}
+        if keyword in ("ResetEmulation", "StartEmulation"):
+            (renode.reset if keyword == "ResetEmulation" else renode.start)()
+            return {"status": "PASS"}
+        if keyword != "ExecuteCommand":
+            raise Fault(1, f'Keyword "{keyword}" not found')
+        if len(arguments) != 1 or not isinstance(arguments[0], str):
+            raise Fault(2, f'Arguments types do not match any available keyword "{keyword}" : [{", ".join(map(str, arguments))}]')
+        (command,) = arguments
+        if renode.script.junk and command.startswith(renode.script.junk):
+            return "*** junk"
         try:
-            if keyword == "StopRemoteServer":
-                renode._misbehave(keyword)
-                if not renode.script.deaf:
-                    threading.Timer(0.05, os._exit, (0,)).start()
-                return {"status": "PASS"}
-            command = arguments[0] if keyword == "ExecuteCommand" else keywords[keyword]
-            if renode.script.junk and command.startswith(renode.script.junk):
-                return "*** junk"
             return {"status": "PASS", "return": renode.execute(command)}
+        except Unknown as unknown:
+            said = f"{unknown}"
         except Refused as refused:
-            return {"status": "FAIL", "error": f"KeywordException: {refused}\n", "traceback": ""}
+            said = f"There was an error executing command '{command}'{refused}"
+        error = f"KeywordException: Could not execute command '{command}': {said}\n"
+        return {"status": "FAIL", "error": error, "traceback": "KeywordException:   at a method\n"}
 
-    server = SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False, allow_none=True)
+    server = _first_free()
     server.register_function(run_keyword)
     folder = Path(os.environ["TMPDIR"]) / f"renode-{os.getpid()}"
     folder.mkdir()
@@ -119,42 +146,12 @@ def serve_robot(renode: Renode) -> None:
     server.serve_forever()
 
 
-def serve_monitor(renode: Renode, port: int) -> None:
-    """Telnet as docs/renode.md has it: 12 bytes at first; nine of the client's are swallowed up to 1.15."""
-    listening = socket.create_server(("127.0.0.1", port))
-    while True:
-        client, _ = listening.accept()
-        client.sendall(bytes.fromhex("fffb01fffb03fffd22fffd1f"))
-        received = b""
-        while len(received) < 9:
-            received += client.recv(9 - len(received))
-        swallows = int(renode.script.version.split(".")[1]) <= 15
-        received = b"" if swallows else re.sub(rb"\xff[\xfb-\xfe].", b"", received, flags=re.DOTALL)
-        client.sendall(b"\n\r\x1b[33m(monitor) \x1b[0m")
-        while True:
-            line, found, rest = received.partition(b"\n")
-            if not found:
-                more = client.recv(4096)
-                if not more:
-                    break
-                received += more
-                continue
-            received = rest
-            _answer(renode, client, line.decode())
-
-
-def _answer(renode: Renode, client: socket.socket, command: str) -> None:
-    client.sendall(command.encode()[:3])
-    time.sleep(0.001)  # an echo comes in pieces
-    client.sendall(command.encode()[3:] + b"\n\r")
-    if command == "quit":
-        renode._misbehave(command)
-        os._exit(0)
-    try:
-        said = renode.execute(command)
-    except Refused as refused:
-        said = f"{refused}\n"
-    client.sendall(said.replace("\n", "\r\r\n").encode() + f"({renode.name}) ".encode())
+def _first_free() -> SimpleXMLRPCServer:
+    SimpleXMLRPCServer.allow_reuse_address = False
+    for port in range(49152, 65536):
+        with contextlib.suppress(OSError):
+            return SimpleXMLRPCServer(("127.0.0.1", port), logRequests=False, allow_none=True)
+    raise AssertionError("no port is free")
 
 
 def main(arguments: list[str]) -> None:
@@ -162,11 +159,11 @@ def main(arguments: list[str]) -> None:
     if arguments == ["--version"]:
         print(script.prints or f"Renode v{script.version}.12345\n  build: scripted")
         return
-    wanted = ["--disable-xwt", "-p", "--hide-log", "-P", arguments[4], "--robot-server-port", "0"]
+    wanted = ["--disable-xwt", "-p", "--hide-log", "--hide-monitor", "--robot-server-port", "0"]
     assert arguments == wanted, arguments
     assert sys.stdin.read() == "", "stdin is /dev/null"
     assert Path(os.environ["XDG_CONFIG_HOME"]).is_dir()
-    print("junk on the standard output \x1b[31m\xff", flush=True)
+    print("junk on the standard output \x1b[31m\xff", flush=True)  # with --hide-log the real one prints nothing
     if script.dies_at_start:
         sys.exit(1)
     if script.deaf:
@@ -175,8 +172,6 @@ def main(arguments: list[str]) -> None:
         subprocess.Popen(["sleep", "3600"])
     time.sleep(script.late_s)
     renode = Renode(script)
-    if script.monitor:
-        threading.Thread(target=serve_monitor, args=(renode, int(arguments[4])), daemon=True).start()
     if script.robot:
         serve_robot(renode)
     time.sleep(3600)

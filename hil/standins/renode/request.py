@@ -1,0 +1,25 @@
+"""What the bench is asked for on its standard input: a board, and the image that it shall run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Request:
+    """A board of the catalogue and its firmware."""
+
+    board: str
+    elf: Path
+
+    @classmethod
+    def of(cls, line: bytes) -> Request:
+        """Read a line of `to_line`."""
+        said = json.loads(line)
+        return cls(said["board"], Path(said["elf"]))
+
+    def to_line(self) -> bytes:
+        """Return the request as one line of JSON."""
+        return json.dumps({"board": self.board, "elf": str(self.elf)}).encode() + b"\n"
