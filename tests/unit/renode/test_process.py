@@ -42,6 +42,9 @@ def left(folder: Path) -> list[str]:
     return [line for line in found if line]
 
 
+HANG_S = 30.0  # what takes longer hangs, on a busy computer too
+
+
 def nothing_left(folder: Path, within_s: float) -> bool:
     end = time.monotonic() + within_s
     while left(folder):
@@ -132,7 +135,7 @@ def test_stopped_in_the_middle_of_a_command(install: Install, tmp_path: Path) ->
     ) as bench:  # fmt: skip
         _until(lambda: commands.exists() and "RunFor" in commands.read_text())
         bench.terminate()
-        assert bench.wait(STOP_AFTER_S) == 0
+        assert bench.wait(HANG_S) == 0
     assert nothing_left(tmp_path, 0.2)
     assert not folder.exists()
 
@@ -158,7 +161,7 @@ def test_nothing_is_left_when_the_owner_is_killed(install: Install, tmp_path: Pa
     owner.kill()
     owner.wait()
     owner.stdout.close()
-    assert nothing_left(tmp_path, STOP_AFTER_S)
+    assert nothing_left(tmp_path, HANG_S)
     _until(lambda: folders(tmp_path) == [])
 
 
