@@ -21,6 +21,7 @@ from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.trial import TrialSpec
 from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
+from hil.trial.confirm.checks import Checks
 from hil.trial.confirm.clock import HostClock
 from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
 from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
@@ -336,3 +337,19 @@ def test_what_a_step_takes_at_least_follows_the_method():
     zeroth = GraphSubject(build_graph("resnet-tiny", 1), GraphSettings(queries=2)).least_cycles()
     back = GraphSubject(build_graph("resnet-tiny", 1), GraphSettings(method="bp")).least_cycles()
     assert zeroth.forward[-1] > back.forward[-1] and back.phases["perturb"] is None
+
+
+@pytest.mark.parametrize(("wall_s", "tick", "beside", "named"), [
+    (0.0405, 280_000, 20_000, set()),
+    (0.0005, 280_000, 20_000, {"sleep"}),  # of 40 ms, by the host's clock
+    (0.0405, 64_000, 20_000, {"sleep"}),  # a millisecond of another clock
+    (0.0405, None, 20_000, set()),  # not by SysTick
+    (0.0405, 280_000, 11_000_000, {"sleep"}),  # a busy loop counts
+])  # fmt: skip
+def test_a_sleep_is_as_long_as_was_asked(wall_s, tick, beside, named):
+    figures, said = Figures(), reply()
+    board = SimpleNamespace(
+        figures=figures, host_clock=object(), _device=SimpleNamespace(clock_hz=CLOCK_HZ), counter=SimpleNamespace(cycles_a_tick=lambda: tick)
+    )
+    Checks.sleep(board, said, SimpleNamespace(requests=1, gone_on=said.cycles["total"] + beside), 40, wall_s)
+    assert set(figures.wrong) == named and set(figures.sources["sleep"]) == {HOST_CLOCK, PROBE}

@@ -31,7 +31,7 @@ def test_the_table_is_a_rig_toml_that_the_doctor_finds_in_order(server: subproce
     doctor = subprocess.run([sys.executable, "-m", "hil.cli", "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     checks = json.loads(doctor.stdout)
     assert doctor.returncode == 0, checks
-    assert {check["board"] for check in checks} == {BOARD}
+    assert {check["board"] for check in checks} - {""} == {BOARD}  # "": of the computer
     assert {"probe opens", "port opens", "agent answers", "meter"} <= {check["subject"] for check in checks}
     assert f'serial = "{said["serial"]}"' in pasted and said["pid"] == server.pid
     server.send_signal(signal.SIGINT)
