@@ -12,7 +12,7 @@ enum { TICKS_PER_MS = 100, LONGEST_MS = 160000 };
 
 static volatile bool rung;
 
-void sleep_tick_handler(void) {
+void sleep_end_handler(void) {
     SYST_CSR = 0;
     rung = true;
 }

@@ -3,6 +3,6 @@
 #define SLEEP_H
 
 /* The handler of SysTick. */
-void sleep_tick_handler(void);
+void sleep_end_handler(void);
 
 #endif

@@ -19,7 +19,7 @@ __attribute__((section(".vectors"), used, aligned(1024))) static const vector_ta
     .handlers = {
         [RESET] = reset_handler,
         [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = sleep_tick_handler,
+        [SYSTICK] = sleep_end_handler,
         [DMA_0] = uart_handler,
         [DMA_1] = uart_handler,
         [DMA_1 + 1 ... UART - 1] = fault_handler,

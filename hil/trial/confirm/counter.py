@@ -11,7 +11,7 @@ from hil.targets.probe import Probe
 from hil.trial.confirm.figures import PROBE, Figures
 
 CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018  # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
-SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick ends each millisecond of a sleep
+SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick, by the clock of the core, ends each millisecond of a sleep
 WRAPS = "wraps"  # symbol of firmware/ports/ticks: rounds of SysTick
 ROUND, TICKS = 1 << 32, 1 << 24
 BESIDE = 50_000  # cycles that a request, its reply and what the agent does between two phases take beside the steps; 14,000 to 24,000 on the virtual boards
