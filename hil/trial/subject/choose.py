@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -79,12 +80,25 @@ def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:
     _check_settings(spec)
     settings = graph_settings(spec.method, spec.variant, **{"batch": spec.batch, "seed": spec.seed, **spec.settings})
     graph = build_graph(spec.network, spec.seed)
+    settings, trained, coordinates = _chosen(graph, settings)
+    if not trained:
+        raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
+    if settings.method == "deepzero" and coordinates > MOST_COORDINATES:
+        raise Blocked(
+            "plan",
+            f"{spec.method} {spec.variant} makes a forward pass for each coordinate, of which {spec.network} has {coordinates:,}, more than "
+            f"{MOST_COORDINATES:,}: choose last-sparse, or a smaller network.",
+        )
+    return graph, settings
+
+
+@lru_cache(maxsize=16)  # the same for every board
+def _chosen(graph: Graph, settings: GraphSettings) -> tuple[GraphSettings, int, int]:
+    """Return the settings as they hold for a network, how many layers they train, and how many coordinates these have."""
     if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
-    if not settings.trained(graph):
-        raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
-    _check_coordinates(spec, settings, graph)
-    return graph, settings
+    trained = settings.trained(graph)
+    return settings, len(trained), sum(settings.coordinates(graph.layers[index]) for index in trained)
 
 
 def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> GraphSubject:
@@ -99,16 +113,6 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
     if not fits_flash and places == (True,):
         raise Blocked("plan", f"{spec.board} has no flash for the {file_size(graph):,} bytes of {spec.network}: let it lie in RAM.")
     return resident(graph, settings, arena, places if fits_flash else (False,))
-
-
-def _check_coordinates(spec: TrialSpec, settings: GraphSettings, graph: Graph) -> None:
-    coordinates = sum(settings.coordinates(graph.layers[index]) for index in settings.trained(graph))
-    if settings.method == "deepzero" and coordinates > MOST_COORDINATES:
-        raise Blocked(
-            "plan",
-            f"{spec.method} {spec.variant} makes a forward pass for each coordinate, of which {spec.network} has {coordinates:,}, more than "
-            f"{MOST_COORDINATES:,}: choose last-sparse, or a smaller network.",
-        )
 
 
 def _tensors(path: Path, settings: GraphSettings, graph: Graph) -> list[np.ndarray]:
