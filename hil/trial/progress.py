@@ -74,6 +74,7 @@ class ProgressLine:
         if not self._live:
             return
         if self._task is not None:
+            self._progress.refresh()  # its last state, where it was shorter than the time between two drawings
             self._progress.remove_task(self._task)
         what = f"{self._spec.board} {self._spec.variant}: {name}"
         total = self._spec.steps if name == TRAIN else None

@@ -59,9 +59,13 @@ def main(argv: list[str]) -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    for other in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(other, signal.SIG_IGN)  # once is enough: what follows is the way out
+    _ignore_signals()  # once is enough: what follows is the way out
     raise _Told
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _serve(first: Request, folder: Path) -> int:
@@ -88,8 +92,11 @@ def _serve(first: Request, folder: Path) -> int:
             _last_words(robot)
         raise
     finally:
-        renode.close(robot)
-        line.close()
+        try:
+            _ignore_signals()  # the kernel's signal comes beside the end of standard input, and would cut short the closing
+        finally:
+            renode.close(robot)
+            line.close()
 
 
 def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, line: Line) -> None:

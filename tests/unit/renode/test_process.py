@@ -165,6 +165,20 @@ def test_nothing_is_left_when_the_owner_is_killed(install: Install, tmp_path: Pa
     _until(lambda: folders(tmp_path) == [])
 
 
+@pytest.mark.parametrize("when", ["cpu ExecutedInstructions", "StopRemoteServer"])
+def test_told_twice_to_end(install: Install, tmp_path: Path, when: str) -> None:
+    """An owner that is killed closes the standard input and makes the kernel send SIGTERM, in any order."""
+    commands = install(child=True, deaf=True)
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    assert stand_in.process.stdin is not None
+    stand_in.process.stdin.close()
+    _until(lambda: when in commands.read_text())
+    stand_in.process.terminate()
+    stand_in.process.wait(HANG_S)
+    assert nothing_left(tmp_path, 0.2)
+    stand_in.stop()
+
+
 def test_renode_dies_with_a_bench_that_is_killed(install: Install, tmp_path: Path) -> None:
     install(deaf=True)
     stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")

@@ -44,6 +44,15 @@ def test_every_phase_is_shown_and_how_far_it_is():
         assert f"stm32h7b3 cls1: {name}" in text
 
 
+def test_a_phase_that_is_over_before_the_next_drawing_is_shown_at_its_end():
+    def draw(line):
+        train(line)
+        line.stage("latency")
+
+    text = shown(True, draw).partition("stm32h7b3 cls1: latency")[0]
+    assert "3/4" in text and "loss 1.500" in text
+
+
 def test_an_evaluation_in_the_midst_of_training_keeps_the_count_of_steps():
     def draw(line):
         train(line)
