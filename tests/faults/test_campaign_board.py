@@ -27,7 +27,8 @@ SLOTS_AT, _ = SLOTS["stm32h7b3"]
 WHAT = {"board": "stm32h7b3", "network": "lenet5-tflite", "method": "last-layer"}
 OPTIONS = [word for name, value in WHAT.items() for word in (f"--{name}", value)]
 STEPS = 6
-SETTINGS = ["--batch", "1", "--set", "queries=1", "--steps", str(STEPS), "--evaluate", "0"]
+BATCH, MOVING = 2, {"queries": 1, "eta": 1.0}  # every step moves weights
+SETTINGS = ["--batch", str(BATCH), "--steps", str(STEPS), "--evaluate", "0"] + [word for name, value in MOVING.items() for word in ("--set", f"{name}={value}")]
 Serve = Callable[..., dict[str, Any]]
 
 
@@ -63,11 +64,13 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 def uninterrupted(board: str = WHAT["board"]) -> list[int]:
     """Return the digest after every step, from the reference alone."""
-    prepared = prepare(TrialSpec(board, "adaptive", network=WHAT["network"], method=WHAT["method"], batch=1, steps=STEPS, settings={"queries": 1}, evaluate=0))
-    reference, order, digests = prepared.subject.reference(), batches(prepared.data, 1, 1), []
+    spec = TrialSpec(board, "adaptive", network=WHAT["network"], method=WHAT["method"], batch=BATCH, steps=STEPS, settings=MOVING, evaluate=0)
+    prepared = prepare(spec)
+    reference, order, digests = prepared.subject.reference(), batches(prepared.data, BATCH, 1), []
     for _ in range(STEPS):
         chosen = next(order)
         digests.append(step_digest(reference.step(prepared.data.train_images[chosen], prepared.data.train_labels[chosen]).digests))
+    assert len(set(digests)) == STEPS, "a step that moves nothing cannot be lost"
     return digests
 
 
