@@ -35,6 +35,7 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 SAMPLE_BLOCK = 1000  # pixels a frame
 STEP_DEADLINE_S = 120.0
+SAVE_S, SAVE_S_PER_BYTE = 15.0, 45.0 / (256 << 10)  # above the slowest flash: 4 s for the STM32F746's sector, 400 ms for 4 KB beside the RP2040 (data sheets)
 SLOWER_RUN = 4.0  # so much longer than the slowest step before may each step of a run take
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
@@ -231,7 +232,8 @@ class Device:
 
     def save_checkpoint(self, campaign: int, step: int, size: int) -> int:
         """Let the board write its trained tensors, `size` bytes, to a slot; return the sequence number."""
-        reply = self._session.request("save_checkpoint", deadline_s=self.step_deadline_s, campaign=campaign, step=step)
+        deadline_s = SAVE_S + size * SAVE_S_PER_BYTE
+        reply = self._session.request("save_checkpoint", deadline_s=deadline_s, campaign=campaign, step=step)
         return Saved.of(reply, size).sequence
 
     def load_checkpoint(self, slot: BoardCheckpoint) -> None:

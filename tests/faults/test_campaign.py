@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from tests.faults.campaign.expected import EXPECTED
-from tests.faults.campaign.fault import Measured, Moment, drawn, kind_at
-from tests.faults.campaign.judge import WRONG, Right, _verdict
+from tests.faults.campaign.fault import Fault, Measured, Moment, drawn, kind_at
+from tests.faults.campaign.judge import WRONG, Right, _verdict, judge_campaign
 from tests.faults.campaign.kinds import KINDS, gate
+from tests.faults.campaign.marked import Mark
 from tests.faults.campaign.record import FILE, Record, merge, read
 from tests.faults.campaign.trigger import Trigger
 
@@ -54,8 +55,9 @@ def test_a_fault_is_decided_by_seed_and_number() -> None:
 def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
     assert {kind.name for kind in KINDS} == set(EXPECTED) - {"nothing"}
     assert len(gate()) == len(set(gate())) == 40
-    for shards in (2, 4, 7, 84):
-        assert {kind_at(KINDS, number).name for number in range(1, 84 * 84, shards)} == {kind.name for kind in KINDS}, (
+    count = len(KINDS)
+    for shards in (2, 4, 7, count):
+        assert {kind_at(KINDS, number).name for number in range(1, count * count, shards)} == {kind.name for kind in KINDS}, (
             "every shard meets every kind"
         )
 
@@ -89,6 +91,53 @@ def test_a_trigger_strikes_between_two_bytes() -> None:
 )
 def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str) -> None:
     assert _verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
+
+
+class _Ended:
+    """A campaign that is over, by hand."""
+
+    said, mark = "the disk is full", Mark()
+
+    def __init__(self, folder: Path, codes: list[int], journal: bytes, **status: object) -> None:
+        self.folder = self.home = folder
+        self.codes, self._journal, self._status = codes, journal, {"state": "pass", "digest": "0a", "steps_again": 0} | status
+        (folder / "c").mkdir()
+
+    def journal(self) -> bytes:
+        return self._journal
+
+    def status(self) -> dict[str, object]:
+        if self._status["state"] == "unread":
+            raise ValueError("no JSON")
+        return self._status
+
+
+@pytest.mark.parametrize(
+    ("codes", "journal", "status", "outcome"),
+    [
+        ([0], b"ab", {}, "pass"),
+        ([-9, 0], b"ab", {"steps_again": 1}, "pass"),
+        ([75, 0], b"ab", {}, "pass"),
+        ([-9, 0], b"ab", {"steps_again": 2}, "lost result"),
+        ([-9, 0], b"b", {}, "lost result"),
+        ([-9, 0], b"ab", {"digest": "0b"}, "wrong verdict"),
+        ([-9, 1], b"ab", {"state": "fail"}, "wrong verdict"),
+        ([-9, 75], b"ab", {}, "wrong verdict"),
+        ([-9, 0], b"ab", {"state": "unread"}, "lost result"),
+    ],
+)
+def test_the_judge_on_campaigns(codes: list[int], journal: bytes, status: dict[str, Any], outcome: str, tmp_path: Path) -> None:
+    fault, measured = Fault("checkpoint: disk full", "", "campaign"), Measured({"campaign": "0a"}, {}, 1.0, 1.0, 1)
+    run: Any = _Ended(tmp_path, codes, journal, **status)
+    assert judge_campaign(run, fault, measured, True, b"a").outcome == outcome
+    assert judge_campaign(run, fault, measured, False, b"a").outcome == "hang"
+    if outcome == "pass":
+        (tmp_path / "c" / "checkpoint.npz.part").touch()
+        assert judge_campaign(run, fault, measured, True, b"a").outcome == "leftover"
+    if codes[0] == 75:
+        (tmp_path / "c" / "checkpoint.npz.part").unlink()
+        run.said = "something"
+        assert judge_campaign(run, fault, measured, True, b"a").outcome == "wrong verdict", "its words do not name the disk"
 
 
 def test_shards_are_merged(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     numbers = options.only or (gate() if options.gate else range(shard - 1, options.faults, shards))
     numbers = [number for number in numbers if re.search(options.kinds, kind_at(KINDS, number).name)]
     with tempfile.TemporaryDirectory(dir=options.out) as folder:
-        measured = measure(Path(folder), any(kind_at(KINDS, number).scene == "session" for number in numbers))
+        measured = measure(Path(folder), {kind_at(KINDS, number).scene for number in numbers})
     faults = [(number, drawn(KINDS, options.seed, number, measured)) for number in numbers]
     record = Record(options.seed, options.faults, [f"{shard}/{shards}"], commit(), [])
     for row in results(faults, measured, options.out, options.jobs):

@@ -18,18 +18,20 @@ from typing import Any
 from . import instrument_kinds, strike, trial
 from .desk import Desk
 from .fault import Fault, Measured
-from .judge import WRONG, Judged, judge_session, judge_trial
+from .judge import WRONG, Judged, judge_campaign, judge_session, judge_trial
+from .long_run import LongRun
 from .marked import Mark
 from .session import Session
 
 NOTHING = Fault("nothing", "never")
 LOOK_S = 0.02
+SUPPLY_FAILED = "the supply fails in the middle of an operation of the flash"  # the virtual board's own words
 ENDS_DESKS = ("process: SIGKILL to the desk", "process: SIGTERM to the desk")
 
 
 def deadline_s(fault: Fault, measured: Measured) -> float:
     """Return the seconds within which a fault must have ended: the deadlines of the rig (2 minutes for a step), and 20 times what goes on without one."""
-    return 150.0 + 20 * (measured.session_s if fault.scene == "session" else measured.trial_s)
+    return 150.0 + 20 * {"session": measured.session_s, "campaign": measured.campaign_s}.get(fault.scene, measured.trial_s)
 
 
 class Bench:
@@ -71,7 +73,8 @@ class Bench:
         """Carry a fault out and return its row; the folder of one that ended wrongly stays."""
         folder = Path(tempfile.mkdtemp(prefix=f"fault-{number:05d}-", dir=self._out))
         began = time.monotonic()
-        carry = {"desk": self._on_desk, "session": self._on_session, "instrument": self._on_instrument}[fault.scene]
+        scenes = {"desk": self._on_desk, "session": self._on_session, "campaign": self._on_campaign, "instrument": self._on_instrument}
+        carry = scenes[fault.scene]
         try:
             judged, more = carry(fault, folder, sabotage, within_s or deadline_s(fault, self._measured))
         except Exception:
@@ -117,6 +120,26 @@ class Bench:
                 with contextlib.suppress(ProcessLookupError, FileNotFoundError):  # it ended in that moment
                     met = strike.strike(session, fault)
             judged = judge_session(session, fault, self._measured, session.end(within_s), before)
+        return judged, {"met": met, "recovery_s": None}
+
+    def _on_campaign(
+        self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float
+    ) -> tuple[Judged, dict[str, Any]]:
+        desk = Desk(folder, fault.inject) if fault.inject else self.desk()
+        try:
+            with strike.own_disk(folder, fault) as home:
+                run, before = LongRun(folder, desk.rig_toml, home), b""
+                struck = run.strike(fault) if fault.act else None
+                in_time = run.end(within_s)
+                if struck is not None and in_time:
+                    before = struck
+                    run.resume()
+                    in_time = run.end(within_s)
+                judged = judge_campaign(run, fault, self._measured, in_time, before)
+        finally:
+            if fault.inject:
+                desk.stop()
+        met = struck is not None or (bool(fault.inject) and SUPPLY_FAILED in (folder / "desk.log").read_text())
         return judged, {"met": met, "recovery_s": None}
 
     def _on_instrument(

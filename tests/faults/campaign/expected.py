@@ -90,6 +90,10 @@ EXPECTED: dict[str, Right] = {
     "computer: clock set forward": MENDED,
     "session: no descriptor left": Right(rf"open files|descriptor|{DISK}", cut=True),
     "session: no memory left": Right(rf"memory|{DISK}|{PROBE}|{BENCH}", cut=True),
+    # A checkpoint: whatever the cut, the campaign ends on the digest of one that was not cut.
+    "checkpoint: the supply fails while the board writes it": MENDED,
+    **{f"checkpoint: {name} to the campaign": CUT for name in ("SIGKILL", "SIGTERM")},
+    "checkpoint: disk full": Right(DISK, cut=True),
     # Who holds the board.
     "lock: another session has the board": Right(r"in use.*held by"),
     "lock: its holder is stopped": Right(r"in use.*held by"),

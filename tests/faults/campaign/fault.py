@@ -44,11 +44,12 @@ class Measured:
     """What goes on without a fault; moments are drawn within it.
 
     Attributes:
-        digests: of all weights after the last step, by the name of the test or of the trial.
+        digests: of all weights after the last step, by the name of the test or of the trial; `campaign`.
         events: how often each event comes in each stage of a trial, of one that programs the flash (`flash`) and of one that does not (`plain`).
         trial_s: seconds of a trial.
         session_s: seconds of a session, from its start to its end; 0 where none was measured.
         instructions: of the board in a session.
+        campaign_s: as `session_s`, of a campaign.
     """
 
     digests: Mapping[str, str]
@@ -56,6 +57,7 @@ class Measured:
     trial_s: float
     session_s: float
     instructions: int
+    campaign_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,11 @@ class Fault:
     Attributes:
         kind: its name; expected.py has the ends that are right.
         moment: when, in words.
-        scene: `desk` (a trial on a bench that outlives it), `session` (a whole run of pytest) or `instrument` (a meter's, without a board).
+        scene: `desk` (a trial on a bench that outlives it), `session` (a whole run of pytest), `campaign` (`hil campaign`, gone on with after a cut) or
+            `instrument` (a meter's, without a board).
         act: what is done.
         at: when, in a trial; None: before it begins.
-        after_s: when, in a session: seconds from its start.
+        after_s: when, in a session: seconds from its start; in a campaign: from its last step before the fault.
         options: of the act.
         inject: `--inject` of a bench of its own.
         trial: `plain`, `flash` or `energy`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import re
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from hil.record import Run, read_run
 
 from .expected import EXPECTED, Right
 from .fault import Fault, Measured
+from .long_run import LongRun
 from .marked import Mark
 from .session import NAMES, Session, name_of
 
@@ -117,6 +119,35 @@ def judge_session(
     if "INTERNALERROR" in session.said:
         return Judged(LOST, f"pytest gave up: {session.said[session.said.index('INTERNALERROR') :][:900]}")
     return _recorded(session, run, right, measured)
+
+
+def judge_campaign(run: LongRun, fault: Fault, measured: Measured, in_time: bool, before: bytes) -> Judged:
+    """Judge a campaign that is over, after it was gone on with where it was cut.
+
+    Args:
+        run, fault: what ran, and what happened to it.
+        measured: a campaign without a fault.
+        in_time: whether each of its processes ended by itself within the deadline.
+        before: journal of the moment of the fault; empty: it was not cut.
+    """
+    if not in_time:
+        return Judged(HANG, f"not over in time; the last lines are {run.said.strip().splitlines()[-3:]}")
+    if left := _left(run.folder, run.mark, killed=True) or _half(run.home / "c"):
+        return Judged(LEFTOVER, left)
+    if not run.journal().startswith(before):
+        return Judged(LOST, "the journal does not begin with what it was when the fault came.")
+    try:
+        status = run.status()
+    except ValueError as error:
+        return Judged(LOST, f"the campaign cannot be read: {error}")
+    digest, words = measured.digests["campaign"], EXPECTED[fault.kind].words
+    if (status["state"], status["digest"]) != ("pass", digest) or run.codes[-1] != 0:
+        return Judged(WRONG_VERDICT, f"is {status['state']}, ends on {status['digest']} where {digest} is due: {run.said[-600:]}")
+    if status["steps_again"] > 1:
+        return Judged(LOST, f"{status['steps_again']} steps were computed twice after one cut.")
+    if len(run.codes) > 1 and run.codes[0] not in (0, -signal.SIGKILL) and not re.search(words, run.said, re.IGNORECASE):
+        return Judged(WRONG_VERDICT, f"ends with code {run.codes[0]}, and its words do not name the cause ({words}): {run.said[-600:]}")
+    return Judged("pass", "" if len(run.codes) == 1 else f"gone on after code {run.codes[0]}, {status['steps_again']} steps computed twice")
 
 
 def _whole(folder: Path) -> Run:

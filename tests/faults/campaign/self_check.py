@@ -107,7 +107,7 @@ def self_check(out: Path) -> int:
     """Print what the judge says of each; 1 where it is not what it must be."""
     missed = 0
     with tempfile.TemporaryDirectory(dir=out) as folder:
-        bench = Bench(Path(folder), measure(Path(folder), False))
+        bench = Bench(Path(folder), measure(Path(folder), ()))
         try:
             for number, one in enumerate(BROKEN):
                 row = bench.row(number, one.fault, one.sabotage, one.within_s)

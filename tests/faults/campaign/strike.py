@@ -54,12 +54,12 @@ time_t time(time_t *to) {
 
 @contextlib.contextmanager
 def own_disk(folder: Path, fault: Fault) -> Iterator[Path | None]:
-    """Yield a folder on a small disk of its own for the reports of a session whose disk is to be struck; None for any other.
+    """Yield a folder on a small disk of its own for what a run whose disk is to be struck writes; None for any other.
 
     Raises:
         PermissionError: only root may mount a disk.
     """
-    if fault.act not in ("disk", "read-only"):
+    if fault.act not in ("disk", "read-only", "fill"):
         yield None
         return
     disk = folder / "disk"
@@ -69,7 +69,8 @@ def own_disk(folder: Path, fault: Fault) -> Iterator[Path | None]:
             "only root may mount a disk: run the campaign as root, or leave these kinds out by --kinds."
         )
     try:
-        yield disk / "reports"
+        (disk / "own").mkdir()
+        yield disk / "own"
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
