@@ -12,12 +12,11 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xxhash
 
-from hil.record.whole import whole
+from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 
 KEPT = 2  # the newest is of use as soon as it is whole; the one before is there until then, and where the disk damages the newest
@@ -60,9 +59,7 @@ class Checkpoints:
         digest = step_digest(tensor_digests(weights))
         about = {"campaign": self._campaign, "step": step, "digest": f"{digest:08x}"}
         path = self._folder / f"checkpoint-{step:010d}.npz"
-        with whole(path, durable=True) as partial, partial.open("wb") as file:
-            arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)}
-            np.savez(file, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+        write_weights(path, weights, about=np.frombuffer(json.dumps(about).encode(), np.uint8))
         for old in self._files()[KEPT:]:
             old.unlink(missing_ok=True)
         return Checkpoint(path, step, digest)

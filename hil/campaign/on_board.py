@@ -32,11 +32,7 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
         try:
             target.flash(prepared.image)
             device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
-            if prepared.image.cargo:
-                (address, data), *_ = prepared.image.cargo
-                device.use_flash(address, len(data))
-            else:
-                device.load(prepared.blob)
+            device.take_network(prepared.image, prepared.blob)
             device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, prepared.spec.first_step))
             yield device
         except Refused as refusal:

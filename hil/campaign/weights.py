@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from hil.campaign.on_board import check_board_has, read_weights, ready, slots_of
 from hil.campaign.plan import Asked, asked
 from hil.errors import RigError
-from hil.record.whole import whole
+from hil.record.weights import write_weights
 from hil.rig import Rig, read_bench
 from hil.rig.reality import REALITIES
 from hil.trial.prepare import Prepared, prepare
@@ -47,9 +44,7 @@ def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
         if not slots:
             raise RigError(f"the flash of {board} holds no checkpoint: a campaign writes some, or `hil weights load`.")
         weights = read_weights(device, prepared, slots[0])
-    with whole(file, durable=True) as partial, partial.open("wb") as out:
-        arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)}
-        np.savez(out, **arrays)
+    write_weights(file, weights)
     return f"{file}: {len(weights)} tensors of {board}, checkpoint {slots[0].sequence} before step {slots[0].step:,}, digest {slots[0].digest:08x}"
 
 

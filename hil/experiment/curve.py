@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
 from hil.fields import rebuilt
 from hil.network.npz import read_npz
+from hil.record.weights import write_weights
 from hil.record.whole import write_whole
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
@@ -79,13 +79,7 @@ def checkpoint_path(folder: Path, epoch: int) -> Path:
 
 def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, digests: np.ndarray) -> None:
     """Write a checkpoint whole or not at all: w0, w1, ..., `step` and `digests`."""
-    arrays = {f"w{index}": array for index, array in enumerate(weights)}
-    partial = path.with_suffix(".part")
-    with partial.open("wb") as file:
-        np.savez(file, step=np.int64(step), digests=digests, **arrays)  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    write_weights(path, weights, step=np.asarray(step, np.int64), digests=digests)
 
 
 def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
@@ -164,4 +158,9 @@ def fields_of(run: Run) -> dict[str, Any]:
 def complete(folder: Path) -> bool:
     """Return whether the run of a folder has trained all its epochs."""
     rows = read_curve(folder)
-    return bool(rows) and rows[-1].epoch >= read_run(folder)[0].epochs
+    return bool(rows) and ended(read_run(folder)[0], rows)
+
+
+def ended(run: Run, rows: Sequence[EpochRow]) -> bool:
+    """Return whether the rows of a run are those of all its epochs."""
+    return bool(rows) and rows[-1].epoch >= run.epochs

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from hil.errors import RigError
-from hil.experiment.curve import RUN_FILE, complete, read_curve, read_run
+from hil.experiment.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
 from hil.experiment.graphs import GraphRun
 from hil.network.tflite.settings import LARGEST_ETA
 
@@ -92,7 +92,7 @@ class RateSearch:
         if begun := self._begun(runs):
             return begun
         found = results(runs, self.stem)
-        best = min(found, key=lambda one: one.order)
+        best = best_of(found)
         least, most = found[0], found[-1]
         if len(found) >= MOST_RATES:
             return ()
@@ -104,10 +104,10 @@ class RateSearch:
 
     def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
         """Return the runs of every rate that an interrupted training left without all its seeds."""
-        ended: dict[float, list[bool]] = {}
-        for folder, run in _folders(runs, self.stem):
-            ended.setdefault(run.eta or 0.0, []).append(complete(folder))
-        return tuple(run for eta, its in ended.items() if sum(its) < self.seeds for run in self.runs(eta))
+        left: dict[float, list[bool]] = {}
+        for eta, run, rows in _runs(runs, self.stem):
+            left.setdefault(eta, []).append(ended(run, rows))
+        return tuple(run for eta, its in left.items() if sum(its) < self.seeds for run in self.runs(eta))
 
     def over(self, runs: Path) -> bool:
         """Return whether every run of the search is trained to its end, and the grid grows no more."""
@@ -129,13 +129,11 @@ def results(runs: Path, stem: str) -> list[RateResult]:
         RigError: a run is not trained to its end, or there is none.
     """
     by_rate: dict[float, list[tuple[float, float, float, float]]] = {}
-    for folder, run in _folders(runs, stem):
-        if not complete(folder):
-            raise RigError(f"the run {folder.name} is not trained to its end, and others choose by it: add --resume.")
-        assert run.eta is not None
-        rows = read_curve(folder)
+    for eta, run, rows in _runs(runs, stem):
+        if not ended(run, rows):
+            raise RigError(f"the run {run.name} is not trained to its end, and others choose by it: add --resume.")
         last = rows[-1]
-        by_rate.setdefault(run.eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
+        by_rate.setdefault(eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
     if not by_rate:
         raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
     return [
@@ -146,24 +144,29 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     ]
 
 
-def _folders(runs: Path, stem: str) -> Iterator[tuple[Path, GraphRun]]:
-    """Yield the folders of a search with their runs, by name."""
+def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRow]]]:
+    """Yield the runs of a search by name, each with its rate and the rows of its curve."""
     for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
         if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
             run = read_run(folder)[0]
-            assert isinstance(run, GraphRun)
-            yield folder, run
+            assert isinstance(run, GraphRun) and run.eta is not None
+            yield run.eta, run, read_curve(folder)
+
+
+def best_of(found: Sequence[RateResult]) -> RateResult:
+    """Return the rate of best mean accuracy on the held-out images among those that move weights; of equals that of least loss."""
+    return min(found, key=lambda one: one.order)
 
 
 def best_rate(runs: Path, stem: str) -> float:
-    """Return the rate of best mean accuracy on the held-out images among those that move weights; of equals that of least loss."""
-    return min(results(runs, stem), key=lambda one: one.order).eta
+    """Return the rate that a search chooses (`best_of`)."""
+    return best_of(results(runs, stem)).eta
 
 
 def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
     """Return a search as a record has it: every rate, the chosen one, whether it lies inside the grid, and whether it does harm."""
     found = results(runs, search.stem)
-    best = min(found, key=lambda one: one.order)
+    best = best_of(found)
     return {
         "row": search.base.variant,
         "data": search.base.data,

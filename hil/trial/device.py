@@ -104,6 +104,13 @@ class Device:
         """Let the agent use a network that lies in flash; return what it read in it."""
         return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=total))
 
+    def take_network(self, image: Image, blob: bytes) -> Loaded:
+        """Let the agent use the network that lies in flash beside the image, or send it where there is none; return what it read."""
+        if image.cargo:
+            (address, data), *_ = image.cargo
+            return self.use_flash(address, len(data))
+        return self.load(blob)
+
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor of the second family."""
         for at in range(0, len(data), BLOCK):

@@ -55,7 +55,7 @@ class LockStep:
 
     def begin(self) -> None:
         """Load the network, configure, compare the start, evaluate."""
-        self._load()
+        self.device.take_network(self.p.image, self.p.blob)
         if not self.p.subject.chosen:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
@@ -67,13 +67,6 @@ class LockStep:
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_before, _ = self._evaluate()
-
-    def _load(self) -> None:
-        if self.p.image.cargo:
-            (address, data), *_ = self.p.image.cargo
-            self.device.use_flash(address, len(data))
-        else:
-            self.device.load(self.p.blob)
 
     def _check_tensors(self) -> None:
         found, held = self.device.tensors, len(self.p.subject.tensors)
@@ -125,7 +118,7 @@ class LockStep:
         self.device, self.witness = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
-            self._load()
+            self.device.take_network(self.p.image, self.p.blob)
         self.p.subject.give(device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step))
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())

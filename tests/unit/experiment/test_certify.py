@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hil.boards import Image
 from hil.errors import Blocked
 from hil.experiment.certify import Segment, certify, segments
 from hil.experiment.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
@@ -36,7 +37,7 @@ class FakeBoard:
         self.identity, self.clock_hz = SimpleNamespace(counter="none"), self.prepared.board.clock_hz  # it counts no cycles
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
-    def load(self, blob: bytes) -> Loaded:
+    def take_network(self, image: Image, blob: bytes) -> Loaded:
         self.network = decode(blob)
         self.tensors = len(self.network.trained)
         return Loaded(self.tensors, 9)
