@@ -177,7 +177,7 @@ def _asked(item: pytest.Item) -> AskedTest:
     if item.path.parent == SUITE:
         tail = name.partition("::")[2]
         name, words = f"hil/suite/{item.path.name}::{tail}", ("--pyargs", f"hil.suite.{item.path.stem}::{tail}")
-    return AskedTest(name, board, repeat=command(item.config, words, board))
+    return AskedTest(test=name, board=board, repeat=command(item.config, words, board))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,7 +3,8 @@
 from hil.record.asked import VERDICTS, AskedTest
 from hil.record.quantities import quantities
 from hil.record.reader import Run, read_run
-from hil.record.trial_record import SCHEMA, TrialRecord, schema
+from hil.record.results import SCHEMA, schema
+from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import TrialWriter
 from hil.record.whole import whole, write_whole
 from hil.record.writer import RunWriter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Generator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -178,4 +177,4 @@ def write_plan(folder: Path, planned: list[tuple[str, AskedTest]]) -> None:
     Raises:
         OSError: the disk takes no more.
     """
-    write_whole(folder / PLANNED, json.dumps([(nodeid, asdict(asked)) for nodeid, asked in planned]))
+    write_whole(folder / PLANNED, json.dumps([(nodeid, asked.model_dump()) for nodeid, asked in planned]))
