@@ -92,7 +92,7 @@ class PyocdSession:
             with contextlib.suppress(
                 Exception
             ):  # what failed to open may fail to close; the first failure is the reason
-                session.close()
+                _end(session)
             raise
         self._session = session
 
@@ -181,7 +181,15 @@ class PyocdSession:
         """Let go of the probe; the chip keeps running."""
         session, self._session = self._session, None
         if session is not None:
-            session.close()
+            _end(session)
+
+
+def _end(session: Session) -> None:
+    """Close a session; whatever becomes of that, nothing of its probe stays open."""
+    try:
+        session.close()
+    finally:
+        remote_probe.let_go(session.probe)
 
 
 def _the_probe(unique_id: str) -> DebugProbe:

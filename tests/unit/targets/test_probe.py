@@ -193,13 +193,16 @@ def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
 
 
 class Cable:
-    """The connection to a remote probe, which may be cut."""
+    """The connection to a remote probe, which may be cut, or refuse every request from now on."""
+
+    REFUSED = b'{"id": 0, "status": 10, "error": "no acknowledge"}\n'
 
     def __init__(self, unique_id: str) -> None:
         self._to = int(unique_id.rpartition(":")[2])
         self._server = socket.create_server(("127.0.0.1", 0))
         self.unique_id = f"remote:127.0.0.1:{self._server.getsockname()[1]}"
         self._ends: list[socket.socket] = []
+        self.refuses = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
@@ -212,14 +215,13 @@ class Cable:
         theirs, _ = self._server.accept()
         ours = socket.create_connection(("127.0.0.1", self._to))
         self._ends = [theirs, ours]
-        for ends in ((theirs, ours), (ours, theirs)):
+        for ends in ((theirs, ours, False), (ours, theirs, True)):
             threading.Thread(target=self._pass, args=ends, daemon=True).start()
 
-    @staticmethod
-    def _pass(source: socket.socket, sink: socket.socket) -> None:
+    def _pass(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(4096):
-                sink.sendall(data)
+                sink.sendall(self.REFUSED * data.count(b"\n") if answers and self.refuses.is_set() else data)
 
 
 def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> None:
@@ -232,6 +234,32 @@ def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> No
             with pytest.raises(Blocked, match=r"failed to flash the image.*closed the connection|failed to flash the image.*[Bb]roken pipe") as gone:
                 one.program(Bytes((0x08000000, bytes(100))))
         assert gone.value.stage == "flash"
+    finally:
+        process.stop()
+
+
+def open_descriptors(process: ProbeProcess) -> int:
+    return len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are counted in /proc")
+@pytest.mark.parametrize("lost", ["cut", "refused"])
+def test_a_session_that_cannot_be_closed_in_good_order_keeps_no_descriptor(benches: Benches, lost: str) -> None:
+    """The probe's process serves a session of hours: a descriptor a fault would be its end. The garbage collector is no help that comes in time."""
+    probe, process, held = str(benches("stm32h7b3").probe), ProbeProcess(), []
+    try:
+        for _ in range(4):
+            cable = Cable(probe)
+            with opened(H7, cable.unique_id, process) as one:
+                if lost == "cut":
+                    cable.cut()
+                else:
+                    cable.refuses.set()
+                with pytest.raises(Blocked):
+                    one.read(0x20000000, 64)
+            cable.cut()
+            held.append(open_descriptors(process))
+        assert len(set(held)) == 1, held
     finally:
         process.stop()
 
