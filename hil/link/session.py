@@ -218,7 +218,7 @@ class Session:
         """
         self._alive()
         came = self.counters.came_since(before)
-        if sent.seq and self._has_begun_anew(sent):
+        if sent.seq and self._has_begun_anew(sent, silent=self.counters.frames_received == before.frames_received):
             raise Blocked(
                 "link",
                 f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. Look at its supply (brown-out) and its reset line, "
@@ -226,14 +226,24 @@ class Session:
             )
         raise Silent(f"{sentence}{came}: check the serial port and the board.")
 
-    def _has_begun_anew(self, sent: Sent) -> bool:
-        """Greet the agent again with the nonce that it knows, and repeat a request: after a reset that is its first greeting, and it expects number 1."""
+    def _has_begun_anew(self, sent: Sent, silent: bool) -> bool:
+        """Greet the agent again with the nonce that it knows, and repeat a request: after a reset that is its first greeting, and it expects number 1.
+
+        Request 1 itself it executes then. That it has been reset shows where it was `silent` before, for all repeats:
+        an agent drops the frames of a session that it does not know without an answer, and asks for damaged ones again.
+
+        Args:
+            sent: the request.
+            silent: whether not one whole frame came since it was sent first.
+        """
         until = time.monotonic() + AGAIN_S
         for data in (self._hello_frame(self._nonce), sent.wire):
             self._wire.send(data)
         while time.monotonic() < until:
             for frame in self._receive():
                 if frame.type == self._ids["nak"] and frame.seq == sent.seq and self._expected(frame) == 1 < sent.seq:
+                    return True
+                if silent and sent.seq == 1 and self._is_reply(frame, sent):
                     return True
         return False
 

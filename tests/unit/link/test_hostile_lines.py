@@ -230,3 +230,22 @@ def test_a_board_that_begins_anew_is_named(line, clock, point):
     with pytest.raises(Blocked, match="the board has begun anew: it has forgotten the session"):
         session.stream("samples", BODIES) if point == "stream" else session.request("echo", data=b"2")
     assert samples_of(port) == executed(BODIES[:3]), "the fresh agent has done nothing of it"
+
+
+def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock):
+    port = line()
+    session = Session(port, NONCE)
+    session.hello()
+    port.agent = line.agent()
+    with pytest.raises(Blocked, match="the board has begun anew: it has forgotten the session"):
+        session.check_line()
+
+
+@pytest.mark.parametrize("side", ["to_board", "to_host"])
+def test_a_line_that_is_cut_right_after_the_greeting_is_no_board_that_begins_anew(line, clock, side):
+    port = line()
+    session = Session(port, NONCE)
+    session.hello()
+    getattr(port, side).harms = [Cut(0)]
+    with pytest.raises(Silent, match="did not answer 'echo'"):
+        session.check_line()
