@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.campaign.expected import EXPECTED
 from tests.faults.campaign.fault import Measured, Moment, drawn, kind_at
-from tests.faults.campaign.judge import WRONG, Right, _verdict
+from tests.faults.campaign.judge import WRONG, Right, judge_verdict
 from tests.faults.campaign.kinds import KINDS, gate
 from tests.faults.campaign.record import FILE, Record, merge, read
 from tests.faults.campaign.trigger import Trigger
@@ -88,7 +88,7 @@ def test_a_trigger_strikes_between_two_bytes() -> None:
     ],
 )
 def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str) -> None:
-    assert _verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
+    assert judge_verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
 
 
 def test_shards_are_merged(tmp_path: Path) -> None:
