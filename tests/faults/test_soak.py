@@ -32,11 +32,11 @@ STAGES = {
 MEASURED = Measured({}, dict.fromkeys(("plain", "flash", "energy"), STAGES), 2.0, 0.0, 0)
 
 
-def rows_of(memory_kb: Callable[[float], float], count: int, seconds: float, **others: int) -> list[SoakRow]:
-    held = {"descriptors": 24, "threads": 7, "children": 2, "files": 7} | others
+def rows_of(memory_kb: Callable[[float], float], count: int, seconds: float, process: str = "rig") -> list[SoakRow]:
+    held = {"descriptors": 24, "threads": 7, "children": 2, "files": 7}
     times = [seconds * number / count for number in range(1, count + 1)]
     return [
-        SoakRow(time, "rig", BOARD, round(memory_kb(time)), trials=trial, **held)
+        SoakRow(time, process, BOARD, round(memory_kb(time)), trials=trial, **held)
         for trial, time in enumerate(times, start=1)
     ]
 
@@ -99,6 +99,12 @@ def test_a_count_above_that_of_the_warm_up_is_named_with_by_how_much(figure: str
     rows[after] = SoakRow(**vars(rows[after]) | {figure: getattr(rows[after], figure) + more})
     (found,) = not_flat(rows, 100.0)
     assert found.startswith(f"rig of {BOARD}: {figure}: ") and found.endswith(f": {more} too many.")
+
+
+@pytest.mark.parametrize(("most_kb", "flat"), [(13 << 10, True), (40 << 10, False)])
+def test_a_bench_may_fill_what_it_keeps_of_its_sleeps_and_no_more(most_kb: int, flat: bool) -> None:
+    rows = rows_of(lambda time: 110_000 + min(most_kb, time * 10), 300, 2 * HOUR_S, "bench")
+    assert (not_flat(rows, 0.1 * HOUR_S) == []) == flat
 
 
 def test_what_is_there_less_often_or_in_the_warm_up_only_is_flat() -> None:
