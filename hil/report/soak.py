@@ -1,4 +1,4 @@
-"""The soak of a run on its overview: memory, descriptors and threads of every process over time, and what became of the trials."""
+"""The soak of a run on its overview: memory, descriptors and threads of every process over time."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def soak_figure(soak: Soak) -> go.Figure:
         for number, (_, name, unit) in enumerate(PANELS, start=1):
             values = [round(getattr(row, name) / unit, 2) for row in rows]
             figure.add_scatter(
-                x=minutes, y=values, name=f"{process}, {board}", mode="lines", line=line, legendgroup=f"{process} {board}",
-                showlegend=number == 1, row=number, col=1,
+                x=minutes, y=values, name=f"{process}, {board}", mode="lines", line=line,
+                legendgroup=f"{process} {board}", showlegend=number == 1, row=number, col=1,
             )  # fmt: skip
     figure.add_vrect(x0=0, x1=soak.warm_up_s / 60, fillcolor=GREY, opacity=0.14, line_width=0, row="all", col=1)
     styled(figure, height + AROUND, "", "")

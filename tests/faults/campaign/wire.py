@@ -26,7 +26,7 @@ class Wire:
         change: what becomes of answers; None where they are passed on as they are.
     """
 
-    def __init__(self, port: int, count: Callable[[], None]) -> None:
+    def __init__(self, port: int, count: Callable[[], object]) -> None:
         self._to, self._count = port, count
         self.silent = threading.Event()
         self.change: Change | None = None

@@ -1,4 +1,4 @@
-"""`python -m tests.faults.soak`: an hour of trials with faults on virtual boards; memory, descriptors and threads must stay flat."""
+"""`python -m tests.faults.soak`: an hour of trials with faults on virtual boards; what is held stays flat."""
 
 from __future__ import annotations
 

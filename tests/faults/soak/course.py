@@ -1,4 +1,4 @@
-"""The course of one board through a soak: which fault comes next, how its trial ended, what its processes held after it."""
+"""The course of one board through a soak: which fault comes next, how its trial ended, what its processes held."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Course:
         self.pipe, theirs = Pipe()
         with theirs, (self._folder.parent / f"{board}.txt").open("wb") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.soak.seat", str(theirs.fileno()), board, str(self._folder), str(run), leak],
+                [sys.executable, "-m", "tests.faults.soak.seat", str(theirs.fileno()), board,
+                 str(self._folder), str(run), leak],
                 cwd=ROOT, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, pass_fds=[theirs.fileno()],
                 start_new_session=True, env=self._mark.environment(),
             )  # fmt: skip
@@ -70,7 +71,7 @@ class Course:
             self.pipe.send(self.fault)
 
     def take_answer(self) -> tuple[Judged, list[SoakRow]]:
-        """Return how the trial ended, and what the processes of the board hold now: the rig's waits for its next fault."""
+        """Return how the trial ended, and what the board's processes hold now: the rig waits for the next fault."""
         try:
             answer: dict[str, Any] = self.pipe.recv()
         except (EOFError, OSError):

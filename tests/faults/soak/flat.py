@@ -46,7 +46,7 @@ def not_flat(rows: Sequence[SoakRow], warm_up_s: float) -> list[str]:
 
 
 def warm_up_of(rows: Sequence[SoakRow], boards: Sequence[str], seconds: float) -> float:
-    """Return how many seconds the warm-up takes: a tenth of the time, and until every board has met every kind of fault.
+    """Return the seconds of the warm-up: a tenth of the time, and until every board has met every kind of fault.
 
     What is loaded or opened once, when it is needed first, is no leak. Of a board with fewer trials than two rounds
     it is the first half of them, and at least the first of every sort of trial.
@@ -82,8 +82,8 @@ def _counted(figure: str, before: Sequence[SoakRow], after: Sequence[SoakRow]) -
     if most <= max(known):
         return ""
     return (
-        f"{figure}: {most} after {where.seconds:,.0f} s and {where.trials} trials, at most {max(known)} in the warm-up: "
-        f"{most - max(known)} too many."
+        f"{figure}: {most} after {where.seconds:,.0f} s and {where.trials} trials, "
+        f"at most {max(known)} in the warm-up: {most - max(known)} too many."
     )
 
 
@@ -98,7 +98,8 @@ def _memory(after: Sequence[SoakRow], kept_kb: int) -> str:
     if last - first <= RISE_KB + kept_kb or (least * HOUR_S <= HOUR_KB and last <= (1 + RISE) * first):
         return ""
     return (
-        f"memory: {slope * HOUR_S / 1024:+,.0f} MB an hour (at least {least * HOUR_S / 1024:+,.0f}, bound {HOUR_KB / 1024:.0f}), "
+        f"memory: {slope * HOUR_S / 1024:+,.0f} MB an hour "
+        f"(at least {least * HOUR_S / 1024:+,.0f}, bound {HOUR_KB / 1024:.0f}), "
         f"and {last / first - 1:+.1%} from the first quarter after the warm-up to the last (bound {RISE:.0%}): "
         f"{(last - first) / 1024:.1f} MB more."
     )

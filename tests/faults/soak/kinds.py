@@ -8,7 +8,7 @@ from tests.faults.campaign.carry import NOTHING
 from tests.faults.campaign.desk_kinds import DESK_KINDS
 from tests.faults.campaign.fault import Fault, Measured
 
-# Faults of line, port, probe, board and meter after which the board serves the next trial, and which end within seconds.
+# Faults after which the board serves the next trial, and which end within seconds.
 NAMES = (
     "line: bytes lost to the board",
     "probe: gone while connecting, and back",
@@ -35,7 +35,7 @@ DRAW = 16  # first word of the seed of a fault; the others are the soak's seed, 
 
 
 def fault_of(seed: int, board: int, number: int, measured: Measured) -> Fault:
-    """Return what meets a trial: the first ones, and every second after them, meet nothing; the others one kind after the other.
+    """Return what meets a trial: nothing the first ones and every second after them, the others a kind after the other.
 
     Args:
         seed: of the soak.

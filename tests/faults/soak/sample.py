@@ -10,8 +10,8 @@ PROC = Path("/proc")
 def sample(process: int) -> dict[str, int] | None:
     """Return what a process holds at this moment; None where it has ended.
 
-    `rss_kb` is RssAnon (proc_pid_status(5)): the pages in memory that no file backs. What a process allocates and does not free is there;
-    pages of libraries, which the kernel brings and takes as it likes, are not.
+    `rss_kb` is RssAnon (proc_pid_status(5)): the pages in memory that no file backs. What a process allocates and
+    does not free is there; pages of libraries, which the kernel brings and drops as it likes, are not.
     """
     folder = PROC / str(process)
     try:

@@ -1,6 +1,7 @@
 """A process of the rig that stays, as a worker of pytest-xdist does: one board, one `Rig`, trial after trial.
 
-`python -m tests.faults.soak.seat DESCRIPTOR BOARD FOLDER RUN LEAK` reads faults from a pipe and answers what became of each trial.
+`python -m tests.faults.soak.seat DESCRIPTOR BOARD FOLDER RUN LEAK` reads faults from a pipe and
+answers what became of each trial.
 The rig is not made for two threads (a probe's process has one pipe), so that two boards have two of these.
 """
 
@@ -65,7 +66,7 @@ class Seat:
         return {name: process for name, process in found.items() if process is not None}
 
     def trial(self, fault: Fault) -> dict[str, Any]:
-        """Run a trial that meets a fault, record it, and take back what the fault has left; return what became of it."""
+        """Run a trial that meets a fault, record it, take back what the fault has left; return what became of it."""
         scene = Scene(self._folder, self._desk.process, self._desk.said["supply"])
         scene.port, scene.probe, scene.meter = self._port, self._probe, self._meter
         scene.probe_process = lambda: self._rig._probe_process.pid
