@@ -19,7 +19,7 @@ from tests.faults.campaign.expected import EXPECTED
 from tests.faults.campaign.fault import Measured
 from tests.faults.soak.flat import COUNTS, HOUR_KB, HOUR_S, RISE, RISE_KB, not_flat, warm_up_of
 from tests.faults.soak.kinds import FIRST, NAMES, ROUND, fault_of
-from tests.faults.soak.sample import files_in, sample
+from tests.faults.soak.sample import files_in, sample, settled
 
 ROOT = Path(__file__).resolve().parents[2]
 NIGHTLY = pytest.mark.tier("nightly")
@@ -167,6 +167,13 @@ for what in sys.stdin:
             kept = {name: value for name, value in after.items() if name != "rss_kb"}
             assert kept == {name: before[name] for name in kept} | {what: before[what] + 1}
             before = after
+        known: dict[str, int] = {}
+        first = settled(process.pid, known)
+        ask("threads")
+        assert settled(process.pid, known | {"threads": 99}) == sample(process.pid)
+        stays = settled(process.pid, known, 0.2)
+        assert first is not None and stays is not None and stays["threads"] == first["threads"] + 1 == known["threads"]
+        before = ask("nothing")
         assert 32 << 10 <= ask("rss_kb")["rss_kb"] - before["rss_kb"] < 34 << 10
         print("end", file=process.stdin, flush=True)
     assert sample(process.pid) is None

@@ -18,7 +18,7 @@ from tests.faults.campaign.judge import WRONG, Judged, judge_verdict, left_behin
 from tests.faults.campaign.marked import Mark
 
 from .kinds import FIRST, fault_of
-from .sample import files_in, sample
+from .sample import files_in, settled
 
 ROOT = Path(__file__).resolve().parents[3]
 END_WITHIN_S = 30.0
@@ -50,6 +50,7 @@ class Course:
         self._folder, self._mark = folder / board, Mark()
         self._folder.mkdir()
         self._measured = Measured({}, {}, 0.0, 0.0, 0)
+        self._known: dict[str, dict[str, int]] = {"rig": {}, "bench": {}, "probe": {}}
         self.trials = self._again = 0
         self.fault = Fault("nothing", "never")
         self.deadline = 0.0
@@ -99,7 +100,7 @@ class Course:
     def _rows(self, processes: dict[str, int]) -> list[SoakRow]:
         seconds, files, rows = round(time.monotonic() - self._began, 2), files_in(self._folder), []
         for name, process in processes.items():
-            if (held := sample(process)) is not None:
+            if (held := settled(process, self._known[name])) is not None:
                 own = files if name == "rig" else None
                 rows.append(SoakRow(seconds, name, self.board, **held, files=own, trials=self.trials))
         return rows

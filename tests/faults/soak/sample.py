@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 PROC = Path("/proc")
+COUNTS = ("descriptors", "threads", "children")
+SETTLED_S, LOOK_S = 2.0, 0.05
 
 
 def sample(process: int) -> dict[str, int] | None:
@@ -24,6 +27,26 @@ def sample(process: int) -> dict[str, int] | None:
         }
     except (OSError, KeyError):  # what nobody has waited for yet has no memory any more
         return None
+
+
+def settled(process: int, known: dict[str, int], within_s: float = SETTLED_S) -> dict[str, int] | None:
+    """Return what a process holds; where it has more than ever before, what it has once that is over, or some seconds later.
+
+    A thread that has done its work is not gone at once: the kernel ends it when a busy computer gives it the time.
+
+    Args:
+        process: its id.
+        known: the most of each count so far, brought up to date here; empty at first.
+        within_s: how long to wait.
+    """
+    until = time.monotonic() + within_s
+    held = sample(process)
+    while held is not None and known and time.monotonic() < until and any(held[one] > known[one] for one in COUNTS):
+        time.sleep(LOOK_S)
+        held = sample(process)
+    if held is not None:
+        known |= {one: max(held[one], known.get(one, 0)) for one in COUNTS}
+    return held
 
 
 def parents() -> list[int]:
