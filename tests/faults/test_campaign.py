@@ -14,7 +14,7 @@ import pytest
 
 from tests.faults.campaign.expected import EXPECTED
 from tests.faults.campaign.fault import Fault, Measured, Moment, drawn, kind_at
-from tests.faults.campaign.judge import WRONG, Right, _verdict, judge_campaign
+from tests.faults.campaign.judge import WRONG, Right, judge_campaign, judge_verdict
 from tests.faults.campaign.kinds import KINDS, gate
 from tests.faults.campaign.marked import Mark
 from tests.faults.campaign.record import FILE, Record, merge, read
@@ -90,7 +90,7 @@ def test_a_trigger_strikes_between_two_bytes() -> None:
     ],
 )
 def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str) -> None:
-    assert _verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
+    assert judge_verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
 
 
 class _Ended:

@@ -26,7 +26,7 @@ class Wire:
         change: what becomes of answers; None where they are passed on as they are.
     """
 
-    def __init__(self, port: int, count: Callable[[], None]) -> None:
+    def __init__(self, port: int, count: Callable[[], object]) -> None:
         self._to, self._count = port, count
         self.silent = threading.Event()
         self.change: Change | None = None
@@ -48,13 +48,17 @@ class Wire:
     def gone(self) -> None:
         """End every connection, and take none."""
         server, self._server = self._server, None
-        ends, self._ends = self._ends, []
-        for each in ([server] if server is not None else []) + ends:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+        if server is not None:
+            _end(server)
+        self.hang_up()
 
     close = gone
+
+    def hang_up(self) -> None:
+        """End every connection, and take new ones."""
+        ends, self._ends = self._ends, []
+        for each in ends:
+            _end(each)
 
     def _accept(self, server: socket.socket) -> None:
         while True:
@@ -88,3 +92,9 @@ class Wire:
                     sink.sendall(line + b"\n")
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
+
+
+def _end(one: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()
