@@ -32,17 +32,15 @@ class Wire:
         self.change: Change | None = None
         self._ends: list[socket.socket] = []
         self._server: socket.socket | None = None
-        self.port = 0
+        self._held = _bound(0)  # it never listens: while the server is gone the port must be nobody else's
+        self.port: int = self._held.getsockname()[1]
         self.back()
 
     def back(self) -> None:
         """Take connections, on the same port as before."""
         if self._server is None:
-            server = socket.socket()
-            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            server.bind(("127.0.0.1", self.port))
+            server = self._server = _bound(self.port)
             server.listen()
-            self._server, self.port = server, server.getsockname()[1]
             threading.Thread(target=self._accept, args=(server,), name=OURS, daemon=True).start()
 
     def gone(self) -> None:
@@ -52,7 +50,10 @@ class Wire:
             _end(server)
         self.hang_up()
 
-    close = gone
+    def close(self) -> None:
+        """End every connection, and give the port back."""
+        self.gone()
+        self._held.close()
 
     def hang_up(self) -> None:
         """End every connection, and take new ones."""
@@ -92,6 +93,13 @@ class Wire:
                     sink.sendall(line + b"\n")
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
+
+
+def _bound(port: int) -> socket.socket:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("127.0.0.1", port))
+    return server
 
 
 def _end(one: socket.socket) -> None:

@@ -75,7 +75,9 @@ class Course:
         """Return how the trial ended, and what the board's processes hold now: the rig waits for the next fault."""
         try:
             answer: dict[str, Any] = self.pipe.recv()
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # it says why before it has ended, and after its pipe is gone
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_WITHIN_S)
             return Judged(LOST, f"the rig's process has ended: {self._said()}"), []
         self.trials += 1
         trial = answer["trial"]
