@@ -1,0 +1,56 @@
+"""Fixtures of the golden tests: the C engine of this computer, and one virtual board for all rows."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+import pytest
+from engine.conftest import HOST, library, make  # noqa: F401 (fixtures)
+
+from hil.rig import Bench, Rig
+
+from .board_side import BoardTrainer, virtual_board
+from .c_side import CTrainer, engine_library
+from .numpy_side import NumpyTrainer
+
+BOARD = "stm32h7b3"
+OTHER_KERNELS = ("KERNELS_DSP_IN_C", "KERNELS_THUMB1_IN_C")
+
+
+@pytest.fixture(scope="session")
+def numpy_trainer() -> NumpyTrainer:
+    """Return the reference."""
+    return NumpyTrainer()
+
+
+@pytest.fixture(scope="session")
+def c_trainer(library: ctypes.CDLL) -> Iterator[CTrainer]:  # noqa: F811
+    """Give the C engine of this computer."""
+    trainer = CTrainer(library)
+    yield trainer
+    trainer.close()
+
+
+@pytest.fixture(scope="session", params=OTHER_KERNELS)
+def core_trainer(
+    request: pytest.FixtureRequest,
+    library: ctypes.CDLL,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[CTrainer]:
+    """Give the C engine with the kernels of a core, their instructions spelt in C; `library` skips where there is no compiler."""
+    built = engine_library(HOST.parent, tmp_path_factory.mktemp("kernels"), f"-D{request.param}")
+    trainer = CTrainer(built, f"the C engine with {request.param}")
+    yield trainer
+    trainer.close()
+
+
+@pytest.fixture(scope="session")
+def board_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardTrainer]:
+    """Give a virtual board that has been greeted."""
+    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    with (
+        Rig(Bench(), reality="virtual") as rig,
+        virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden") / "bench.log") as trainer,
+    ):
+        yield trainer
