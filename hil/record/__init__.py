@@ -1,6 +1,7 @@
 """The record of a run: a folder a trial, results.json and results.csv."""
 
 from hil.record.asked import VERDICTS, AskedTest
+from hil.record.checked import made
 from hil.record.quantities import quantities
 from hil.record.reader import Run, read_run
 from hil.record.results import SCHEMA, schema
@@ -17,6 +18,7 @@ __all__ = [
     "RunWriter",
     "TrialRecord",
     "TrialWriter",
+    "made",
     "quantities",
     "read_run",
     "schema",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from pydantic import ConfigDict, Field, with_config
+from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from hil.record.entry import Entry
-from hil.record.kinds import CLOSED, Count, Flag, Items, Sentence
+from hil.record.kinds import CLOSED, Count, Entry, Flag, Items, Sentence
 
 Verdict = Literal["pass", "fail", "blocked", "refused", "interrupted", "skipped"]
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 NOT_ENDED = "the run ended before this test did."
-RULE = {  # of the schema alone, as those of a trial
+RULE: JsonDict = {  # of the schema alone, as those of a trial
     "if": {"properties": {"verdict": {"const": "pass"}}},
     "then": {"properties": {"reason": {"const": ""}, "trials": {"minItems": 1}}},
     "else": {"properties": {"reason": {"minLength": 1}}},
@@ -30,15 +31,13 @@ class AskedTest(Entry):
     model_config = ConfigDict(json_schema_extra=RULE)
 
     test: Sentence = Field(description="pytest's node id; a test of the bench suite begins with `hil/suite/`")
-    board: str | None = Field(None, description="that it was run for; null where it names none")
+    board: str | None = Field(default=None, description="that it was run for; null where it names none")
     verdict: Verdict = "interrupted"
-    reason: str = Field(NOT_ENDED, description="one sentence where it did not pass")
-    outcome: Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"] | None = Field(
-        None, description="pytest's own word; null where the test did not end"
-    )
-    expected: Flag = Field(False, description="marked xfail, and failed as its mark says: the run is not red because of it")
-    trials: Items[str] = Field([], description="folders of its trials, in the order in which they began")
-    repeat: str = Field("", description="the command that runs this test again")
+    reason: str = Field(default=NOT_ENDED, description="one sentence where it did not pass")
+    outcome: Outcome | None = Field(default=None, description="pytest's own word; null where the test did not end")
+    expected: Flag = Field(default=False, description="marked xfail, and failed as its mark says: the run is not red because of it")
+    trials: Items[str] = Field(default=[], description="folders of its trials, in the order in which they began")
+    repeat: str = Field(default="", description="the command that runs this test again")
 
 
 # The keys are the verdicts; `pass` is no name in Python, hence this form.
@@ -48,7 +47,7 @@ Totals = TypedDict(
 with_config(CLOSED)(Totals)
 
 
-def totals(verdicts: Iterable[str]) -> dict[str, int]:
+def totals(verdicts: Iterable[str]) -> Totals:
     """Return how many there are in `all` and of each verdict."""
     found = list(verdicts)
-    return {"all": len(found)} | {verdict: found.count(verdict) for verdict in VERDICTS}
+    return cast(Totals, {"all": len(found)} | {verdict: found.count(verdict) for verdict in VERDICTS})

@@ -1,14 +1,15 @@
-"""Read a value of JSON as a part of the record, or say in one sentence what is wrong with it, and where."""
+"""Make entries of the record, and read them: what does not fit the model is refused in one sentence that says what is wrong, and where."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from hil.errors import RigError
-from hil.record.entry import SHOWN
+from hil.errors import Blocked, RigError
 from hil.record.inside import AGAIN
+from hil.record.kinds import SHOWN
 
 T = TypeVar("T")
 MOST_ERRORS = 10_000  # of a hostile record that are looked through
@@ -36,6 +37,23 @@ def checked(kind: TypeAdapter[T], value: Any, file: str, place: str) -> T:
     return found
 
 
+def made(kind: Callable[..., T], **fields: Any) -> T:
+    """Return an entry that is to be written.
+
+    Args:
+        kind: of the entry, a model.
+        fields: of it.
+
+    Raises:
+        Blocked: a field does not fit the model, such as a figure that is no number: no reader would take the record.
+    """
+    try:
+        return kind(**fields)
+    except ValidationError as error:
+        mistake = _mistake(error, fields, "the trial")
+        raise Blocked("record", f"the trial cannot be recorded ({mistake}): this is a fault of trainrig, report it with this sentence.") from error
+
+
 def _mistake(error: ValidationError, value: Any, place: str) -> str:
     """Return the first thing that is wrong as part of a sentence; where a value may be of several kinds, it is none of them."""
     if error.error_count() > MOST_ERRORS:
@@ -46,7 +64,7 @@ def _mistake(error: ValidationError, value: Any, place: str) -> str:
     match first["type"]:
         case "missing":
             return f"{where} has no {first['loc'][-1]}"
-        case "unknown_field":
+        case "clause":
             return f"{where} {first['msg']}"
         case "string_unicode":
             return f"{where} is {shown(first['input'])}, half of a character"

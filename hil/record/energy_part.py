@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, with_config
+from pydantic import ConfigDict, Field, with_config
+from pydantic.config import JsonDict
 from typing_extensions import NotRequired, TypedDict
 
 from hil.record.kinds import CLOSED, OPEN, Count, Flag, Items, Natural, Number, Positive, Sentence, Share, Word
@@ -69,20 +70,26 @@ class Temperature(TypedDict):
 
 
 @with_config(OPEN)
-class ToAccuracy(OfSteps):
-    """What the steps up to a point of the accuracy curve took."""
+class ToAccuracy(TypedDict):
+    """What the steps up to a point of the accuracy curve took; the accuracy is that of n images."""
 
     steps: Count
     accuracy: Share
+    accuracy_uncertainty: NotRequired[Number | None]
+    n: NotRequired[Count]
+    net: Figure
+    idle: Figure
+    gross: Figure
+    time: Figure
 
 
-GOAL_RULE = {
+GOAL_RULE: JsonDict = {
     "if": {"properties": {"reached": {"const": True}}},
     "then": {"required": ["steps", "not_yet_after", "net", "gross", "time"]},
 }
 
 
-@with_config({**OPEN, "json_schema_extra": GOAL_RULE})
+@with_config(ConfigDict(extra="allow", json_schema_extra=GOAL_RULE))
 class Goal(TypedDict):
     """What it took to the accuracy that was asked for."""
 
@@ -105,21 +112,31 @@ class Energy(TypedDict):
     """docs/energy.md."""
 
     per_step: Figure
+    per_sample: NotRequired[Figure]
+    per_epoch: NotRequired[Figure]
     gross: Figure
     idle: Figure
     net: Figure
     idle_power: Figure
     active_power: Figure
     duration: Figure
+    per: NotRequired[PerUnit]
+    charge: NotRequired[Figure]
+    voltage: NotRequired[Figure]
+    statistic: NotRequired[str]
+    rules: NotRequired[str | None]
+    subtracts_idle: NotRequired[Flag]
+    aliased: NotRequired[Flag]
+    asked: NotRequired[dict[str, Any] | None]
+    phases: NotRequired[EnergyPhases | None]
+    temperature: NotRequired[Temperature | None]
+    steps_per_window: NotRequired[Natural]
     windows: Items[dict[str, Any]]
     budget: Items[dict[str, Any]]
     meter: dict[str, Any]
     assumptions: Items[str]
     flags: Items[str]
-    per: NotRequired[PerUnit]
-    phases: NotRequired[EnergyPhases | None]
-    temperature: NotRequired[Temperature | None]
+    laps_s: NotRequired[Annotated[Items[Number], Field(max_length=1024)]]
     to_accuracy: NotRequired[Items[ToAccuracy]]
     goal: NotRequired[Goal | None]
     mlperf_tiny: NotRequired[MlperfTiny | None]
-    laps_s: NotRequired[Annotated[Items[Number], Field(max_length=1024)]]

@@ -1,7 +1,8 @@
 """Kinds of values that the record is made of: what they may be in Python, in JSON and in the JSON Schema, said once.
 
-A part of a record is a TypedDict: its keys are the names of the JSON fields, in memory too. A closed part has no other fields: the schema says so, and whoever
-writes keeps to it. A reader is not that strict: what it does not know may be there, and stays.
+An entry of the record is an `Entry`, which knows all of its fields. A part of an entry is a TypedDict: its keys are the names of the JSON fields, in memory
+too. A closed part has no other fields: the schema says so, and the writer keeps to it. A reader is less strict: it leaves out what it does not know. Of an open
+part it keeps that too.
 """
 
 from __future__ import annotations
@@ -9,12 +10,29 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AllowInfNan, BeforeValidator, ConfigDict, FailFast, Field, StrictBool, StrictFloat, StrictInt, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from hil.errors import close_matches
 
 T = TypeVar("T")
+SHOWN = 40  # characters of a name or a value in a sentence
 
 OPEN = ConfigDict(extra="allow")
-CLOSED = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": False})
+CLOSED = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
 Flag = StrictBool
 Integer = StrictInt
@@ -48,8 +66,42 @@ def _written(value: Any) -> Any:
 NumberOrWord = Annotated[StrictInt | StrictFloat | str, BeforeValidator(_written), WithJsonSchema({"type": ["number", "string"]})]
 
 
+def _with_step(change: dict[str, int]) -> dict[str, int]:
+    if "step" not in change:
+        raise wrong("has no step")
+    return change
+
+
+Change = Annotated[
+    dict[str, StrictInt],
+    AfterValidator(_with_step),
+    WithJsonSchema({"type": "object", "required": ["step"], "additionalProperties": {"type": "integer"}}),
+]
+
+
 class _NoColumn:
     """What NO_COLUMN is."""
 
 
 NO_COLUMN = _NoColumn()  # marks a field that results.csv leaves out: a table within a trial, or what only a page draws
+
+
+class Entry(BaseModel):
+    """An entry of `tests` or `trials`: it has the fields that it names and no others."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, said: Any) -> Any:
+        """Refuse a field that is none, with those that it may have been meant to be."""
+        unknown = next((name for name in said if name not in cls.model_fields), None) if isinstance(said, dict) else None
+        if unknown is not None:
+            name = str(unknown)[:SHOWN]
+            raise wrong(f"has no field {name!r}, {close_matches(name, list(cls.model_fields))}")
+        return said
+
+
+def wrong(clause: str) -> PydanticCustomError:
+    """Return the error for a value of which a sentence says this, after the place of the value."""
+    return PydanticCustomError("clause", "{clause}", {"clause": clause})

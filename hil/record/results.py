@@ -27,12 +27,12 @@ class RunFacts(TypedDict):
     commit: str | None
     versions: dict[str, str]
     host: dict[str, Any]
+    command: NotRequired[Annotated[str, Field(description="the command that runs the same again")]]
     state: Annotated[State, Field(description="running: it goes on, or was killed; interrupted: by Ctrl-C or pytest.exit")]
     ended: Annotated[str | None, Field(description="time; null while the state is running")]
     whole: Annotated[Flag, Field(description="the run ended, every test came to an end, and nothing is missing from the record")]
     exit_code: Integer | None
     missing: Annotated[Items[Sentence], Field(description="sentences on what is not in the record, and why")]
-    command: NotRequired[Annotated[str, Field(description="the command that runs the same again")]]
 
 
 @with_config(CLOSED)
@@ -71,14 +71,15 @@ class _Plain(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        """Of an entry, every field is promised; of a part, all but those that are `NotRequired`."""
+        if field["type"] == "typed-dict-field":
+            return bool(field.get("required", total))
+        return super().field_is_required(field, total)
+
 
 @cache
 def schema(file: str = "results") -> JsonSchemaValue:
     """Return the JSON Schema of results.json, or with `trial` that of trial.json: what the rig promises to write."""
     found = FILES[file].json_schema(mode="serialization", schema_generator=_Plain)
     return {"$schema": GenerateJsonSchema.schema_dialect, **found}
-
-
-def schema_for_reading() -> JsonSchemaValue:
-    """Return what the reader asks of results.json: less, for a field that has a default may be missing."""
-    return RESULTS.json_schema(mode="validation", schema_generator=_Plain)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
-from typing_extensions import get_type_hints, is_typeddict
+from typing_extensions import NotRequired, get_type_hints, is_typeddict
 
 from hil.record.asked import AskedTest
 from hil.record.energy_part import Figure
@@ -62,7 +62,8 @@ def _latency_row(latency: Latency | None) -> dict[str, Any]:
 def _columns(part: Any) -> tuple[str, ...]:
     """Return the fields of a part that have a column in every row: those that it always has."""
     hints = get_type_hints(part, include_extras=True)
-    return tuple(name for name in hints if name in part.__required_keys__ and NO_COLUMN not in getattr(hints[name], "__metadata__", ()))
+    always = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}
+    return tuple(name for name, hint in always.items() if NO_COLUMN not in getattr(hint, "__metadata__", ()))
 
 
 def _part(annotation: Any) -> Any:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from hil.record.energy_part import Energy
-from hil.record.entry import Entry
-from hil.record.kinds import NO_COLUMN, Count, Digest, Flag, Integer, Items, Natural, NotNegative, Number, Sha256, Word
+from hil.record.kinds import (
+    NO_COLUMN,
+    Change,
+    Count,
+    Digest,
+    Entry,
+    Flag,
+    Integer,
+    Items,
+    Natural,
+    NotNegative,
+    Number,
+    Sha256,
+    Word,
+)
 from hil.record.latency_part import Latency
 from hil.record.parts import (
     Accuracy,
@@ -31,7 +44,7 @@ TrialVerdict = Literal["pass", "fail", "blocked", "interrupted"]
 Reality = Literal["hardware", "renode", "qemu", "virtual"]
 Source = Literal["probe", "host", "plan", "catalogue", "image", "host's clock", "meter", "alone"]
 
-RULES = [  # of the schema alone: who writes keeps to them, and a record of another hand is still read
+RULES: list[JsonValue] = [  # of the schema alone: who writes keeps to them, and a record of another hand is still read
     {
         "if": {"properties": {"verdict": {"const": "pass"}}},
         "then": {"properties": {"reason": {"const": ""}, "bit_exact": {"const": True}, "steps_compared": {"minimum": 1}}},
@@ -80,32 +93,33 @@ class TrialRecord(Entry):
     data_sha256: Sha256 | None
     verdict: TrialVerdict
     reason: str
-    stage: str = Field("", description="of a blocked trial: where")
-    settings: dict[str, Any] = {}
-    layers: Items[str] = []
-    digests: Items[Digest] = []
+    stage: str = Field(default="", description="of a blocked trial: where")
+    settings: dict[str, Any] = Field(default={})
+    layers: Items[str] = Field(default=[])
+    digests: Items[Digest] = Field(default=[])
     probe_checks: Count = 0
     probe_agreed: Count = 0
     sram_probe: ProbedSram | None = None
-    link: dict[str, Integer] = {}
+    link: dict[str, Integer] = Field(default={})
     wall_s: NotNegative = 0.0
-    warnings: Items[str] = []
+    warnings: Items[str] = Field(default=[])
     folder: str = ""
-    slots: Natural | None = Field(None, description="samples that the board held at a time")
-    schedule: Annotated[Items[dict[str, Integer]], NO_COLUMN] = Field([], description="changes of settings, each from a step on")
+    slots: Natural | None = Field(default=None, description="samples that the board held at a time")
+    schedule: Annotated[Items[Change], NO_COLUMN] = Field(default=[], description="changes of settings, each from a step on")
     signs: Signs | None = None
     memory_plan: Annotated[MemoryPlan | None, NO_COLUMN] = None
     profile: Annotated[Profile | None, NO_COLUMN] = None
     analytic: Analytic | None = None
     work: Work | None = None
-    selection: Items[Tried] = []
-    evaluations: Annotated[Items[Evaluation], NO_COLUMN] = []
+    selection: Items[Tried] = Field(default=[])
+    evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[])
     energy: Energy | None = None
     latency: Latency | None = None
     flash: Flash | None = None
     image: Firmware | None = None
     second_sources: dict[str, Items[Source]] = Field(
-        {}, description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone"
+        default={},
+        description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone"
     )
-    wrong_figures: dict[str, str] = Field({}, description="figures whose sources differ, each with a sentence that has both values")
-    test: str = Field("", description="node id of the test that asked for it")
+    wrong_figures: dict[str, str] = Field(default={}, description="figures whose sources differ, each with a sentence that has both values")
+    test: str = Field(default="", description="node id of the test that asked for it")

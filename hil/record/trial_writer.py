@@ -123,7 +123,7 @@ def _trial(run: Path, path: Path) -> TrialRecord:
     said = read_json(found, LARGEST, AGAIN)
     if not isinstance(said, dict) or said.get("folder") != path.parent.name:
         raise RigError(f"{path} is damaged (it is no trial's record, or that of another folder): {AGAIN}.")
-    return checked(TRIAL, {name: item for name, item in said.items() if name != "quantities"}, str(path), "it")
+    return checked(TRIAL, {name: item for name, item in said.items() if name != "quantities"}, str(path), path.name)
 
 
 def plain(record: TrialRecord) -> dict[str, Any]:

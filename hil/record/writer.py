@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hil.measure.capture import Capture
 from hil.record.asked import AskedTest, totals
 from hil.record.origin import origin
-from hil.record.results import RESULTS, SCHEMA, Results, RunTotals
+from hil.record.results import RESULTS, SCHEMA, RunTotals
 from hil.record.rows import csv_of
 from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import TrialWriter, as_json, plain, written_trials
@@ -104,8 +104,8 @@ class RunWriter(TrialWriter):
     def _write(self) -> tuple[list[AskedTest], list[TrialRecord]]:
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
-        results: Results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests, "trials": trials}
-        write_whole(self.folder / "results.json", as_json(RESULTS.dump_python(results)))
+        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests, "trials": trials}
+        write_whole(self.folder / "results.json", as_json(RESULTS.dump_python(RESULTS.validate_python(results))))
         return tests, trials
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
