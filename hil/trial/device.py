@@ -166,6 +166,7 @@ class Device:
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> Stepped:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`. Cycles are of all steps together."""
         deadline_s = self._run_deadline_s(steps, idle_ms)
+        self.settle()  # a late copy of a frame would wake the core in the window
         reply = self._session.request("run", deadline_s, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms)
         return Stepped.of("run", reply, step + steps - 1, self._tensors)
 
