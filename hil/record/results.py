@@ -66,10 +66,14 @@ FILES: dict[str, TypeAdapter[Any]] = {"results": RESULTS, "trial": TypeAdapter(T
 
 
 class _Plain(GenerateJsonSchema):
-    """The generator of pydantic without a title for every field: its name says as much."""
+    """The generator of pydantic without what says nothing: a title for every field, and `additionalProperties` of an object that may hold anything."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        found = super().dict_schema(schema)
+        return {name: item for name, item in found.items() if (name, item) != ("additionalProperties", True)}
 
     def field_is_required(self, field: Any, total: bool) -> bool:
         """Of an entry, every field is promised; of a part, all but those that are `NotRequired`."""

@@ -61,9 +61,12 @@ def _latency_row(latency: Latency | None) -> dict[str, Any]:
 @cache
 def _columns(part: Any) -> tuple[str, ...]:
     """Return the fields of a part that have a column in every row: those that it always has."""
-    hints = get_type_hints(part, include_extras=True)
-    always = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}
-    return tuple(name for name, hint in always.items() if NO_COLUMN not in getattr(hint, "__metadata__", ()))
+    found = []
+    for name, hint in get_type_hints(part, include_extras=True).items():
+        of: Any = get_origin(hint)
+        if of is not NotRequired and NO_COLUMN not in getattr(hint, "__metadata__", ()):
+            found.append(name)
+    return tuple(found)
 
 
 def _part(annotation: Any) -> Any:

@@ -8,8 +8,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from hil.measure.capture import Capture
 from hil.record.asked import AskedTest, totals
+from hil.record.checked import not_kept
 from hil.record.origin import origin
 from hil.record.results import RESULTS, SCHEMA, RunTotals
 from hil.record.rows import csv_of
@@ -98,6 +101,7 @@ class RunWriter(TrialWriter):
 
         Raises:
             OSError: the disk takes no more; the files that were there stay.
+            Blocked: a fact of the run does not fit the model.
         """
         self._write()
 
@@ -105,7 +109,11 @@ class RunWriter(TrialWriter):
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
         results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests, "trials": trials}
-        write_whole(self.folder / "results.json", as_json(RESULTS.dump_python(RESULTS.validate_python(results))))
+        try:
+            found = RESULTS.validate_python(results)
+        except ValidationError as error:
+            raise not_kept(error, results, "results.json") from error
+        write_whole(self.folder / "results.json", as_json(RESULTS.dump_python(found)))
         return tests, trials
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hil.errors import RigError
+from hil.errors import RigError, printable
 from hil.record import AskedTest, RunWriter, TrialRecord, write_whole
 from hil.record.writer import ENDED, INTERRUPTED
 from hil.session import junit
@@ -89,6 +89,7 @@ class Ledger:
 
     def miss(self, sentence: str) -> None:
         """Note what is not in the record."""
+        sentence = printable(sentence)
         if sentence not in self.missing:
             self.missing.append(sentence)
 
