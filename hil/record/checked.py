@@ -63,7 +63,7 @@ def _mistake(error: ValidationError, value: Any, place: str) -> str:
     """Return the first thing that is wrong as part of a sentence; where a value may be of several kinds, it is none of them."""
     if error.error_count() > MOST_ERRORS:
         return f"{place} has {error.error_count():,} mistakes"
-    errors = error.errors(include_url=False, include_context=False)
+    errors = error.errors(include_url=False)
     first = errors[0]
     where = _place(first["loc"], value, place)
     match first["type"]:
@@ -71,6 +71,10 @@ def _mistake(error: ValidationError, value: Any, place: str) -> str:
             return f"{where} has no {first['loc'][-1]}"
         case "clause":
             return f"{where} {first['msg']}"
+        case "too_long":
+            return f"{where} has {len(first['input']):,} entries, more than {first['ctx']['max_length']:,}"
+        case "string_pattern_mismatch" | "string_too_short":
+            return f"{where} is {shown(first['input'])}, which is not of its form"
         case "string_unicode":
             return f"{where} is {shown(first['input'])}, half of a character"
     alike = dict.fromkeys(each["msg"] for each in errors if _place(each["loc"], value, place) == where)

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.config import JsonDict
 from typing_extensions import NotRequired, TypedDict
 
-from hil.record.kinds import CLOSED, OPEN, Count, Flag, Items, Natural, Number, Positive, Sentence, Share, Word
+from hil.record.kinds import CLOSED, OPEN, Count, Flag, Items, Named, Natural, Number, Positive, Sentence, Share, Word
 
 
 @with_config(OPEN)
@@ -54,9 +54,9 @@ class PhaseEnergy(TypedDict):
 class EnergyPhases(TypedDict):
     """Energy by phase, or why it cannot be told apart."""
 
-    seconds: dict[str, Positive]
-    split: NotRequired[dict[str, PhaseEnergy]]
-    refusals: NotRequired[dict[str, Sentence]]
+    seconds: Named[Positive]
+    split: NotRequired[Named[PhaseEnergy]]
+    refusals: NotRequired[Named[Sentence]]
     refused: str | None
     first_window: NotRequired[Annotated[Items[list[Any]], Field(max_length=4096)]]
 
@@ -127,13 +127,13 @@ class Energy(TypedDict):
     rules: NotRequired[str | None]
     subtracts_idle: NotRequired[Flag]
     aliased: NotRequired[Flag]
-    asked: NotRequired[dict[str, Any] | None]
+    asked: NotRequired[Named[Any] | None]
     phases: NotRequired[EnergyPhases | None]
     temperature: NotRequired[Temperature | None]
     steps_per_window: NotRequired[Natural]
-    windows: Items[dict[str, Any]]
-    budget: Items[dict[str, Any]]
-    meter: dict[str, Any]
+    windows: Items[Named[Any]]
+    budget: Items[Named[Any]]
+    meter: Named[Any]
     assumptions: Items[str]
     flags: Items[str]
     laps_s: NotRequired[Annotated[Items[Number], Field(max_length=1024)]]

@@ -56,6 +56,17 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]  # XXH32
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Items = Annotated[list[T], FailFast()]  # the first wrong one is enough: a hostile list may have millions
 Word = Literal["measured", "counted", "modelled", "analytic"]  # hil.quantity.Provenance
+MOST_NAMES = 4096
+
+
+def _few(value: Any) -> Any:
+    """Refuse too many names before any is looked at: pydantic keeps the mistake of every one, a few hundred bytes each."""
+    if isinstance(value, dict) and len(value) > MOST_NAMES:
+        raise wrong(f"has {len(value):,} entries, more than {MOST_NAMES:,}")
+    return value
+
+
+Named = Annotated[dict[str, T], Field(max_length=MOST_NAMES), BeforeValidator(_few)]
 
 
 def _written(value: Any) -> Any:
@@ -73,9 +84,9 @@ def _with_step(change: dict[str, int]) -> dict[str, int]:
 
 
 Change = Annotated[
-    dict[str, StrictInt],
+    Named[StrictInt],
     AfterValidator(_with_step),
-    WithJsonSchema({"type": "object", "required": ["step"], "additionalProperties": {"type": "integer"}}),
+    WithJsonSchema({"type": "object", "required": ["step"], "additionalProperties": {"type": "integer"}, "maxProperties": MOST_NAMES}),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from hil.record.kinds import CLOSED, NO_COLUMN, Count, Integer, Items, Natural, NotNegative, Number
+from hil.record.kinds import CLOSED, NO_COLUMN, Count, Integer, Items, Named, Natural, NotNegative, Number
 
 
 @with_config(CLOSED)
@@ -66,8 +66,8 @@ class Phases(TypedDict):
 class Layers(TypedDict):
     """The layers of a step, by name."""
 
-    forward: dict[str, Group]
-    backward: dict[str, Group]
+    forward: Named[Group]
+    backward: Named[Group]
 
 
 @with_config(CLOSED)

@@ -7,7 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field, with_config
 from typing_extensions import NotRequired, TypedDict
 
-from hil.record.kinds import CLOSED, OPEN, Count, Digest, Flag, Integer, Items, Natural, Number, NumberOrWord, Word
+from hil.record.kinds import (
+    CLOSED,
+    OPEN,
+    Count,
+    Digest,
+    Flag,
+    Integer,
+    Items,
+    Named,
+    Natural,
+    Number,
+    NumberOrWord,
+    Word,
+)
 
 
 @with_config(CLOSED)
@@ -100,8 +113,8 @@ class MemoryPlan(TypedDict):
 class Profile(TypedDict):
     """Cycles of the first compared step by layer."""
 
-    forward: dict[str, Count]
-    backward: dict[str, Count]
+    forward: Named[Count]
+    backward: Named[Count]
 
 
 @with_config(CLOSED)

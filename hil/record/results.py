@@ -11,7 +11,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from hil.record.asked import AskedTest, Totals
 from hil.record.energy_part import Figure
-from hil.record.kinds import CLOSED, OPEN, Flag, Integer, Items, Sentence
+from hil.record.kinds import CLOSED, OPEN, Flag, Integer, Items, Named, Sentence
 from hil.record.trial_record import TrialRecord
 
 SCHEMA = 2
@@ -25,8 +25,8 @@ class RunFacts(TypedDict):
     id: str
     time: str
     commit: str | None
-    versions: dict[str, str]
-    host: dict[str, Any]
+    versions: Named[str]
+    host: Named[Any]
     command: NotRequired[Annotated[str, Field(description="the command that runs the same again")]]
     state: Annotated[State, Field(description="running: it goes on, or was killed; interrupted: by Ctrl-C or pytest.exit")]
     ended: Annotated[str | None, Field(description="time; null while the state is running")]

@@ -16,6 +16,7 @@ from hil.record.kinds import (
     Flag,
     Integer,
     Items,
+    Named,
     Natural,
     NotNegative,
     Number,
@@ -84,7 +85,7 @@ class TrialRecord(Entry):
     accuracy: Accuracy
     sram: Sram
     sram_provenance: SramProvenance
-    cycles: dict[str, Count] = Field(description="mean count a step, by phase; empty without steps")
+    cycles: Named[Count] = Field(description="mean count a step, by phase; empty without steps")
     cycles_provenance: Word
     clock_hz: Count | None
     step_time_s: Number | None
@@ -94,13 +95,13 @@ class TrialRecord(Entry):
     verdict: TrialVerdict
     reason: str
     stage: str = Field(default="", description="of a blocked trial: where")
-    settings: dict[str, Any] = Field(default={})
+    settings: Named[Any] = Field(default={})
     layers: Items[str] = Field(default=[])
     digests: Items[Digest] = Field(default=[])
     probe_checks: Count = 0
     probe_agreed: Count = 0
     sram_probe: ProbedSram | None = None
-    link: dict[str, Integer] = Field(default={})
+    link: Named[Integer] = Field(default={})
     wall_s: NotNegative = 0.0
     warnings: Items[str] = Field(default=[])
     folder: str = ""
@@ -117,9 +118,9 @@ class TrialRecord(Entry):
     latency: Latency | None = None
     flash: Flash | None = None
     image: Firmware | None = None
-    second_sources: dict[str, Items[Source]] = Field(
+    second_sources: Named[Items[Source]] = Field(
         default={},
         description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone"
     )
-    wrong_figures: dict[str, str] = Field(default={}, description="figures whose sources differ, each with a sentence that has both values")
+    wrong_figures: Named[str] = Field(default={}, description="figures whose sources differ, each with a sentence that has both values")
     test: str = Field(default="", description="node id of the test that asked for it")

@@ -107,6 +107,21 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
     assert wrong > FIELDS / 20
 
 
+@pytest.mark.parametrize(
+    ("name", "many", "sentence"),
+    [
+        ("cycles", lambda count: {str(number): "x" for number in range(count)}, "trials[0].cycles has 1,500,000 entries, more than 4,096"),
+        ("digests", lambda count: ["x"] * count, "trials[0].digests[0] is 'x', which is not of its form"),
+    ],
+)
+def test_a_million_mistakes_cost_no_more_than_one(run: Path, name: str, many: Callable[[int], object], sentence: str) -> None:
+    """What is kept of a mistake takes far more memory than the mistake does."""
+    results = results_of(run)
+    results["trials"][0][name] = many(1_500_000)
+    write(run, results)
+    assert f"results.json is damaged (results.json.{sentence})" in in_little_memory("from hil.record import read_run; read_run(path)", run)
+
+
 OTHER_CHECKS = re.compile("half of a character|has no field|no plain name|has schema|two trials are in|a test names the trial|is no number of JSON")
 
 
