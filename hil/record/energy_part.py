@@ -104,6 +104,9 @@ class MlperfTiny(TypedDict):
     windows: Any
     median_uj: Number
     provenance: Any
+    windows_asked: NotRequired[Natural]
+    shortest_s: NotRequired[Positive]
+    idle_subtracted: NotRequired[Flag]
     differs: Annotated[Items[str], Field(min_length=1)]
 
 
