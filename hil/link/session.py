@@ -168,11 +168,12 @@ class Session:
         poll_at: float | None = None  # once the agent has taken it
         working = 0.0  # seconds, by the last acknowledgement
         unanswered: float | None = None  # since when polls are
-        patience_s = ANEW_AFTER_S
+        patience_s, greeted = ANEW_AFTER_S, False
         while True:
             for frame in self._receive():
                 now, unanswered = time.monotonic(), None
-                if self._has_forgotten(frame, sent):
+                greeted |= self._is_greeting(frame)
+                if greeted and self._has_forgotten(frame, sent):
                     raise self._begun_anew(sent)
                 if self._is_reply(frame, sent):
                     if poll_at is None:  # else the time since is that of the work, not of the line
@@ -291,16 +292,21 @@ class Session:
             sent: the request.
             silent: whether not one whole frame came since it was sent first.
         """
-        until = time.monotonic() + AGAIN_S
+        until, greeted = time.monotonic() + AGAIN_S, False
         for data in (self._hello_frame(self._nonce), sent.wire):
             self._wire.send(data)
         while time.monotonic() < until:
             for frame in self._receive():
-                if self._has_forgotten(frame, sent):
+                greeted |= self._is_greeting(frame)
+                if greeted and self._has_forgotten(frame, sent):
                     return True
                 if silent and sent.seq == 1 and self._is_reply(frame, sent):
                     return True
         return False
+
+    def _is_greeting(self, frame: Frame) -> bool:
+        """Whether an agent answers a greeting: a line that repeats an old nak for ever does not."""
+        return frame.type == self._messages.requests["hello"].id | REPLY_BIT
 
     def _has_forgotten(self, frame: Frame, sent: Sent) -> bool:
         """Whether the agent, asked for another request than the first, expects the first: it was greeted after a reset."""
