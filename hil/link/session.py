@@ -23,6 +23,7 @@ LOG = logging.getLogger(__name__)
 EVERY_BYTE = bytes(range(256))
 POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
 AGAIN_S = 2.0  # for a board that was reset to say so
+ANEW_AFTER_S = 10.0  # of polls that nothing answers, after which it is asked; then after twice as long: in a long step it answers nothing either
 MOST_ECHOES = 5  # to settle a line on which each of them has to be sent again
 
 
@@ -166,9 +167,14 @@ class Session:
         self._transmit(sent)
         poll_at: float | None = None  # once the agent has taken it
         working = 0.0  # seconds, by the last acknowledgement
+        unanswered: float | None = None  # since when polls are
+        patience_s, greeted = ANEW_AFTER_S, False
         while True:
             for frame in self._receive():
-                now = time.monotonic()
+                now, unanswered = time.monotonic(), None
+                greeted |= self._is_greeting(frame)
+                if greeted and self._has_forgotten(frame, sent):
+                    raise self._begun_anew(sent)
                 if self._is_reply(frame, sent):
                     if poll_at is None:  # else the time since is that of the work, not of the line
                         self._pace.progress(now)
@@ -190,7 +196,11 @@ class Session:
             if poll_at is not None:
                 if now >= poll_at:
                     self._transmit(sent, again=True)
-                    poll_at = now + poll_after_s
+                    poll_at, unanswered = now + poll_after_s, now if unanswered is None else unanswered
+                elif unanswered is not None and now - unanswered > patience_s:
+                    if self._has_begun_anew(sent, silent=False):
+                        raise self._begun_anew(sent)
+                    unanswered, patience_s = None, 2 * patience_s
             elif self._pace.is_due(now):
                 self._pace.repeated(now, [sent.seq])
                 taken = now
@@ -261,12 +271,16 @@ class Session:
         self._alive()
         came = self.counters.came_since(before)
         if sent.seq and self._has_begun_anew(sent, silent=self.counters.frames_received == before.frames_received):
-            raise Blocked(
-                "link",
-                f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. Look at its supply (brown-out) and its reset line, "
-                "and whether its program resets it.",
-            )
+            raise self._begun_anew(sent)
         raise Silent(f"{sentence}{came}: check the serial port and the board.")
+
+    @staticmethod
+    def _begun_anew(sent: Sent) -> Blocked:
+        return Blocked(
+            "link",
+            f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. Look at its supply (brown-out) and its reset line, "
+            "and whether its program resets it.",
+        )
 
     def _has_begun_anew(self, sent: Sent, silent: bool) -> bool:
         """Greet the agent again with the nonce that it knows, and repeat a request: after a reset that is its first greeting, and it expects number 1.
@@ -278,16 +292,25 @@ class Session:
             sent: the request.
             silent: whether not one whole frame came since it was sent first.
         """
-        until = time.monotonic() + AGAIN_S
+        until, greeted = time.monotonic() + AGAIN_S, False
         for data in (self._hello_frame(self._nonce), sent.wire):
             self._wire.send(data)
         while time.monotonic() < until:
             for frame in self._receive():
-                if frame.type == self._ids["nak"] and frame.seq == sent.seq and self._expected(frame) == 1 < sent.seq:
+                greeted |= self._is_greeting(frame)
+                if greeted and self._has_forgotten(frame, sent):
                     return True
                 if silent and sent.seq == 1 and self._is_reply(frame, sent):
                     return True
         return False
+
+    def _is_greeting(self, frame: Frame) -> bool:
+        """Whether an agent answers a greeting: a line that repeats an old nak for ever does not."""
+        return frame.type == self._messages.requests["hello"].id | REPLY_BIT
+
+    def _has_forgotten(self, frame: Frame, sent: Sent) -> bool:
+        """Whether the agent, asked for another request than the first, expects the first: it was greeted after a reset."""
+        return frame.type == self._ids["nak"] and frame.seq == sent.seq and self._expected(frame) == 1 < sent.seq
 
     def _number(self, name: str, body: bytes) -> Sent:
         seq = self._seq

@@ -6,11 +6,15 @@ from typing import Any
 
 from hil.boards import Board
 
+FLASH_S = 60.0  # for one call of a flash algorithm; the deadline of the stage ends a hang, pyOCD's own 5 and 10 s end a busy computer
 COMMON: dict[str, Any] = {
     "auto_unlock": False,  # true would mass-erase a locked chip without asking
     "no_config": True,  # a pyocd.yaml in the working folder is not ours
     "resume_on_disconnect": True,
     "chip_erase": "sector",
+    "flash.timeout.init": FLASH_S,
+    "flash.timeout.erase_sector": FLASH_S,
+    "flash.timeout.program": FLASH_S,
 }
 
 

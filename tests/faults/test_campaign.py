@@ -201,6 +201,7 @@ def test_shards_are_merged(tmp_path: Path) -> None:
         merge([paths[0], tmp_path / "other.json"])
 
 
+@pytest.mark.tier("nightly")
 def test_the_judge_finds_a_rig_that_is_broken_on_purpose(tmp_path: Path) -> None:
     done = campaign("--self-check", "--out", str(tmp_path))
     found = Counter(re.findall(r"^found  (\w+(?: \w+)?) ", done.stdout, re.MULTILINE))

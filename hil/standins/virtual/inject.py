@@ -12,6 +12,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.standins.virtual.chip.chip import Chip
+from hil.standins.virtual.chip.core_registers import PC
 from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Machine
 
@@ -19,8 +20,10 @@ FORMS = {
     "uart_rx_drop": "N", "uart_rx_dup": "N", "uart_rx_flip": "N:BIT", "uart_rx_delay": "N:SECONDS",
     "uart_tx_drop": "N", "uart_tx_dup": "N", "uart_tx_flip": "N:BIT", "uart_tx_delay": "N:SECONDS",
     "ram_flip": "ADDR:BIT:AFTER_INSTRUCTIONS", "flash_stuck": "OFFSET:BIT", "flash_cut": "ADDRESS:OPERATION",
-    "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
+    "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "reset": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
+    "supply_fails": "ADDRESS:SIZE:TIMES:BACK",
 }  # fmt: skip
+LOOK = 1000  # instructions between two looks at what the core executes: the supply fails where it was found in a function for so many TIMES
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,15 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
             machine.at_count.append((int(injection.arguments[0]), lambda: os.kill(os.getpid(), signal.SIGKILL)))
         elif injection.kind == "latch_up":
             machine.at_count.append((int(injection.arguments[0]), lambda: _latch_up(machine, log)))
+        elif injection.kind == "reset":
+            machine.at_count.append((int(injection.arguments[0]), lambda: _reset(machine, log)))
+        elif injection.kind == "supply_fails":
+            _fail_in(machine, *(int(a) for a in injection.arguments), log)
         elif injection.kind == "flash_cut":
             _cut_flash(machine, *(int(a) for a in injection.arguments), log)
         elif injection.kind == "flash_stuck":
             offset, bit = (int(a) for a in injection.arguments)
-            machine.core.on_code_changed.append(lambda o=offset, b=bit: _stick(machine, o, b))
+            machine.core.on_code_changed.append(lambda o=offset, b=bit: _stick(machine, o, b, log))
     machine.at_count.sort(key=lambda entry: entry[0])
 
 
@@ -112,14 +119,39 @@ def _cut_flash(machine: Machine, address: int, operation: int, log: Callable[[st
     machine.flash_power.cut_short(FlashCut(address, operation, supply_fails))
 
 
+def _fail_in(machine: Machine, address: int, size: int, times: int, back: int, log: Callable[[str], None]) -> None:
+    rng, left = np.random.default_rng([address, times]), times
+
+    def look() -> None:
+        nonlocal left
+        left -= address <= machine.core.get(PC) < address + size
+        if left > 0:
+            machine.at_count.append((machine.core.count + LOOK, look))
+            machine.at_count.sort(key=lambda entry: entry[0])
+            return
+        log(f"injected: the supply fails at 0x{machine.core.get(PC):08X}{' and is back' if back else ''}")
+        machine.switch(False, rng)
+        if back:
+            machine.switch(True, rng)
+
+    machine.at_count.append((0, look))
+
+
+def _reset(machine: Machine, log: Callable[[str], None]) -> None:
+    machine.request_reset()
+    log("injected: the chip resets, and its supply stays on")
+
+
 def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:
     machine.latch_up()
     log("injected: the chip is latched up until its supply is switched off")
 
 
-def _stick(machine: Chip, offset: int, bit: int) -> None:
+def _stick(machine: Chip, offset: int, bit: int, log: Callable[[str], None]) -> None:
     """A worn cell: its bit reads 1 whatever was programmed."""
-    machine.contents[offset] |= 1 << bit
+    if not machine.contents[offset] & 1 << bit:
+        machine.contents[offset] |= 1 << bit
+        log(f"injected: bit {bit} of the byte at offset 0x{offset:X} of the flash reads 1")
 
 
 def _flip(machine: Machine, address: int, bit: int, log: Callable[[str], None]) -> None:

@@ -25,6 +25,7 @@ from tests.faults.lines import harm
 from .port import OURS, Port
 from .wire import Wire
 
+BITS = 10  # of a byte on the line: with its start and stop bits
 SPARE_BYTES = 4 << 20  # that a trial may still ask for
 HOLDER = """
 import sys, time
@@ -145,14 +146,16 @@ def once(scene: Scene, side: str, what: str, number: int, seed: int) -> None:
     scene.port.harms[side].append(_Once(changes[what], number))
 
 
-def line(scene: Scene, harms: tuple[str, ...], seed: int, sides: tuple[str, ...] = ("to_board", "to_host")) -> None:
+def line(
+    scene: Scene, harms: tuple[str, ...], seed: int, sides: tuple[str, ...] = ("to_board", "to_host"), baud: int = 0
+) -> None:
     """Make a direction of the line, or both, a bad one from now on."""
     rng = random.Random(seed)
     make: dict[str, Callable[[], harm.Harm]] = {
         "flip 1e-5": lambda: harm.Flip(1e-5, rng), "flip 1e-2": lambda: harm.Flip(1e-2, rng), "lose 2e-2": lambda: harm.Lose(2e-2, rng),
         "swallow": lambda: harm.Swallow(b"\x11\x13"), "cut": lambda: harm.Cut(0), "chatter": harm.Chatter, "echoes": lambda: harm.Echoes(64),
         "gibberish": lambda: harm.Gibberish(rng), "naks": lambda: _FromNextFrame(harm.Only(harm.NAK, after=1)),
-        "acks": lambda: _FromNextFrame(harm.Only(harm.ACK, after=1)),
+        "acks": lambda: _FromNextFrame(harm.Only(harm.ACK, after=1)), "slow": lambda: harm.Slow(baud / BITS),
     }  # fmt: skip
     for side in sides:
         new = [make[one]() for one in harms]

@@ -25,7 +25,7 @@ from .session import Session
 
 NOTHING = Fault("nothing", "never")
 LOOK_S = 0.02
-SUPPLY_FAILED = "the supply fails in the middle of an operation of the flash"  # the virtual board's own words
+INJECTED = "injected: "  # the virtual board's own word, when the moment of an injected fault has come
 ENDS_DESKS = ("process: SIGKILL to the desk", "process: SIGTERM to the desk")
 
 
@@ -105,7 +105,8 @@ class Bench:
             if fault.inject:
                 desk.stop()
         judged = judge_trial(folder, mark, fault, self._measured, in_time, _said(folder))
-        return judged, {"met": ended.get("met", False), "recovery_s": ended.get("recovery_s")}
+        met = INJECTED in (folder / "desk.log").read_text() if fault.inject else ended.get("met", False)
+        return judged, {"met": met, "recovery_s": ended.get("recovery_s")}
 
     def _on_session(
         self, fault: Fault, folder: Path, sabotage: trial.Sabotage, within_s: float
@@ -139,7 +140,7 @@ class Bench:
         finally:
             if fault.inject:
                 desk.stop()
-        met = struck is not None or (bool(fault.inject) and SUPPLY_FAILED in (folder / "desk.log").read_text())
+        met = struck is not None or (bool(fault.inject) and INJECTED in (folder / "desk.log").read_text())
         return judged, {"met": met, "recovery_s": None}
 
     def _on_instrument(

@@ -13,6 +13,7 @@ from .fault import BOARD, Fault, Kind, Measured, Moment
 
 TALK = ("greet", "load", "train", "finish")  # stages in which the line is used
 RANGE = 0xFFFFFFFF
+BAUD = (9600, 19_200, 57_600, 115_200)
 
 
 def within(
@@ -74,6 +75,10 @@ def _line() -> Iterator[Kind]:
             f"line: {name}", "line", stages, event,
             lambda rng, harms=harms, sides=sides: {"harms": harms, "seed": int(rng.integers(RANGE)), "sides": sides},
         )  # fmt: skip
+    yield _kind(
+        "line: slower than its adapter says", "line", TALK, "to_board",
+        lambda rng: {"harms": ("slow",), "seed": 0, "baud": int(rng.choice(BAUD))},
+    )  # fmt: skip
     yield _kind(
         "line: the adapter stops for a moment",
         "stop line",
@@ -156,7 +161,27 @@ def _board() -> Iterator[Kind]:
 
         return Kind(name, "desk", draw)
 
+    def in_update(back: bool) -> Kind:
+        name = f"board: {'brown-out' if back else 'power cut'} in an update"
+
+        def draw(rng: np.random.Generator, measured: Measured) -> Fault:
+            functions = sorted(symbol.address for symbol in boards.image_of(BOARD).table if symbol.is_function)
+            begin = boards.image_of(BOARD).symbols[UPDATE]
+            end = functions[functions.index(begin) + 1]
+            times = int(rng.integers(1, UPDATE_LOOKS + 1))
+            moment = f"in {UPDATE}, seen there for time {times}"
+            return Fault(name, moment, inject=(f"supply_fails:{begin}:{end - begin}:{times}:{back:d}",), follows=back)
+
+        return Kind(name, "desk", draw)
+
+    def reset(rng: np.random.Generator, measured: Measured) -> Fault:
+        at = int(rng.integers(1, measured.instructions // 2))  # early ones meet any trial
+        return Fault("board: resets by itself", f"after {at:,} instructions", inject=(f"reset:{at}",))
+
     yield Kind("board: a flash bit does not take", "desk", stuck)
+    yield Kind("board: resets by itself", "desk", reset)
+    yield in_update(back=True)
+    yield in_update(back=False)
     off = lambda rng: {"back_s": 0.0}  # noqa: E731
     short = lambda rng: {"back_s": float(rng.uniform(0.01, 2.0))}  # noqa: E731
     yield _kind("board: brown-out", "power", TALK, "to_board", short, follows=True)
@@ -239,4 +264,5 @@ def _computer() -> Iterator[Kind]:
 
 
 FLASH = 0x08000000  # of the board; RM0455, memory map
+UPDATE, UPDATE_LOOKS = "bp_update_s8", 1  # what changes the weights of the layers that are trained by back-propagation
 DESK_KINDS: tuple[Kind, ...] = (*_line(), *_probe(), *_board(), *_meter(), *_processes(), *_computer())

@@ -115,6 +115,9 @@ def drawn(kinds: Sequence[Kind], seed: int, number: int, measured: Measured) -> 
     return kind_at(kinds, number).draw(rng, measured)
 
 
+TURN = 5  # kinds that a round begins later than the one before; with 1 a shard would miss kinds where their number is one more than a multiple of it
+
+
 def kind_at(kinds: Sequence[Kind], number: int) -> Kind:
     """Return the kind of a fault: one after the other, each round from another one on, so that every shard meets every kind."""
-    return kinds[(number + number // len(kinds)) % len(kinds)]
+    return kinds[(number + TURN * (number // len(kinds))) % len(kinds)]

@@ -15,7 +15,7 @@ import serial
 from tests.faults.lines.harm import Harm
 
 OURS = "campaign"  # name of all threads of the campaign within a trial
-PORTION, LOOK_S = 4096, 0.005
+LOOK_S = 0.005
 SIDES = ("to_board", "to_host")
 Count = Callable[
     [str, int], int
@@ -97,13 +97,14 @@ class Port:
             return
         for side, end in zip(SIDES, (self._master, self._board.fd), strict=True):
             if end is not None and end in readable:
-                self._through(side, self._read(end))
+                most = min((harm.portion for harm in self.harms[side]), default=Harm.portion)
+                self._through(side, self._read(end, most))
             if any(self.harms.values()):
                 self._write(side, b"".join(harm.unasked() for harm in self.harms[side]))
 
-    def _read(self, end: int) -> bytes:
+    def _read(self, end: int, most: int) -> bytes:
         try:
-            return os.read(end, PORTION)
+            return os.read(end, most)
         except OSError:
             if self._board is not None and end == self._board.fd:  # the bench is gone, and its port with it
                 self._ends.set()

@@ -58,6 +58,7 @@ def _computer() -> Iterator[Kind]:
     yield _kind("session: no memory left", "memory", lambda rng: {})
     yield _kind("computer: disk full", "disk", lambda rng: {})
     yield _kind("computer: disk read-only", "read-only", lambda rng: {})
+    yield _kind("computer: folder read-only", "read-only folder", lambda rng: {})
     yield _kind("computer: clock set back", "clock", lambda rng: {"seconds": -int(rng.integers(60, 400 * DAY_S))})
     yield _kind("computer: clock set forward", "clock", lambda rng: {"seconds": int(rng.integers(60, 400 * DAY_S))})
 

@@ -17,6 +17,7 @@ from .session import Session
 PROGRAMS = {"bench": "hil.standins.virtual", "worker": "exec(eval(sys.stdin.readline()))"}
 DISK = "8m"  # takes the record of the first trial, and a part of the second's
 SPARE_BYTES = 4 << 20  # that a session may still ask for
+REFUSED_S = 3.0  # no disk is made read-only while a file is open for writing: it is tried again until then
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +60,7 @@ def own_disk(folder: Path, fault: Fault) -> Iterator[Path | None]:
     Raises:
         PermissionError: only root may mount a disk.
     """
-    if fault.act not in ("disk", "read-only", "fill"):
+    if fault.act not in ("disk", "read-only", "read-only folder", "fill"):
         yield None
         return
     disk = folder / "disk"
@@ -96,7 +97,10 @@ def strike(session: Session, fault: Fault) -> bool:
     if fault.act == "clock":
         (session.folder / "clock-is-set").touch()
         return True
-    return {"descriptors": _descriptors, "memory": _memory, "disk": _fill, "read-only": _read_only}[fault.act](session)
+    acts = {
+        "descriptors": _descriptors, "memory": _memory, "disk": _fill, "read-only": _read_only, "read-only folder": _read_only_folder,
+    }  # fmt: skip
+    return acts[fault.act](session)
 
 
 def _signal(session: Session, to: str, name: str, back_s: float = 0.0, own: bool = False) -> bool:
@@ -142,5 +146,17 @@ def _fill(session: Session) -> bool:
 
 
 def _read_only(session: Session) -> bool:
-    done = subprocess.run(["mount", "-o", "remount,ro", str(session.reports.parent)], check=False, capture_output=True)
-    return done.returncode == 0  # refused while a file is open for writing
+    until, remount = time.monotonic() + REFUSED_S, ["mount", "-o", "remount,ro", str(session.reports.parent)]
+    while True:
+        done = subprocess.run(remount, check=False, capture_output=True)
+        if done.returncode == 0 or time.monotonic() > until:
+            return done.returncode == 0
+
+
+def _read_only_folder(session: Session) -> bool:
+    """Nothing new can be written in the folder; what is open stays open, as where its permissions are taken away from another user."""
+    if not session.reports.is_dir():
+        return False
+    subprocess.run(["mount", "--bind", str(session.reports), str(session.reports)], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(session.reports)], check=True)
+    return True

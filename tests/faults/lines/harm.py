@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from dataclasses import dataclass, field
 
 from cobs import cobs
@@ -17,7 +18,13 @@ ACK, NAK = 0x40, 0x41
 
 
 class Harm:
-    """A line that does no harm: the base of those that do."""
+    """A line that does no harm: the base of those that do.
+
+    Attributes:
+        portion: bytes that it takes at a time, at most.
+    """
+
+    portion = 4096
 
     def through(self, data: bytes) -> bytes:
         """Return what becomes of bytes that were sent."""
@@ -106,6 +113,18 @@ class Echoes(Harm):
 
     def unasked(self) -> bytes:
         return b"" if self.after else self._last
+
+
+@dataclass
+class Slow(Harm):
+    """A line of so many bytes a second, whatever speed the port was opened with."""
+
+    bytes_per_s: float
+    portion = 64  # both directions pass side by side
+
+    def through(self, data: bytes) -> bytes:
+        time.sleep(len(data) / self.bytes_per_s)
+        return data
 
 
 @dataclass

@@ -118,6 +118,15 @@ def test_a_single_request_ends_too(line, clock, kind):
     assert clock.now - started < 20.0 and port.to_board.sent < 100 * 1024
 
 
+def test_an_old_nak_for_ever_is_no_reset_of_the_board(line, clock):
+    """The last honest frame is the ack of a step; the naks that follow expect the first request, as a board does that was reset."""
+    session = Session(line(to_host=[Only(NAK, after=3)]), NONCE)
+    session.hello()
+    session.request("echo", data=b"x")
+    with pytest.raises(Silent, match="did not answer 'step'"):
+        session.request("step", 60.0, step=0, count=8)
+
+
 def test_old_frames_again_and_again_are_no_progress(line, clock):
     port = line(to_host=[Echoes(after=120)])
     assert isinstance(ends(Session(port, NONCE), clock), Silent)

@@ -221,6 +221,35 @@ def test_a_long_step_makes_no_slow_line(clock: Clock) -> None:
     assert clock.now - started < 12.0
 
 
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at_s=st.floats(0.1, 40.0), seed=st.integers(0, 2**32))
+def test_a_board_that_is_reset_in_a_long_step_is_named_long_before_the_step_s_deadline(clock: Clock, at_s: float, seed: int) -> None:
+    agent = SimulatedAgent(clock, seed, step_s=60.0)
+    session = Session(agent, NONCE)
+    session.hello()
+    session.request("echo", data=b"x")
+    reset_at, run = clock.now + at_s, agent._run
+
+    def run_or_reset() -> None:
+        if clock.now > reset_at and agent._later:
+            agent._nonce, agent._expected, agent._last_good, agent._kept = None, 0, 0, None
+            agent._busy_until, agent._later, agent._pending = 0.0, b"", b""
+        run()
+
+    agent._run = run_or_reset
+    with pytest.raises(Blocked, match="the board has begun anew"):
+        session.request("step", 3600.0, step=0, count=1)
+    assert clock.now - reset_at < 10 + at_s + 5, "after ten seconds, or twice as long as before"
+
+
+def test_a_long_step_is_not_taken_for_a_reset(clock: Clock) -> None:
+    agent = SimulatedAgent(clock, step_s=200.0)
+    session = Session(agent, NONCE)
+    session.hello()
+    assert session.request("step", 3600.0, step=7, count=1)["step"] == 7
+    assert agent.executed == [(STEP, struct.pack("<IH", 7, 1))] and agent.hellos == 1
+
+
 def mute(agent: SimulatedAgent) -> None:
     agent.outward.send = lambda data: None
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
+from hil.standins.virtual.chip.core_registers import PC
 from hil.standins.virtual.inject import LineFaults, parse_injection, schedule
 
 from . import programs
@@ -51,6 +52,38 @@ def test_only_the_supply_ends_a_latch_up(bare_board: Board) -> None:
     assert not machine.dead and machine.core.peek(0x24000000, 64) != b"\x00" * 64, "SRAM holds anything"
     bare_board.run()
     assert machine.core.count == at + 33, "the program runs from its start to its end"
+
+
+def test_a_reset_leaves_memory_as_it_is(bare_board: Board) -> None:
+    machine = bare_board.load(programs.LOOP)
+    machine.core.poke(0x24000010, b"\x40")
+    schedule(machine, [parse_injection("reset:14")], bare_board.log.append)
+    bare_board.run()
+    assert machine.core.count in range(14 + 33, 2 * 33 + 1), "the program runs from its start once more"
+    assert machine.core.peek(0x24000010, 1) == b"\x40"
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_the_supply_fails_where_the_core_is_for_the_third_time(bare_board: Board, back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hil.standins.virtual.inject.LOOK", 5)
+    machine = bare_board.load(programs.LOOP)
+    start = machine.core.get(PC) & ~1
+    schedule(machine, [parse_injection(f"supply_fails:{start}:256:3:{int(back)}")], bare_board.log.append)
+    bare_board.run()
+    (line,) = [line for line in bare_board.log if "injected" in line]
+    assert "the supply fails at 0x" in line and machine.powered == back
+    if back:
+        assert machine.core.peek(0x24000000, 64) != b"\x00" * 64, "SRAM holds anything"
+        assert machine.core.count in range(10 + 33, 20 + 33)
+    else:
+        assert machine.core.count in range(10, 20)
+
+
+def test_the_supply_does_not_fail_where_the_core_never_is(bare_board: Board) -> None:
+    machine = bare_board.load(programs.LOOP)
+    schedule(machine, [parse_injection("supply_fails:0x08100000:256:1:1")], bare_board.log.append)
+    bare_board.run()
+    assert machine.core.count == 33 and not any("injected" in line for line in bare_board.log)
 
 
 def test_a_bit_flips_at_its_instruction(bare_board: Board) -> None:
