@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hil import boards
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, RigError, printable
 from hil.record import AskedTest, RunWriter, TrialWriter
 from hil.rig import Bench, Rig, choose, is_attached, read_bench
 from hil.session import summary
@@ -177,7 +177,8 @@ def _asked(item: pytest.Item) -> AskedTest:
     if item.path.parent == SUITE:
         tail = name.partition("::")[2]
         name, words = f"hil/suite/{item.path.name}::{tail}", ("--pyargs", f"hil.suite.{item.path.stem}::{tail}")
-    return AskedTest(name, board, repeat=command(item.config, words, board))
+    named = board if isinstance(board, str) else None
+    return AskedTest(test=printable(name), board=named, repeat=command(item.config, words, board))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hil.boards import image_of
 from hil.errors import RigError
 from hil.matrix.cells import Cell
-from hil.record import TrialRecord, read_run
 from hil.trial import does_not_fit
+
+if TYPE_CHECKING:  # at run time it is loaded where there is a record to read: pydantic takes as long as the whole matrix
+    from hil.record import TrialRecord
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Records:
             self._read(path.parent)
 
     def _read(self, run: Path) -> None:
+        from hil.record import read_run
+
         try:
             trials = read_run(run).trials
         except RigError:

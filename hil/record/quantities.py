@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hil.quantity import Provenance, Quantity
@@ -31,22 +31,21 @@ def quantities(trial: TrialRecord) -> dict[str, Quantity]:
 
 def _accuracy(trial: TrialRecord) -> dict[str, Quantity]:
     """Right answers are counted; the uncertainty is the binomial standard error over the n images."""
-    n = int(trial.accuracy["n"] or 0)
-    found = {}
+    accuracy: Mapping[str, Any] = trial.accuracy
+    n, found = accuracy["n"], {}
     for name in ("before", "after", "reference_after"):
-        p = trial.accuracy[name]
+        p = accuracy[name]
         if p is not None and n:
             found[f"accuracy.{name}"] = Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
     return found
 
 
 def _sram(trial: TrialRecord) -> dict[str, Quantity]:
-    found = {
-        f"sram.{name}": Quantity(value, "B", Provenance(trial.sram_provenance[name]))
-        for name, value in trial.sram.items()
-        if value is not None
-    }
-    for name, value in (trial.sram_probe or {}).items():
+    sram: Mapping[str, Any] = trial.sram
+    words: Mapping[str, Any] = trial.sram_provenance
+    probed: Mapping[str, Any] = trial.sram_probe or {}
+    found = {f"sram.{name}": Quantity(value, "B", Provenance(words[name])) for name, value in sram.items() if value is not None}
+    for name, value in probed.items():
         found[f"sram_probe.{name}"] = Quantity(value, "B", Provenance.COUNTED, note="read through the probe")
     return found
 
@@ -78,9 +77,10 @@ def _counts(trial: TrialRecord) -> dict[str, Quantity]:
 
 def _layers(trial: TrialRecord) -> dict[str, Quantity]:
     provenance = Provenance(trial.cycles_provenance)
+    profile: Mapping[str, Any] = trial.profile or {}
     return {
         f"profile.{direction}.{layer}": Quantity(cycles, "cycle", provenance, note="first compared step")
-        for direction, layers in (trial.profile or {}).items()
+        for direction, layers in profile.items()
         for layer, cycles in layers.items()
     }
 
@@ -90,8 +90,10 @@ def _latency(trial: TrialRecord) -> dict[str, Quantity]:
     if trial.latency is None:
         return {}
     provenance = Provenance(trial.latency["provenance"])
-    groups = {f"latency.{name}": phase for name, phase in trial.latency["phases"].items()}
-    for direction, layers in (trial.latency["layers"] or {}).items():
+    phases: Mapping[str, Any] = trial.latency["phases"]
+    of_layers: Mapping[str, Any] = trial.latency["layers"] or {}
+    groups = {f"latency.{name}": phase for name, phase in phases.items()}
+    for direction, layers in of_layers.items():
         groups |= {f"latency.{direction}.{name}": layer for name, layer in layers.items()}
     found = {}
     for path, group in groups.items():
@@ -105,15 +107,17 @@ def _latency(trial: TrialRecord) -> dict[str, Quantity]:
 def _network(trial: TrialRecord) -> dict[str, Quantity]:
     """What the network and the paper's formula give, and the signs of INT8* that were right."""
     found = {}
-    if trial.analytic is not None:
-        equation = trial.analytic["equation"]
+    analytic: Mapping[str, Any] | None = trial.analytic
+    if analytic is not None:
+        equation = analytic["equation"]
         equation = f"ElasticZO, equation {equation}" if equation.startswith("(") else equation
-        found["analytic.bytes"] = Quantity(trial.analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
+        found["analytic.bytes"] = Quantity(analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
         for name in ("macs_forward", "weights", "weights_by_zo"):
-            found[f"analytic.{name}"] = Quantity(trial.analytic[name], "1", Provenance.COUNTED)
-        if "macs_step" in trial.analytic:
-            found["analytic.macs_step"] = Quantity(trial.analytic["macs_step"], "1", Provenance.ANALYTIC, note="by the plan of a step")
-    for name, value in (trial.work or {}).items():
+            found[f"analytic.{name}"] = Quantity(analytic[name], "1", Provenance.COUNTED)
+        if "macs_step" in analytic:
+            found["analytic.macs_step"] = Quantity(analytic["macs_step"], "1", Provenance.ANALYTIC, note="by the plan of a step")
+    work: Mapping[str, Any] = trial.work or {}
+    for name, value in work.items():
         found[f"work.{name}"] = Quantity(value, "1", Provenance.COUNTED, note="by the board, in the first compared step")
     if trial.signs is not None and trial.signs["of"]:
         p, n = trial.signs["right"] / trial.signs["of"], trial.signs["of"]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hil.bounded import read_json, read_text
 from hil.errors import RigError
-from hil.fields import rebuilt
 from hil.record.asked import AskedTest
+from hil.record.checked import checked
 from hil.record.inside import AGAIN, PLAIN, file_of, folder_of, plain
-from hil.record.shape import mistake, schema_for_reading, trial_schema
+from hil.record.results import RESULTS, SCHEMA, Results, RunFacts, RunTotals
 from hil.record.tables import read_table
-from hil.record.trial_record import SCHEMA, TrialRecord
+from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import written_trials
 from hil.record.writer import RUNNING, counts, with_trials
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
     import pandas as pd
 
-RESULTS = "results.json"
+NAME = "results.json"
 LARGEST = 256 << 20  # bytes of results.json: a trial has 10 to 30 KB
 LONGEST = 1 << 10  # bytes of `latest`, where it is a file
 
@@ -39,8 +39,8 @@ class Run:
     """
 
     folder: Path
-    facts: dict[str, Any]
-    totals: dict[str, dict[str, int]]
+    facts: RunFacts
+    totals: RunTotals
     tests: list[AskedTest]
     trials: list[TrialRecord]
     steps: list[pd.DataFrame]
@@ -58,57 +58,43 @@ def read_run(folder: Path) -> Run:
     if folder.is_file():
         name = read_text(folder, LONGEST, "give the folder of a run, such as reports/latest").strip()
         if not PLAIN.fullmatch(name):
-            raise RigError(f"{folder} names no run, and holds no {RESULTS}: give the folder of a run, such as reports/latest.")
+            raise RigError(f"{folder} names no run, and holds no {NAME}: give the folder of a run, such as reports/latest.")
         folder = folder.parent / name
     results = _results(folder)
-    tests = [rebuilt(AskedTest, test, f"{folder / RESULTS}, tests[{number}]", AGAIN) for number, test in enumerate(results["tests"])]
-    trials = [rebuilt(TrialRecord, trial, f"{folder / RESULTS}, trials[{number}]", AGAIN) for number, trial in enumerate(results["trials"])]
+    tests, trials = results["tests"], results["trials"]
     if results["run"]["state"] == RUNNING:
-        trials = [_checked(trial, folder) for trial in written_trials(folder)]
+        trials = written_trials(folder)
         tests = with_trials(tests, trials)
     _check_folders(folder, tests, trials)
-    totals = counts(map(asdict, tests), map(asdict, trials))
-    return Run(folder, results["run"], totals, tests, trials, [_steps(folder_of(folder, trial.folder)) for trial in trials])
+    return Run(folder, results["run"], counts(tests, trials), tests, trials, [_steps(folder_of(folder, trial.folder)) for trial in trials])
 
 
-def _results(folder: Path) -> dict[str, Any]:
-    """Return what results.json says, in the shape of its schema."""
-    path = file_of(folder, RESULTS)
+def _results(folder: Path) -> Results:
+    """Return what results.json says."""
+    path = file_of(folder, NAME)
     if path is None:
         hint = "no run has ended there yet; one that was cut has a folder beside it" if folder.name == "latest" else "such as reports/latest"
-        raise RigError(f"{folder} holds no {RESULTS}: give the folder of a run, {hint}.")
+        raise RigError(f"{folder} holds no {NAME}: give the folder of a run, {hint}.")
     results = read_json(path, LARGEST, AGAIN)
     if isinstance(results, dict) and isinstance(results.get("schema"), int) and results["schema"] != SCHEMA:
         raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
-    wrong = mistake(results, schema_for_reading(), RESULTS)
-    if wrong is not None:
-        raise RigError(f"{path} is damaged ({wrong}): {AGAIN}.")
-    plain(results["run"]["id"], f"{path}: the run's id")
-    return dict(results)
-
-
-def _checked(trial: TrialRecord, folder: Path) -> TrialRecord:
-    """Return a trial of a run that has not ended, if its record has the shape of the schema."""
-    fields = asdict(trial)
-    place = f"the record of the trial {folder / trial.folder}"
-    wrong = mistake(fields, trial_schema(), "it")
-    if wrong is not None:
-        raise RigError(f"{place} is damaged ({wrong}): {AGAIN}.")
-    return rebuilt(TrialRecord, fields, place, AGAIN)
+    found = checked(RESULTS, results, str(path), NAME)
+    plain(found["run"]["id"], f"{path}: the run's id")
+    return found
 
 
 def _check_folders(folder: Path, tests: list[AskedTest], trials: list[TrialRecord]) -> None:
     """Refuse two trials in one folder, and tests with trials that are none."""
     known = [trial.folder for trial in trials]
     for name in known:
-        plain(name, f"{folder / RESULTS}: the folder of a trial")
+        plain(name, f"{folder / NAME}: the folder of a trial")
     double = next((name for name in known if known.count(name) > 1), None)
     if double is not None:
-        raise RigError(f"{folder / RESULTS} is damaged (two trials are in the folder {double}): {AGAIN}.")
+        raise RigError(f"{folder / NAME} is damaged (two trials are in the folder {double}): {AGAIN}.")
     for test in tests:
         for name in test.trials:
             if name not in known:
-                raise RigError(f"{folder / RESULTS} is damaged (a test names the trial {name[:60]!r}, which it has not): {AGAIN}.")
+                raise RigError(f"{folder / NAME} is damaged (a test names the trial {name[:60]!r}, which it has not): {AGAIN}.")
 
 
 def _steps(folder: Path) -> pd.DataFrame:

@@ -6,22 +6,23 @@ import json
 import math
 import re
 from collections.abc import Container, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.bounded import read_json
-from hil.errors import RigError, said_by
+from hil.errors import RigError
 from hil.measure.capture import Capture
+from hil.record.checked import checked
 from hil.record.inside import AGAIN, file_of, folder_of
 from hil.record.quantities import quantities
+from hil.record.results import TRIAL
 from hil.record.trial_record import TrialRecord
 from hil.record.whole import whole, write_whole
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
     import pandas as pd
 
-TRIAL = "trial.json"
+ENDED = "trial.json"
 BEGUN = "begun.json"
 LONGEST_NAME = 120
 LARGEST = 32 << 20  # bytes of trial.json
@@ -51,7 +52,7 @@ class TrialWriter:
     def begin_trial(self, record: TrialRecord, folder: Path) -> None:
         """Write begun.json, the record of a trial that has not ended: what is left of it when its process is killed."""
         record.folder = folder.name
-        write_whole(folder / BEGUN, as_json(asdict(record)))
+        write_whole(folder / BEGUN, as_json(record.model_dump()))
 
     def write_trial(
         self,
@@ -79,10 +80,10 @@ class TrialWriter:
         if power:
             from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
 
-            with TraceWriter(folder / "power.parquet", (record.energy or {}).get("meter", {})) as trace:
+            with TraceWriter(folder / "power.parquet", record.energy["meter"] if record.energy else {}) as trace:
                 for number, capture in enumerate(power):
                     trace.append(capture.from_first_edge(), number)
-        write_whole(folder / TRIAL, as_json(asdict(record) | detail))  # last: a trial is there when all of it is
+        write_whole(folder / ENDED, as_json(record.model_dump() | detail))  # last: a trial is there when all of it is
         (folder / BEGUN).unlink(missing_ok=True)
 
 
@@ -96,14 +97,14 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
     Raises:
         RigError: one is damaged.
     """
-    ended = {path.parent: path for path in folder.glob(f"*/{TRIAL}")}
+    ended = {path.parent: path for path in folder.glob(f"*/{ENDED}")}
     begun = {path.parent: path for path in folder.glob(f"*/{BEGUN}")}
     found = []
     for path in (each for parent, each in (begun | ended).items() if parent.name not in but):
         try:
             found.append((_trial(folder, path), path.stat().st_mtime_ns))
         except FileNotFoundError:  # another process ends this trial at the moment: begun.json gave way to trial.json
-            path = path.with_name(TRIAL)
+            path = path.with_name(ENDED)
             found.append((_trial(folder, path), path.stat().st_mtime_ns))
     found.sort(key=lambda each: (each[1], each[0].folder))
     return [trial for trial, _ in found]
@@ -122,15 +123,13 @@ def _trial(run: Path, path: Path) -> TrialRecord:
     said = read_json(found, LARGEST, AGAIN)
     if not isinstance(said, dict) or said.get("folder") != path.parent.name:
         raise RigError(f"{path} is damaged (it is no trial's record, or that of another folder): {AGAIN}.")
-    try:
-        return TrialRecord(**{name: item for name, item in said.items() if name != "quantities"})
-    except TypeError as error:
-        raise RigError(f"{path} is damaged ({said_by(error)}): {AGAIN}.") from error
+    return checked(TRIAL, {name: item for name, item in said.items() if name != "quantities"}, str(path), path.name)
 
 
 def plain(record: TrialRecord) -> dict[str, Any]:
     """Return the fields of a record as a file would give them back: numbers, words and lists only."""
-    return json.loads(as_json(asdict(record)))
+    found: dict[str, Any] = json.loads(as_json(record.model_dump()))
+    return found
 
 
 def as_json(value: dict[str, Any]) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from hil.measure.capture import Capture
 from hil.record.asked import AskedTest, totals
+from hil.record.checked import not_kept
 from hil.record.origin import origin
+from hil.record.results import RESULTS, SCHEMA, RunTotals
 from hil.record.rows import csv_of
-from hil.record.trial_record import SCHEMA, TrialRecord
+from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import TrialWriter, as_json, plain, written_trials
 from hil.record.whole import whole, write_whole
 
@@ -98,16 +101,20 @@ class RunWriter(TrialWriter):
 
         Raises:
             OSError: the disk takes no more; the files that were there stay.
+            Blocked: a fact of the run does not fit the model.
         """
         self._write()
 
-    def _write(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _write(self) -> tuple[list[AskedTest], list[TrialRecord]]:
         trials = self.trials
-        tests = [asdict(test) for test in with_trials(self._tests.values(), trials)]
-        records = [asdict(trial) for trial in trials]
-        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, records), "tests": tests, "trials": records}
-        write_whole(self.folder / "results.json", as_json(results))
-        return tests, records
+        tests = with_trials(self._tests.values(), trials)
+        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests, "trials": trials}
+        try:
+            found = RESULTS.validate_python(results)
+        except ValidationError as error:
+            raise not_kept(error, results, "results.json") from error
+        write_whole(self.folder / "results.json", as_json(RESULTS.dump_python(found)))
+        return tests, trials
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
         """Write the record of a run that is over, results.csv too, and point `latest` at it unless it was interrupted.
@@ -141,11 +148,11 @@ def with_trials(tests: Iterable[AskedTest], trials: Sequence[TrialRecord]) -> li
     of: dict[str, list[TrialRecord]] = {}
     for trial in trials:
         of.setdefault(trial.test or trial.folder, []).append(trial)
-    found = [replace(test, trials=[trial.folder for trial in of.pop(test.test, [])]) for test in tests]
+    found = [test.model_copy(update={"trials": [trial.folder for trial in of.pop(test.test, [])]}) for test in tests]
     alone = [(name, trial) for name, group in of.items() for trial in group]
-    return found + [AskedTest(name, trial.board, trial.verdict, trial.reason, trials=[trial.folder]) for name, trial in alone]
+    return found + [AskedTest(test=name, board=trial.board, verdict=trial.verdict, reason=trial.reason, trials=[trial.folder]) for name, trial in alone]
 
 
-def counts(tests: Iterable[dict[str, Any]], trials: Iterable[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def counts(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> RunTotals:
     """Return `totals`: the verdicts of tests, whose sum is pytest's count, and those of trials."""
-    return {"tests": totals(test["verdict"] for test in tests), "trials": totals(trial["verdict"] for trial in trials)}
+    return {"tests": totals(test.verdict for test in tests), "trials": totals(trial.verdict for trial in trials)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -102,7 +102,7 @@ class Course:
         if report.when == "teardown" and self.asks:
             asked = self.judged()
             records = [plain(trial) for trial in self.trials]  # a worker sends plain numbers and lists only
-            report.trainrig = {"asked": asdict(asked), "trials": records, "missing": self.missing}  # type: ignore[attr-defined]
+            report.trainrig = {"asked": asked.model_dump(), "trials": records, "missing": self.missing}  # type: ignore[attr-defined]
             report.user_properties = [*report.user_properties, *self._properties(asked)]
 
     def _of_phase(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> str | None:
@@ -124,10 +124,11 @@ class Course:
             verdict, reason = "skipped", (skipped or expected)[0].why
         else:
             verdict, reason = ("pass", "") if trials else ("skipped", NO_TRIAL)
-        return replace(
-            self.asked, verdict=verdict, reason=printable(reason), outcome=self._word(failed, skipped), expected=bool(expected and not failed),
-            trials=[trial.folder for trial in self.trials],
-        )  # fmt: skip
+        ended = {
+            "verdict": verdict, "reason": printable(reason), "outcome": self._word(failed, skipped), "expected": bool(expected and not failed),
+            "trials": [trial.folder for trial in self.trials],
+        }  # fmt: skip
+        return self.asked.model_copy(update=ended)
 
     def _worst(self, trials: list[TrialRecord], phase: Phase) -> tuple[str, str]:
         found = [(trial.verdict, trial.reason) for trial in trials if trial.verdict != "pass"]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Generator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hil.errors import RigError
+from hil.errors import RigError, printable
 from hil.record import AskedTest, RunWriter, TrialRecord, write_whole
 from hil.record.writer import ENDED, INTERRUPTED
 from hil.session import junit
@@ -90,6 +89,7 @@ class Ledger:
 
     def miss(self, sentence: str) -> None:
         """Note what is not in the record."""
+        sentence = printable(sentence)
         if sentence not in self.missing:
             self.missing.append(sentence)
 
@@ -178,4 +178,4 @@ def write_plan(folder: Path, planned: list[tuple[str, AskedTest]]) -> None:
     Raises:
         OSError: the disk takes no more.
     """
-    write_whole(folder / PLANNED, json.dumps([(nodeid, asdict(asked)) for nodeid, asked in planned]))
+    write_whole(folder / PLANNED, json.dumps([(nodeid, asked.model_dump()) for nodeid, asked in planned]))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hil.errors import printable
 from hil.measure.energy import MLPERF_TINY
 from hil.rig import REALITIES
 
@@ -127,7 +128,7 @@ def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None
         value = config.getoption(name)
         if value not in (None, {"reality": "auto", "tier": "quick"}.get(name)):
             words.append(f"--{name.replace('_', '-')}={value.name if isinstance(value, Path) else value}")
-    return shlex.join([*words, *(test or _chosen(config))])
+    return printable(shlex.join([*words, *(test or _chosen(config))]))  # a path may have bytes that are no UTF-8
 
 
 def _chosen(config: pytest.Config) -> list[str]:

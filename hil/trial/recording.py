@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hil import boards
 from hil.boards import Image
 from hil.quantity import Provenance
-from hil.record import TrialRecord
+from hil.record import TrialRecord, made
 from hil.trial.energy_record import energy_json
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
@@ -26,12 +26,16 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
     Args:
         outcome: of the trial, ended or not.
         test: node id of the test that asked for it.
+
+    Raises:
+        Blocked: a figure of it is none that the record may hold.
     """
     spec, prepared = outcome.spec, outcome.prepared
     board = boards.load(spec.board)
     on_silicon = outcome.reality == "hardware"
     cycles = mean_cycles(outcome)
-    return TrialRecord(
+    return made(
+        TrialRecord,
         board=spec.board,
         core=board.core,
         reality=outcome.reality,

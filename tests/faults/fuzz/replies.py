@@ -13,7 +13,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
@@ -120,7 +120,7 @@ def _problem(outcome: Outcome, mutator: Mutator, folder: Path, compared: bool) -
         return "has no reason"
     if outcome.verdict == "pass" and mutator.told is not None and mutator.told.compared and compared:
         return "passed, and a compared value was changed"
-    json.loads(as_json(asdict(trial_record(outcome))), parse_constant=_no_constant)
+    json.loads(as_json(trial_record(outcome).model_dump()), parse_constant=_no_constant)
     steps_table(outcome)
     latency_table(outcome)
     return ""

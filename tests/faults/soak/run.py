@@ -96,7 +96,7 @@ def _begun(out: Path, seed: int, minutes: float, boards: Sequence[str]) -> RunWr
     command = f"python -m tests.faults.soak --minutes {minutes:g} --boards {' '.join(boards)} --seed {seed}"
     now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
     run = RunWriter(out, {"id": out.resolve().name, "time": now} | origin() | {"command": command})
-    run.plan(AskedTest(f"soak[{board}]", board) for board in boards)
+    run.plan(AskedTest(test=f"soak[{board}]", board=board) for board in boards)
     run.update()
     return run
 
@@ -117,7 +117,7 @@ def _record(run: RunWriter, found: Soak, wrong: dict[str, list[str]]) -> None:
         bad = bool(wrong[board] or climbs)
         reason = f"trials that ended wrongly: {len(wrong[board])}, figures that are not flat: {climbs}." if bad else ""
         verdict, word = ("fail", "failed") if bad else ("pass", "passed")
-        run.end_test(AskedTest(f"soak[{board}]", board, verdict, reason, word, repeat=run.facts["command"]))
+        run.end_test(AskedTest(test=f"soak[{board}]", board=board, verdict=verdict, reason=reason, outcome=word, repeat=run.facts["command"]))
     run.finish(exit_code=int(bool(found.wrong or found.not_flat)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ def recorded(folder: Path, *changes: dict) -> None:
     blank = trial_record(outcome)
     for change in changes:
         writer = RunWriter.begin(folder)
-        writer.write_trial(replace(blank, **change), steps_table(outcome), writer.trial_folder(outcome.spec.name))
+        writer.write_trial(blank.model_copy(update=change), steps_table(outcome), writer.trial_folder(outcome.spec.name))
         writer.finish()
 
 

@@ -1,12 +1,17 @@
 import copy
 import json
+import math
+from pathlib import Path
 
 import jsonschema
 import pandas as pd
 import pytest
 
-from hil.errors import RigError
-from hil.record import read_run, schema
+from hil import record
+from hil.errors import Blocked, RigError
+from hil.record import TrialRecord, made, read_run, schema
+from hil.record.generate import texts
+from hil.trial.recording import trial_record
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def test_the_schema_refuses_what_must_not_be_said(results, path, value):
 
 def test_every_promised_field_is_required():
     promised = ["board", "core", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "bit_exact", "steps_compared", "first_difference", "final_digest", "accuracy", "sram", "cycles", "cycles_provenance", "clock_hz", "step_time_s", "image_sha256", "network_sha256", "data_sha256", "verdict", "reason"]
-    assert set(promised) <= set(schema()["properties"]["trials"]["items"]["required"])
+    assert set(promised) <= set(schema()["$defs"]["TrialRecord"]["required"])
 
 
 def test_csv_has_a_row_a_trial(recorded):
@@ -70,7 +75,7 @@ def test_nothing_of_this_machine_is_recorded(recorded, results):
 
 def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
     before = (recorded.folder / "results.json").read_text()
-    recorded.facts["host"] = object()  # cannot be written as JSON
+    recorded.facts["host"] = {"cpus": object()}  # cannot be written as JSON
     with pytest.raises(TypeError):
         recorded.finish()
     assert (recorded.folder / "results.json").read_text() == before
@@ -81,3 +86,38 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         read_run(tmp_path / "latest")
     with pytest.raises(RigError, match="holds no results.json"):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["results.schema.json", "trial.schema.json"])
+def test_the_committed_schemas_are_those_of_the_models(name):
+    kept = (Path(record.__file__).parent / name).read_text(encoding="utf-8")
+    assert texts()[name] == kept, "run: python -m hil.record.generate"
+    jsonschema.Draft202012Validator.check_schema(json.loads(kept))
+
+
+def test_trial_json_fits_its_schema(recorded, results):
+    for entry in results["trials"]:
+        trial = json.loads((recorded.folder / entry["folder"] / "trial.json").read_text())
+        jsonschema.validate(trial, schema("trial"))
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(trial | {"stages": ""}, schema("trial"))
+        del trial["quantities"]["sram.budget"]["unit"]
+        with pytest.raises(jsonschema.ValidationError, match="'unit' is a required property"):
+            jsonschema.validate(trial, schema("trial"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"wall_s": math.nan}, "the trial.wall_s is nan, not a valid integer or a finite number"),
+        ({"batch": 0}, "the trial.batch is 0, not greater than or equal to 1"),
+        ({"schedule": [{"b_bp": 4}]}, "the trial.schedule[0] has no step"),
+        ({"stages": ""}, "the trial has no field 'stages', did you mean stage"),
+    ],
+)
+def test_what_no_reader_would_take_is_blocked_before_it_is_written(outcomes, change, said):
+    fields = trial_record(outcomes[0]).model_dump()
+    assert made(TrialRecord, **fields).model_dump() == fields
+    with pytest.raises(Blocked) as error:
+        made(TrialRecord, **fields | change)
+    assert said in error.value.reason and error.value.stage == "record"

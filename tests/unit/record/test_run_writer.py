@@ -107,11 +107,11 @@ def test_latest_is_the_last_run_that_ended(tmp_path, outcomes):
 
 def test_a_run_on_disk_is_always_what_is_true_if_it_is_killed_now(tmp_path, outcomes):
     run = RunWriter.begin(tmp_path)
-    run.plan([AskedTest("t.py::a", "stm32h7b3"), AskedTest("t.py::b"), AskedTest("t.py::c")])
+    run.plan([AskedTest(test="t.py::a", board="stm32h7b3"), AskedTest(test="t.py::b"), AskedTest(test="t.py::c")])
     run.update()
     ended, going = outcomes[0], Outcome(outcomes[0].spec)
     TrialWriter(run.folder).write_trial(trial_record(ended, "t.py::a"), steps_table(ended), run.trial_folder("a"))
-    run.end_test(AskedTest("t.py::a", "stm32h7b3", "pass", "", "passed"))
+    run.end_test(AskedTest(test="t.py::a", board="stm32h7b3", verdict="pass", reason="", outcome="passed"))
     run.update()
     TrialWriter(run.folder).begin_trial(trial_record(going, "t.py::b"), run.trial_folder("b"))  # by a worker, which is killed now
     read = read_run(run.folder)
@@ -124,11 +124,11 @@ def test_a_run_on_disk_is_always_what_is_true_if_it_is_killed_now(tmp_path, outc
 
 def test_every_test_has_a_row_in_the_csv(tmp_path, outcomes):
     run = RunWriter.begin(tmp_path)
-    run.plan([AskedTest(name) for name in ("t.py::twice", "t.py::refused")])
+    run.plan([AskedTest(test=name) for name in ("t.py::twice", "t.py::refused")])
     for outcome in outcomes[:2]:
         run.write_trial(trial_record(outcome, "t.py::twice"), steps_table(outcome), run.trial_folder("x"))
-    run.end_test(AskedTest("t.py::twice", "stm32h7b3", "fail", "a difference.", "failed"))
-    run.end_test(AskedTest("t.py::refused", "stm32h7b3", "refused", "steps is 0.", "failed"))
+    run.end_test(AskedTest(test="t.py::twice", board="stm32h7b3", verdict="fail", reason="a difference.", outcome="failed"))
+    run.end_test(AskedTest(test="t.py::refused", board="stm32h7b3", verdict="refused", reason="steps is 0.", outcome="failed"))
     run.finish(exit_code=1)
     table = pd.read_csv(run.folder / "results.csv", keep_default_na=False)
     assert list(table["test"]) == ["t.py::twice", "t.py::twice", "t.py::refused"]
@@ -141,7 +141,7 @@ def test_every_test_has_a_row_in_the_csv(tmp_path, outcomes):
 
 def test_a_run_in_which_something_is_missing_is_not_whole(tmp_path, outcomes):
     run = RunWriter.begin(tmp_path)
-    run.plan([AskedTest("t.py::never")])
+    run.plan([AskedTest(test="t.py::never")])
     run.finish(exit_code=1)
     assert not run.facts["whole"]
     other = RunWriter.begin(tmp_path)

@@ -39,7 +39,7 @@ def wide_captures():
 
 
 def asked(name, verdict="pass", reason="", board="stm32h7b3"):
-    return AskedTest(name, board, verdict, reason, "passed" if verdict == "pass" else "failed", repeat=f"pytest '{name}' --board={board}")
+    return AskedTest(test=name, board=board, verdict=verdict, reason=reason, outcome="passed" if verdict == "pass" else "failed", repeat=f"pytest '{name}' --board={board}")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     run.plan([
         asked(passed.test), asked(failed.test, "fail", REASON), asked(blocked.test, "blocked", blocked.reason),
         asked("tests/test_mine.py::test_with_a_rather_long_name_that_does_not_break[stm32h7b3-wrong-steps]", "refused", reason),
-        AskedTest("tests/test_mine.py::test_that_did_not_end", "stm32h7b3"), asked("tests/test_mine.py::test_left_out", "skipped", "no meter.", None),
+        AskedTest(test="tests/test_mine.py::test_that_did_not_end", board="stm32h7b3"), asked("tests/test_mine.py::test_left_out", "skipped", "no meter.", None),
     ])  # fmt: skip
     for trial, table, power in ((passed, steps, wide_captures()), (failed, different, ()), (blocked, make_steps(0), ())):
         place = run.trial_folder(f"stm32h7b3-lenet5-elasticzo-int8-{trial.variant}-seed1")

@@ -18,7 +18,7 @@ NONE = pd.DataFrame([])
 
 
 def asked(test="t.py::a", verdict="pass", reason="", **more):
-    return AskedTest(test, "stm32h7b3", verdict, reason, "passed" if verdict == "pass" else "failed", **more)
+    return AskedTest(test=test, board="stm32h7b3", verdict=verdict, reason=reason, outcome="passed" if verdict == "pass" else "failed", **more)
 
 
 def of_test(name, **changes):
@@ -65,7 +65,7 @@ def test_trials_that_would_read_alike_say_what_they_differ_in(record):
         ([asked()], {}, "fine"),
         ([asked(), asked("t.py::b", "fail", "no.")], {}, "bad"),
         ([asked(), asked("t.py::b", "refused", "no.")], {}, "bad"),
-        ([asked(), AskedTest("t.py::b")], {}, "bad"),
+        ([asked(), AskedTest(test="t.py::b")], {}, "bad"),
         ([asked(), asked("t.py::b", "fail", "no.", expected=True)], {}, "fine"),
         ([asked(), asked("t.py::b", "blocked", "no.")], {}, "open"),
         ([asked(), asked("t.py::b", "skipped", "no.")], {}, "open"),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hil import boards
 from hil.errors import Blocked
 from hil.quantity import Provenance
-from hil.record import quantities
-from hil.record.trial_record import schema
+from hil.record import quantities, schema
 from hil.trial import LatencySteps, TrialSpec
 from hil.trial.latency import LAP_PHASES, Latency, check_rounds
 from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
@@ -113,7 +112,7 @@ def test_the_record_fits_the_schema_and_the_table_holds_every_step():
     outcome = latency_outcome("virtual", 5.0)
     outcome.latency.layers = {way: {layer.name: [7] * 200 for layer in outcome.prepared.network.layers} for way in ("forward", "backward")}
     found = trial_record(outcome).latency
-    jsonschema.validate(found, schema()["properties"]["trials"]["items"]["properties"]["latency"])
+    jsonschema.validate(found, {"$ref": "#/$defs/Latency", "$defs": schema()["$defs"]})
     table = latency_table(outcome)
     assert len(table) == 200 and (table[list(LAP_PHASES)].sum(axis=1) == table["total"]).all()
     assert {"forward.conv1", "backward.fc3"} < set(table.columns)
