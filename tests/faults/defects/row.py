@@ -49,6 +49,7 @@ TRIALS: dict[str, TrialSpec] = {
     "int8-bp": graph("int8-bp", "qas"),
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
     "mcutrain": graph("mcutrain", "block3"),
+    "last-layer": graph("last-layer", "adaptive", settings={"queries": 2, "eta": 1.0}),
 }  # fmt: skip
 
 
