@@ -1,0 +1,72 @@
+"""The C engine of the firmware, built for this computer, as a trainer of golden rows."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from engine.graph_engine import GraphEngine
+from engine.host_engine import HostEngine
+
+from hil.trial.subject import Subject
+
+from .train import Stepped
+
+ROOM = 4 << 20  # bytes of arena
+
+
+class CTrainer:
+    """An engine of a shared library.
+
+    Args:
+        library: made of firmware/host, or of a copy of it.
+    """
+
+    name = "the C engine of this computer"
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self._engine: HostEngine | GraphEngine | None = None
+
+    def begin(self, of: Subject) -> int:
+        """Load the network and place the buffers."""
+        self.close()
+        kind = GraphEngine if of.chosen else HostEngine
+        self._engine = kind(self._library, of.file(), ROOM)
+        return self._engine.configure(of.settings, of.settings.batch)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    @property
+    def engine(self) -> HostEngine | GraphEngine:
+        """The engine that has begun."""
+        assert self._engine is not None
+        return self._engine
+
+    def digests(self) -> tuple[int, ...]:
+        """Return the digest of every trained tensor."""
+        return self.engine.digests()
+
+    def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Fill the slots."""
+        self.engine.samples(images, labels.tolist())
+
+    def step(self, step: int, count: int) -> Stepped:
+        """Train on the batch."""
+        return self.engine.step(step, count)
+
+    def infer(self) -> tuple[int, int]:
+        """Return the predicted class of the sample in slot 0, and the digest of its logits."""
+        _, digest, predictions = self.engine.infer(1)
+        return predictions[0], digest
+
+    def trace(self, slot: int, stages: int) -> Sequence[int]:
+        """Return the digest of every stage of a sample."""
+        data = self.engine.trace(slot)
+        return struct.unpack(f"<{len(data) // 4}I", data)

@@ -1,0 +1,52 @@
+"""The NumPy reference as a trainer of golden rows; it is also what they are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+
+from hil.reference.methods import Stage, StepOutcome
+from hil.trial.subject import Subject
+
+
+class NumpyTrainer:
+    """The reference."""
+
+    name = "NumPy"
+
+    def begin(self, of: Subject) -> None:
+        """Begin at the network's own weights."""
+        self._method = of.reference()
+        self._batch: tuple[np.ndarray, np.ndarray] | None = None
+
+    def digests(self) -> tuple[int, ...]:
+        """Return the digest of every trained tensor."""
+        return self._method.digests()
+
+    def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Take a batch."""
+        self._batch = images, labels
+
+    def step(self, step: int, count: int) -> StepOutcome:
+        """Train on the batch."""
+        assert self._batch is not None and len(self._batch[0]) == count
+        outcome = self._method.step(*self._batch)
+        assert outcome.step == step
+        return outcome
+
+    def infer(self) -> tuple[int, int]:
+        """Return the predicted class of the one sample, and the digest of its logits."""
+        assert self._batch is not None
+        predictions, _, digest = self._method.evaluate_chunk(*self._batch)
+        return int(predictions[0]), digest
+
+    def trace(self, slot: int, stages: int) -> Sequence[int]:
+        """Return the digest of every stage of a sample."""
+        return [xxhash.xxh32_intdigest(stage.data) for stage in self.stages(slot)]
+
+    def stages(self, slot: int) -> list[Stage]:
+        """Return every stage of a sample."""
+        assert self._batch is not None
+        return self._method.trace(self._method.weights, *self._batch, slot)

@@ -1,0 +1,65 @@
+"""The two settings of every row: `base`, the defaults but for what makes tensors move, and `varied`, another value of whatever changes bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+Settings = dict[str, Any]
+BASE, VARIED = "base", "varied"
+
+ELASTICZO: dict[str, Settings] = {
+    "full-zo": {"batch": 3, "loss": "integer", "perturb": "exact", "r_max": 31, "b_zo": 2},
+    "cls2": {"batch": 3, "loss": "integer", "loss_fraction": 4, "scope": "batch", "p_zero": 128, "r_max": 31},
+    "cls1": {"batch": 4, "scope": "batch", "logit_error": "zero-sum", "b_bp": 4, "r_max": 63, "perturb": "exact"},
+    "full-bp": {"batch": 3, "scope": "batch", "logit_error": "zero-sum", "b_bp": 3},
+}
+POOR_MANS: dict[str, Settings] = {
+    "adaptive": {"batch": 3, "queries": 3, "gns": 0},
+    "weight": {"batch": 2, "queries": 4, "difference": "central", "direction": "batch"},
+    "node": {"batch": 3, "queries": 2, "train_bias": 0},
+    "model-weight": {"batch": 2, "queries": 5, "difference": "central", "qas": 0, "gns": 0, "eta": 3e4},
+    "model-node": {"batch": 3, "queries": 4, "direction": "batch", "gns": 0, "eta": 0.03},
+    "selected": {"batch": 2, "queries": 3, "perturb": "weight"},
+    "block1": {"batch": 3, "queries": 7, "perturb": "node"},
+    "block2": {"batch": 3, "queries": 7, "perturb": "weight", "wise": "model"},
+    "block3": {"batch": 3, "queries": 1, "gns": 0},
+    "block4": {"batch": 3, "queries": 127, "train_bias": 0},
+}
+OTHERS: dict[tuple[str, str], tuple[Settings, Settings]] = {
+    ("mezo", "mezo"): (
+        {"batch": 4, "eta": 1e3},
+        {"batch": 3, "eta": 0.03, "direction": "batch", "queries": 2, "qas": 1},
+    ),
+    ("deepzero", "dense"): ({"train": "last", "eta": 1.0}, {"batch": 2, "train": "bias", "blocks": 9, "eta": 0.3}),
+    ("deepzero", "sparse"): (
+        {"batch": 2, "blocks": 8, "eta": 1.0},
+        {"batch": 2, "sparsity": 254, "blocks": 13, "train_bias": 0, "eta": 1.0},
+    ),
+    ("deepzero", "last-sparse"): ({"batch": 4, "eta": 1.0}, {"batch": 3, "sparsity": 100, "qas": 0, "eta": 1048576.0}),
+    ("last-layer", "adaptive"): ({}, {"batch": 3, "queries": 30, "perturb": "node", "eta": 0.1}),
+    ("bias-only", "adaptive"): ({}, {"batch": 2, "queries": 3, "perturb": "weight", "eta": 0.1}),
+    ("int8-bp", "plain"): ({"eta": 3000.0}, {"batch": 3, "momentum": 0.5, "eta": 3000.0}),
+    ("int8-bp", "qas"): ({}, {"batch": 3, "train_bias": 0, "eta": 0.1}),
+    ("mcutrain", "block3"): ({}, {"batch": 3, "momentum": 0.0, "qas": 0, "eta": 3e4}),
+}
+CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
+    **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
+    **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
+    **OTHERS,
+}
+SEEDS = {BASE: 2, VARIED: 7}
+
+
+def settings_of(method: str, variant: str) -> dict[str, Settings]:
+    """Return both settings, in what they differ from the variant's own; `batch` and `seed` are always among them.
+
+    Raises:
+        LookupError: a method or variant for which none have been chosen.
+    """
+    if (method, variant) not in CHOSEN:
+        raise LookupError(
+            f"{method} {variant} has no golden settings: choose two in {Path(__file__).name}, then make the files."
+        )
+    pairs = zip((BASE, VARIED), CHOSEN[method, variant], strict=True)
+    return {name: {"batch": 1, "seed": SEEDS[name]} | chosen for name, chosen in pairs}

@@ -1,0 +1,59 @@
+"""From the words of a row to what is trained: the one place of these tests that knows how the code of today is divided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from hil import boards
+from hil.trial import TrialSpec
+from hil.trial.subject import Subject
+from hil.trial.subject.choose import subject_of
+from hil.trial.subject.graphs import SAVINGS, GraphSubject
+
+from .rows import DATA, Row
+
+BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject takes its plainest form
+NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
+
+
+def subject(row: Row, settings: Mapping[str, Any]) -> Subject:
+    """Return a row's subject in the plainest form: the network file in RAM, the whole batch held."""
+    others = {name: value for name, value in settings.items() if name not in ("batch", "seed")}
+    spec = TrialSpec(
+        BOARD,
+        row.variant,
+        row.network,
+        row.method,
+        DATA,
+        batch=settings["batch"],
+        seed=settings["seed"],
+        evaluate=0,
+        settings=others,
+    )
+    return subject_of(spec, boards.load(BOARD), ROOM)
+
+
+def all_settings(of: Subject) -> dict[str, Any]:
+    """Return every setting that decides bits, by the name that the documents have for it."""
+    return {name: value for name, value in asdict(of.settings).items() if name not in NO_BITS}
+
+
+def totals(of: Subject) -> dict[str, int]:
+    """Return the totals of the memory plan, in bytes (fixtures/golden/README.md)."""
+    resident = of.plan(of.settings.batch)
+    kept = sum(buffer.size for buffer in resident.buffers if buffer.name.startswith("velocity"))
+    return {
+        "state": sum(tensor.size for tensor in of.tensors) + kept,
+        "resident": resident.total,
+        "smallest": _smallest(of, resident.total),
+    }
+
+
+def _smallest(of: Subject, resident: int) -> int:
+    if isinstance(of, GraphSubject):
+        savings = SAVINGS if of.settings.batch == 1 else SAVINGS[::2]
+        forms = [GraphSubject(of.network, replace(of.settings, **saving), True) for saving in savings]
+        return min(form.plan(1).total for form in forms)
+    return of.plan(1).total if of.streams() else resident

@@ -1,0 +1,107 @@
+"""NumPy, the C engine of this computer and one virtual board against fixtures/golden; neither is compared with the other here."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from hil.data import load
+
+from .board_side import BoardTrainer
+from .c_side import CTrainer
+from .compare import wrong
+from .numpy_side import NumpyTrainer
+from .rows import STEPS, Row, committed, wanted
+from .settings import VARIED
+from .subjects import all_settings, subject, totals
+from .train import Trainer
+
+ROWS = committed()
+IN_THE_GATE = {  # of a virtual board: a cheap row of every method
+    ("elasticzo-int8", "cls1", "lenet5"),
+    ("poor-mans-training", "block3", "resnet-tiny"),
+    ("mezo", "mezo", "resnet-tiny"),
+    ("deepzero", "last-sparse", "resnet-tiny"),
+    ("last-layer", "adaptive", "resnet-tiny"),
+    ("bias-only", "adaptive", "lenet5-tflite"),
+    ("int8-bp", "qas", "lenet5-tflite"),
+    ("mcutrain", "block3", "resnet-tiny"),
+}
+each_row = pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row.key)) for row in ROWS])
+
+
+def in_the_gate(row: Row) -> bool:
+    return row.key[:3] in IN_THE_GATE and row.setting == VARIED
+
+
+on_a_board = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id="-".join(row.key), marks=() if in_the_gate(row) else pytest.mark.tier("nightly"))
+        for row in ROWS
+    ],
+)
+
+
+def check(trainer: Trainer, row: Row) -> None:
+    lines = wrong(trainer, row)
+    assert not lines, "\n".join(lines)
+
+
+@each_row
+def test_numpy(row: Row, numpy_trainer: NumpyTrainer) -> None:
+    check(numpy_trainer, row)
+
+
+@each_row
+def test_c_engine_of_this_computer(row: Row, c_trainer: CTrainer) -> None:
+    check(c_trainer, row)
+
+
+@on_a_board
+def test_virtual_board(row: Row, board_trainer: BoardTrainer) -> None:
+    check(board_trainer, row)
+
+
+@each_row
+def test_a_row_is_trained_with_its_settings_and_needs_no_more_memory(row: Row) -> None:
+    """Every setting that decides bits is in the file; a plan may become smaller."""
+    of = subject(row, row.recorded["settings"])
+    assert all_settings(of) == row.recorded["settings"]
+    assert [tensor.name for tensor in of.tensors] == row.recorded["tensors"]
+    grown = {
+        name: (now, row.recorded["plan"][name]) for name, now in totals(of).items() if now > row.recorded["plan"][name]
+    }
+    assert not grown, f"{row.name}: the plan has grown, bytes now and at most: {grown}"
+
+
+def test_every_method_and_variant_has_two_rows_on_every_small_network() -> None:
+    assert sorted(row.key for row in ROWS) == sorted(row.key for row, _ in wanted())
+
+
+def test_one_row_of_every_method_is_trained_on_a_board_in_the_gate() -> None:
+    assert sorted(row.method for row in ROWS if in_the_gate(row)) == sorted({row.method for row in ROWS})
+
+
+def test_the_samples_are_those_of_the_data_set() -> None:
+    for row in ROWS:
+        assert load(row.recorded["data"]).sha256 == row.recorded["data_sha256"]
+
+
+@each_row
+def test_a_row_says_something(row: Row) -> None:
+    """Tensors move in two of three steps at least: with one sample and a few coordinates a step may have no difference of losses."""
+    states: list[Any] = [row.recorded["start"], *(step["digests"] for step in row.recorded["steps"])]
+    assert len(states) == STEPS + 1
+    assert sum(before != after for before, after in pairwise(states)) >= 2
+
+
+def test_both_settings_of_a_variant_end_apart() -> None:
+    ends: dict[tuple[str, str, str], list[Any]] = {}
+    for row in ROWS:
+        ends.setdefault(row.key[:3], []).append(
+            row.recorded["evaluation"]["logits"] + row.recorded["steps"][-1]["digests"]
+        )
+    assert all(one != other for one, other in ends.values())
