@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import xxhash
 
+from hil.graph.file import encode as encode_graph
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
 from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.file import encode as encode_graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.settings import WORDS as WORDS_OF
 from hil.network.tflite.settings import GraphSettings

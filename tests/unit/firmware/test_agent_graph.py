@@ -12,9 +12,9 @@ from agent_client import SETTINGS, Client, network
 from agent_link_model import MESSAGES
 from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
+from hil.graph.file import encode
+from hil.graph.ir import Graph
 from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.file import encode
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
