@@ -12,7 +12,7 @@ PAGES = ("index.html", NAME)
 WORDS = {
     "results.json": "every trial, every figure", "results.csv": "a row a trial", "junit.xml": "the verdicts for CI", "trial.json": "the record, with units",
     "steps.parquet": "every step", "power.parquet": "every reading of the meter", "latency.parquet": "every autonomous step",
-    "bench.log": "what the stand-in said",
+    "soak.json": "what the processes held between the trials", "bench.log": "what the stand-in said",
 }  # fmt: skip
 TAIL_LINES, TAIL_BYTES, TAIL_WIDTH = 16, 1 << 16, 400
 

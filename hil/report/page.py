@@ -34,8 +34,9 @@ def render(folder: Path) -> Path:
         views = trial_views(run, single=False)
         template = environment.get_template("trial.html.j2")
         pages = [(folder_of(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views]
-        overview = environment.get_template("index.html.j2").render(overview_view(run, single=False))
-        if any(_is_drawn(view) for view in views):
+        whole = overview_view(run, single=False)
+        overview = environment.get_template("index.html.j2").render(whole)
+        if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views):
             write_whole(run.folder / NAME, packed())
         for place, page in [*pages, (run.folder, overview)]:
             write_whole(place / "index.html", page)
@@ -52,10 +53,11 @@ def render_single(folder: Path) -> Path:
     run = read_run(folder)
     with _of_record(run):
         views = trial_views(run, single=True)
-        library = packed() if any(_is_drawn(view) for view in views) else ""
+        whole = overview_view(run, single=True)
+        library = packed() if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views) else ""
         environment = _environment(run)
         bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
-        page = environment.get_template("single.html.j2").render(overview_view(run, single=True), views=views, bodies=bodies, library=library)
+        page = environment.get_template("single.html.j2").render(whole, views=views, bodies=bodies, library=library)
         path = run.folder / f"trainrig-{run.facts['id']}.html"
         write_whole(path, page)
     return path

@@ -30,7 +30,7 @@ def trial_figures(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, 
     drawn = {name: figure for name, figure in _drawn(trial, steps, trace).items() if figure is not None}
     instead = {"loss": sparkline(steps, trial)} if "loss" in drawn else {}
     labels = _labels(trial, steps)
-    return {name: _box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES}
+    return {name: box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES}
 
 
 def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, go.Figure | None]:
@@ -79,8 +79,8 @@ def has_curve(trial: TrialRecord, steps: pd.DataFrame) -> bool:
     return len(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
 
 
-def _box(figure: go.Figure, name: str, label: str, instead: Markup | None = None) -> Markup:
-    """Return the figure as HTML: `instead` is what a reader without scripts sees."""
+def box(figure: go.Figure, name: str, label: str, instead: Markup | None = None) -> Markup:
+    """Return a figure as HTML: `instead` is what a reader without scripts sees."""
     return Markup(
         '<figure role="img" aria-label="{label}"><div id="plot-{name}" class="plot" style="min-height:{height}px">{instead}</div>'
         '<script type="application/json" data-plot="plot-{name}">{json}</script></figure>'

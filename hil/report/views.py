@@ -9,6 +9,7 @@ import pandas as pd
 
 from hil.record import AskedTest, Run, TrialRecord, quantities
 from hil.record.inside import file_of, folder_of
+from hil.record.soak import read_soak
 from hil.report.energy_papers import energy_comparison
 from hil.report.energy_view import burden_of, flags_of, window_rows
 from hil.report.figures import asks_queries, drawn_losses
@@ -18,6 +19,7 @@ from hil.report.overview import banner, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
 from hil.report.paper_pmt import pmt_rows
 from hil.report.power import Trace, phase_rows, read_trace, zooms
+from hil.report.soak import soak_view
 from hil.report.trial_figures import has_curve, trial_figures
 
 View = dict[str, Any]
@@ -41,6 +43,7 @@ def overview_view(run: Run, single: bool) -> View:
         "banner": banner(run),
         "costs": costs(lines),
         "count": run.totals["tests"],
+        **soak_view(read_soak(run.folder)),
         "files": files_in(run.folder, deep=False),
         "folders": {name: [File(f"{name}/{file.path}", file.size, file.what) for file in files_in(run.folder / name, deep=True)] for name in folders},
     }

@@ -116,7 +116,8 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
     deadline_s = options.deadline or DEADLINE_S + 2 * options.window
     idle_s = options.idle or max(IDLE_S, IDLE_READINGS * max(options.interval, 1 / meter.sheet.fastest_hz))
     about = {"name": meter.sheet.name, "identity": meter.identity, "data_sheet": meter.sheet.key}
-    for _ in range(MOST_TRIES + searching):
+    tries = MOST_TRIES + searching
+    for _ in range(tries):
         meter.configure(Setting(options.volt, used.amperes, options.interval, idle_s, options.window))
         meter.arm()
         what = f"let the board sleep {idle_s:g} s, raise the pin, work, lower it, and sleep again"
@@ -139,7 +140,7 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
             return taken
         print(f"at most {taken.peak_a:.3g} A were read: once more on the range of {better.amperes:g} A, which is more accurate.", file=sys.stderr)
         used, searching = better, False
-    raise Blocked("meter", f"{MOST_TRIES} windows were spoiled: see the reasons above.")
+    raise Blocked("meter", f"none of {tries} windows can be used: see the reasons above.")
 
 
 def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> Taken:

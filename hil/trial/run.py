@@ -72,7 +72,7 @@ def run_trial(
     started = time.monotonic()
     outcome = Outcome(spec)
     stages = StageLogs(folder, watch.stage)
-    blocked = _prepare(outcome, elf, stages)
+    blocked = _prepare(outcome, elf, stages, folder)
     try:
         if blocked is not None:
             raise blocked
@@ -118,8 +118,8 @@ def run_trial(
     return outcome
 
 
-def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs) -> Blocked | None:
-    """Look everything up; return why the board cannot run it, where it cannot.
+def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs, folder: Path) -> Blocked | None:
+    """Look everything up; return why the board cannot run it, or this computer cannot read what it needs.
 
     Raises:
         RigError: the request is wrong.
@@ -129,6 +129,10 @@ def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs) -> Blocked |
             outcome.begin(prepare(outcome.spec, elf))
     except Blocked as blocked:
         return blocked
+    except RigError:
+        raise
+    except Exception as error:
+        return _unforeseen(error, stages.current, folder)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -14,11 +15,12 @@ import pytest
 
 from tests.faults.campaign.expected import EXPECTED
 from tests.faults.campaign.fault import Fault, Measured, Moment, drawn, kind_at
-from tests.faults.campaign.judge import WRONG, Right, _verdict, judge_campaign
+from tests.faults.campaign.judge import WRONG, Right, judge_campaign, judge_verdict
 from tests.faults.campaign.kinds import KINDS, gate
 from tests.faults.campaign.marked import Mark
 from tests.faults.campaign.record import FILE, Record, merge, read
 from tests.faults.campaign.trigger import Trigger
+from tests.faults.campaign.wire import Wire
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20
@@ -62,6 +64,23 @@ def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
         )
 
 
+def test_the_port_of_a_wire_that_is_gone_is_nobody_elses() -> None:
+    """A probe that comes back must find its port free, however many sockets others have opened by then."""
+    with socket.create_server(("127.0.0.1", 0)) as bench:
+        wire = Wire(bench.getsockname()[1], lambda: None)
+        wire.gone()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", wire.port), 1.0)
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", wire.port))
+        wire.back()
+        socket.create_connection(("127.0.0.1", wire.port), 1.0).close()
+        wire.close()
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("127.0.0.1", wire.port))
+
+
 def test_a_trigger_strikes_between_two_bytes() -> None:
     passed: list[int] = []
     trigger = Trigger(Moment("train", "to_board", 5), lambda: passed.append(-1))
@@ -90,7 +109,7 @@ def test_a_trigger_strikes_between_two_bytes() -> None:
     ],
 )
 def test_the_judge_on_verdicts(trial: dict[str, Any], right: Right, outcome: str) -> None:
-    assert _verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
+    assert judge_verdict({"stage": "", "reason": "", "digest": "", "notes": []} | trial, "0a", right).outcome == outcome
 
 
 class _Ended:

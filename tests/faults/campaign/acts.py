@@ -77,8 +77,8 @@ class Scene:
         if after_s:
             timer = threading.Timer(after_s, once)
             timer.name, timer.daemon = OURS, True
+            timer.start()  # first: the trial's thread may wait for all of them at any time
             self._timers.append(timer)
-            timer.start()
 
     def wait_for_return(self) -> float:
         """Return when what was gone is back."""

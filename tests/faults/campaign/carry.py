@@ -186,9 +186,8 @@ def forked(work: Callable[[], Any], folder: Path, mark: Mark, within_s: float) -
         time.sleep(LOOK_S)
     os.kill(child, signal.SIGABRT)  # faulthandler says where it stands
     time.sleep(1.0)
-    for one in (child, *mark.processes()):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
+    mark.kill()
     os.waitpid(child, 0)
     return False
 

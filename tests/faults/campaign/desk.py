@@ -20,36 +20,38 @@ class Desk:
     Args:
         folder: takes its log.
         inject: its faults.
+        board: which it is.
 
     Attributes:
         said: what it has said of itself: `probe`, `serial`, `meter`, `supply`, ...
     """
 
-    def __init__(self, folder: Path, inject: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, inject: tuple[str, ...] = (), board: str = BOARD) -> None:
         command = [
             sys.executable,
             "-m",
             "hil.standins.virtual",
             "--board",
-            BOARD,
+            board,
             "--elf",
-            str(boards.image_of(BOARD).path),
+            str(boards.image_of(board).path),
             "--leashed",
         ]
         for one in inject:
             command += ["--inject", one]
+        self._board = board
         self.said: dict[str, Any] = {}
         self._stand_in = StandIn(command, self._announced, folder / "desk.log", "desk")
         self.process = self._stand_in.process.pid
 
     def _announced(self, line: str) -> Endpoints:
         self.said = json.loads(line)
-        return Endpoints(BOARD, "virtual", self.said["probe"], self.said["serial"])
+        return Endpoints(self._board, "virtual", self.said["probe"], self.said["serial"])
 
     @property
     def rig_toml(self) -> str:
         """The table that names it."""
-        return f'[[board]]\nname = "{BOARD}"\nprobe = "{self.said["probe"]}"\nserial = "{self.said["serial"]}"\n'
+        return f'[[board]]\nname = "{self._board}"\nprobe = "{self.said["probe"]}"\nserial = "{self.said["serial"]}"\n'
 
     def stop(self) -> None:
         """End it."""

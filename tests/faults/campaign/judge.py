@@ -55,14 +55,14 @@ def judge_trial(folder: Path, mark: Mark, fault: Fault, measured: Measured, in_t
     ended: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"lost": said[-600:]}
     if "lost" in ended or "trial" not in ended:
         return Judged(LOST, str(ended.get("lost"))[-900:])
-    if left := _left(folder / "locks", mark, killed=fault.kind.startswith("lock:")) or _half(folder):
+    if left := left_behind(folder / "locks", mark, killed=fault.kind.startswith("lock:")) or _half(folder):
         return Judged(LEFTOVER, left)
     if ended["threads"]:
         return Judged(LEFTOVER, f"threads: {ended['threads']}")
-    judged = _verdict(ended["trial"], measured.digests[fault.trial], EXPECTED[fault.kind])
+    judged = judge_verdict(ended["trial"], measured.digests[fault.trial], EXPECTED[fault.kind])
     if judged.outcome in WRONG or "following" not in ended:
         return judged
-    after = _verdict(ended["following"], measured.digests["plain"], Right(passes=True))
+    after = judge_verdict(ended["following"], measured.digests["plain"], Right(passes=True))
     return (
         judged
         if after.outcome == "pass"
@@ -72,7 +72,14 @@ def judge_trial(folder: Path, mark: Mark, fault: Fault, measured: Measured, in_t
     )
 
 
-def _verdict(trial: Mapping[str, Any], digest: str, right: Right) -> Judged:
+def judge_verdict(trial: Mapping[str, Any], digest: str, right: Right) -> Judged:
+    """Judge the verdict of a trial.
+
+    Args:
+        trial: what it was told to be: `verdict`, `stage`, `reason`, `digest`, `notes`.
+        digest: that an undisturbed trial ends on.
+        right: which ends are.
+    """
     verdict, reason = trial["verdict"], trial["reason"]
     if verdict == "pass":
         if trial["digest"] != digest:
@@ -100,7 +107,7 @@ def judge_session(
     if not in_time:
         return Judged(HANG, f"not over in time; the last lines are {session.said.strip().splitlines()[-3:]}")
     killed = right.cut and session.process.returncode not in (0, 1)
-    if left := _left(session.folder, session.mark, right.cut) or (_half(session.reports) if not killed else ""):
+    if left := left_behind(session.folder, session.mark, right.cut) or (_half(session.reports) if not killed else ""):
         return Judged(LEFTOVER, left)
     for path, text in before.items():
         if not Path(path).is_file() or Path(path).read_text(encoding="utf-8") != text:
@@ -132,7 +139,7 @@ def judge_campaign(run: LongRun, fault: Fault, measured: Measured, in_time: bool
     """
     if not in_time:
         return Judged(HANG, f"not over in time; the last lines are {run.said.strip().splitlines()[-3:]}")
-    if left := _left(run.folder, run.mark, killed=True) or _half(run.home / "c"):
+    if left := left_behind(run.folder, run.mark, killed=True) or _half(run.home / "c"):
         return Judged(LEFTOVER, left)
     if not run.journal().startswith(before):
         return Judged(LOST, "the journal does not begin with what it was when the fault came.")
@@ -189,7 +196,7 @@ def _recorded(session: Session, run: Run, right: Right, measured: Measured) -> J
     )
 
 
-def _left(locks: Path, mark: Mark, killed: bool) -> str:
+def left_behind(locks: Path, mark: Mark, killed: bool) -> str:
     """Return what is left of processes and locks; where its holder was killed the file of a lock may stay, but nobody holds it."""
     if processes := mark.left(FREE_WITHIN_S):
         return f"processes: {processes}"

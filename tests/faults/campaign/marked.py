@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 import uuid
 from pathlib import Path
@@ -12,6 +15,16 @@ class Mark:
 
     def __init__(self) -> None:
         self.name, self.value = "TRAINRIG_RUN", str(uuid.uuid4())
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a process that hands it on."""
+        return os.environ | {self.name: self.value}
+
+    def kill(self) -> None:
+        """End every process that has it, at once."""
+        for one in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
 
     def processes(self) -> dict[int, str]:
         """Return the command lines of those that run, by process id."""

@@ -72,9 +72,7 @@ class Session:
         """Return whether the session ends by itself within a deadline; kill what is left of it otherwise."""
         if not self.wait_until(deadline_s):
             return True
-        for number in self.mark.processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+        self.mark.kill()
         self.process.wait()
         return False
 

@@ -22,15 +22,16 @@ from .port import OURS, Port
 from .trigger import Trigger
 from .wire import Wire
 
-PLAIN = TrialSpec(BOARD, "cls1", steps=2, batch=2, evaluate=0)
-SPECS = {
-    "plain": PLAIN,
-    "flash": PLAIN,
-    "energy": TrialSpec(BOARD, "cls1", steps=1, batch=2, evaluate=0, energy=EnergyWindows(windows=2)),
-}
 ENDED = "ended.json"
 SETTLED_S = 3.0  # within which the threads of a trial end
 Sabotage = Callable[[], None]
+
+
+def spec_of(trial: str, board: str = BOARD) -> TrialSpec:
+    """Return what is asked of a trial: `plain`, `flash` (the same, on a board that is programmed first) or `energy`."""
+    if trial == "energy":
+        return TrialSpec(board, "cls1", steps=1, batch=2, evaluate=0, energy=EnergyWindows(windows=2))
+    return TrialSpec(board, "cls1", steps=2, batch=2, evaluate=0)
 
 
 def run(
@@ -78,9 +79,9 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
         with Rig(Bench(board=[_named(fault, said, scene)]), wait_s=scene.waits_s) as rig:
             scene.probe_process = lambda: rig._probe_process.pid
             (folder / "trial").mkdir()
-            ended["trial"] = _told(
+            ended["trial"] = told(
                 run_trial(
-                    SPECS[fault.trial],
+                    spec_of(fault.trial),
                     rig,
                     folder / "trial",
                     reflash=fault.trial == "flash",
@@ -111,7 +112,8 @@ def _named(fault: Fault, said: dict[str, Any], scene: Scene) -> BenchBoard:
     return BenchBoard(name=BOARD, probe=probe, serial=serial, meter=meter, meter_model=model, power=power)
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def told(outcome: Outcome) -> dict[str, Any]:
+    """Return what a judge is told of a trial."""
     digest = f"{outcome.steps[-1].digest:08x}" if outcome.steps else ""
     return {
         "verdict": outcome.verdict,
@@ -129,8 +131,8 @@ def _following(scene: Scene, rig: Rig, folder: Path) -> dict[str, Any]:
     (folder / "following").mkdir()
     begins = max(time.monotonic(), scene.wait_for_return())
     watch = Watch(stage=lambda name: greeted.append(time.monotonic()) if name == "load" else None)
-    outcome = run_trial(PLAIN, rig, folder / "following", watch=watch)
-    return {"following": _told(outcome), "recovery_s": round(greeted[0] - begins, 2) if greeted else None}
+    outcome = run_trial(spec_of("plain"), rig, folder / "following", watch=watch)
+    return {"following": told(outcome), "recovery_s": round(greeted[0] - begins, 2) if greeted else None}
 
 
 def _threads() -> list[str]:

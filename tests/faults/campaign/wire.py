@@ -26,35 +26,40 @@ class Wire:
         change: what becomes of answers; None where they are passed on as they are.
     """
 
-    def __init__(self, port: int, count: Callable[[], None]) -> None:
+    def __init__(self, port: int, count: Callable[[], object]) -> None:
         self._to, self._count = port, count
         self.silent = threading.Event()
         self.change: Change | None = None
         self._ends: list[socket.socket] = []
         self._server: socket.socket | None = None
-        self.port = 0
+        self._held = _bound(0)  # it never listens: while the server is gone the port must be nobody else's
+        self.port: int = self._held.getsockname()[1]
         self.back()
 
     def back(self) -> None:
         """Take connections, on the same port as before."""
         if self._server is None:
-            server = socket.socket()
-            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            server.bind(("127.0.0.1", self.port))
+            server = self._server = _bound(self.port)
             server.listen()
-            self._server, self.port = server, server.getsockname()[1]
             threading.Thread(target=self._accept, args=(server,), name=OURS, daemon=True).start()
 
     def gone(self) -> None:
         """End every connection, and take none."""
         server, self._server = self._server, None
-        ends, self._ends = self._ends, []
-        for each in ([server] if server is not None else []) + ends:
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
+        if server is not None:
+            _end(server)
+        self.hang_up()
 
-    close = gone
+    def close(self) -> None:
+        """End every connection, and give the port back."""
+        self.gone()
+        self._held.close()
+
+    def hang_up(self) -> None:
+        """End every connection, and take new ones."""
+        ends, self._ends = self._ends, []
+        for each in ends:
+            _end(each)
 
     def _accept(self, server: socket.socket) -> None:
         while True:
@@ -88,3 +93,16 @@ class Wire:
                     sink.sendall(line + b"\n")
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
+
+
+def _bound(port: int) -> socket.socket:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("127.0.0.1", port))
+    return server
+
+
+def _end(one: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()

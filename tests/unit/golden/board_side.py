@@ -12,7 +12,8 @@ from hil import boards
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.targets import open_target
-from hil.trial.device import Device
+from hil.trial.device import STEP_DEADLINE_S, Device
+from hil.trial.lockstep import SLOWEST_MACS_S
 from hil.trial.subject import Subject
 
 from .train import Stepped
@@ -29,7 +30,8 @@ class BoardTrainer:
         self._device, self.name = device, f"the virtual board {device.identity.board}"
 
     def begin(self, of: Subject) -> int:
-        """Load the network and configure."""
+        """Load the network and configure; a step has as long as in a trial."""
+        self._device.step_deadline_s = max(STEP_DEADLINE_S, of.step_macs() / SLOWEST_MACS_S)
         self._device.load(of.file())
         return self._device.configure(of.configuration(of.settings, of.settings.batch, 0)).arena_planned
 

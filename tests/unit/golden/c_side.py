@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from engine.graph_engine import GraphEngine
@@ -17,17 +20,25 @@ from .train import Stepped
 ROOM = 4 << 20  # bytes of arena
 
 
+def engine_library(firmware: Path, build: Path, *options: str) -> ctypes.CDLL:
+    """Build the engine of a folder of firmware for this computer, with further options of the compiler."""
+    compiler = " ".join((os.environ.get("CC", "cc"), *options))
+    command = ["make", "-C", str(firmware / "host"), f"BUILD={build}", f"CC={compiler}", "all"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ctypes.CDLL(str(build / "libtrainrig_host.so"))
+
+
 class CTrainer:
     """An engine of a shared library.
 
     Args:
         library: made of firmware/host, or of a copy of it.
+        name: in messages.
     """
 
-    name = "the C engine of this computer"
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+    def __init__(self, library: ctypes.CDLL, name: str = "the C engine of this computer") -> None:
+        self._library, self.name = library, name
         self._engine: HostEngine | GraphEngine | None = None
 
     def begin(self, of: Subject) -> int:

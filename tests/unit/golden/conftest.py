@@ -6,15 +6,16 @@ import ctypes
 from collections.abc import Iterator
 
 import pytest
-from engine.conftest import library, make  # noqa: F401 (fixtures)
+from engine.conftest import HOST, library, make  # noqa: F401 (fixtures)
 
 from hil.rig import Bench, Rig
 
 from .board_side import BoardTrainer, virtual_board
-from .c_side import CTrainer
+from .c_side import CTrainer, engine_library
 from .numpy_side import NumpyTrainer
 
 BOARD = "stm32h7b3"
+OTHER_KERNELS = ("KERNELS_DSP_IN_C", "KERNELS_THUMB1_IN_C")
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +28,19 @@ def numpy_trainer() -> NumpyTrainer:
 def c_trainer(library: ctypes.CDLL) -> Iterator[CTrainer]:  # noqa: F811
     """Give the C engine of this computer."""
     trainer = CTrainer(library)
+    yield trainer
+    trainer.close()
+
+
+@pytest.fixture(scope="session", params=OTHER_KERNELS)
+def core_trainer(
+    request: pytest.FixtureRequest,
+    library: ctypes.CDLL,  # noqa: F811
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[CTrainer]:
+    """Give the C engine with the kernels of a core, their instructions spelt in C; `library` skips where there is no compiler."""
+    built = engine_library(HOST.parent, tmp_path_factory.mktemp("kernels"), f"-D{request.param}")
+    trainer = CTrainer(built, f"the C engine with {request.param}")
     yield trainer
     trainer.close()
 

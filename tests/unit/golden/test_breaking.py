@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from hil.reference import arithmetic, layers
 from hil.reference.arith import clip127
 from hil.reference.tflite import trained
 
-from .c_side import CTrainer
+from .c_side import CTrainer, engine_library
 from .compare import wrong
 from .numpy_side import NumpyTrainer
 from .rows import Row, committed
@@ -50,11 +49,7 @@ def built(copy: Path, changes: dict[str, tuple[str, str]]) -> ctypes.CDLL:
         text = (copy / file).read_text()
         assert text.count(old) == 1, f"{file} no longer has the line {old!r} once: bring the change up to date"
         (copy / file).write_text(text.replace(old, new))
-    done = subprocess.run(
-        ["make", "-C", copy / "host", f"BUILD={copy / 'build'}", "all"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return ctypes.CDLL(str(copy / "build" / "libtrainrig_host.so"))
+    return engine_library(copy, copy / "build")
 
 
 @pytest.mark.usefixtures("library")  # skips where there is no compiler

@@ -60,6 +60,12 @@ def test_c_engine_of_this_computer(row: Row, c_trainer: CTrainer) -> None:
     check(c_trainer, row)
 
 
+@pytest.mark.tier("nightly")
+@each_row
+def test_c_engine_with_the_kernels_of_other_cores(row: Row, core_trainer: CTrainer) -> None:
+    check(core_trainer, row)
+
+
 @on_a_board
 def test_virtual_board(row: Row, board_trainer: BoardTrainer) -> None:
     check(board_trainer, row)

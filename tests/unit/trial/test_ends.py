@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import shutil
 
 import pytest
@@ -51,6 +52,19 @@ def test_a_defect_outside_of_every_stage_has_its_traceback_too(tmp_path):
     outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=broken))
     assert outcome.verdict == "blocked" and "KeyError: 'begun'" in outcome.reason and "traceback.txt" in outcome.reason
     assert "in broken" in (tmp_path / "traceback.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(OSError(errno.EMFILE, "Too many open files", "MANIFEST.toml"), "Too many open files: MANIFEST.toml"), (MemoryError(), "MemoryError"), (KeyError("x"), "KeyError")],
+)
+def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said):
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr("hil.boards.image_of", broken)
+    outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path)
+    assert (outcome.verdict, outcome.stage) == ("blocked", "plan") and said in outcome.reason
 
 
 def test_a_defect_of_the_judge_is_a_verdict_too(tmp_path, monkeypatch):

@@ -1,0 +1,100 @@
+"""The soak of a run on its overview: memory, descriptors and threads of every process over time."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from hil.record.soak import Soak, SoakRow
+from hil.report.style import BOARD, GREY, REFERENCE, THIRD, styled
+from hil.report.trial_figures import box
+
+COLOURS = {"rig": BOARD, "bench": REFERENCE, "probe": THIRD}
+DASHES = ("solid", "dot", "dash", "dashdot")  # one a board
+PANELS = (("memory, MB", "rss_kb", 1024), ("descriptors", "descriptors", 1), ("threads", "threads", 1))
+PANEL = 190  # pixels one is high
+BETWEEN = 24  # pixels between two
+AROUND = 130  # pixels: the legend above, numbers and title below
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a process held: of each figure two values, during the warm-up and after it.
+
+    Attributes:
+        process: and the board that it serves.
+        rows: after the warm-up.
+        memory: kB, median of the first and of the last quarter after the warm-up; None without rows there.
+        most: by figure, the largest value of the warm-up and the largest after it; None where a part has no rows.
+    """
+
+    process: str
+    rows: int
+    memory: tuple[float, float] | None
+    most: dict[str, tuple[int | None, int | None]]
+
+
+def soak_view(soak: Soak | None) -> dict[str, Any]:
+    """Return what the section is made from; all None where the run is no soak."""
+    if soak is None or not soak.rows:
+        return {"soak": soak, "soak_figure": None, "held": []}
+    label = "Memory, descriptors and threads of every process over the time of the soak"
+    return {"soak": soak, "soak_figure": box(soak_figure(soak), "soak", label), "held": held(soak)}
+
+
+def series_of(soak: Soak) -> dict[tuple[str, str], list[SoakRow]]:
+    """Return the rows of each process, by its name and board."""
+    series: dict[tuple[str, str], list[SoakRow]] = {}
+    for row in soak.rows:
+        series.setdefault((row.process, row.board), []).append(row)
+    return series
+
+
+def held(soak: Soak) -> list[Held]:
+    """Return the table: one line a process."""
+    found = []
+    for (process, board), rows in sorted(series_of(soak).items(), key=lambda each: (each[0][1], each[0][0])):
+        before = [row for row in rows if row.seconds <= soak.warm_up_s]
+        after = [row for row in rows if row.seconds > soak.warm_up_s]
+        quarter = max(1, len(after) // 4)
+        memory = [statistics.median(row.rss_kb for row in part) for part in (after[:quarter], after[-quarter:]) if part]
+        most = {
+            figure: tuple(max((getattr(row, figure) for row in part), default=None) for part in (before, after))
+            for figure in ("descriptors", "threads", "children")
+        }
+        two = (memory[0], memory[1]) if memory else None
+        found.append(Held(f"{process} of {board}", len(after), two, most))  # type: ignore[arg-type]
+    return found
+
+
+def soak_figure(soak: Soak) -> go.Figure:
+    """Draw a panel a figure over the minutes, a line a process; the warm-up is grey.
+
+    Args:
+        soak: with at least one row.
+    """
+    height = PANEL * len(PANELS) + BETWEEN * (len(PANELS) - 1)
+    figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=BETWEEN / height)
+    for (process, board), rows in series_of(soak).items():
+        line = {
+            "color": COLOURS.get(process, GREY),
+            "width": 1.5,
+            "dash": DASHES[soak.boards.index(board) % len(DASHES) if board in soak.boards else 0],
+        }
+        minutes = [round(row.seconds / 60, 3) for row in rows]
+        for number, (_, name, unit) in enumerate(PANELS, start=1):
+            values = [round(getattr(row, name) / unit, 2) for row in rows]
+            figure.add_scatter(
+                x=minutes, y=values, name=f"{process}, {board}", mode="lines", line=line,
+                legendgroup=f"{process} {board}", showlegend=number == 1, row=number, col=1,
+            )  # fmt: skip
+    figure.add_vrect(x0=0, x1=soak.warm_up_s / 60, fillcolor=GREY, opacity=0.14, line_width=0, row="all", col=1)
+    styled(figure, height + AROUND, "", "")
+    for number, (title, _, _) in enumerate(PANELS, start=1):
+        figure.update_yaxes(title_text=title, rangemode="tozero", nticks=5, row=number, col=1)
+    figure.update_xaxes(title_text="minutes since the soak began", row=len(PANELS), col=1)
+    return figure
