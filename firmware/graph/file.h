@@ -86,6 +86,9 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
 /* The same, for an engine that trains a format: also refuses other formats, and more classes than labels of one byte can name. */
 failure_t graph_file_open_as(graph_file_t *file, const uint8_t *bytes, uint32_t received, enum format format);
 
+/* The answer to a request that a network of this format does not take: its first layer has another format. */
+failure_t graph_other_format(void);
+
 /* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the data of the layers
    before it end in the file, and then where its own do. */
 uint32_t graph_check_layer(const graph_file_t *file, uint8_t i, uint32_t *place);
@@ -124,6 +127,10 @@ static inline uint32_t graph_channels(const graph_layer_t *layer) {
 static inline uint32_t graph_weight_count(const graph_layer_t *layer) {
     return graph_taps(layer) * graph_channels(layer);
 }
+
+/* How many layers have weights; and the layer with so many of them before it, the number of layers where there is none. */
+uint8_t graph_weighted(const graph_file_t *file);
+uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before);
 
 static inline const int8_t *graph_weights(const graph_file_t *file, const graph_layer_t *layer) {
     return (const int8_t *)file->bytes + layer->weights_offset;
@@ -173,10 +180,14 @@ static inline uint64_t graph_macs(const graph_layer_t *layer) {
     return graph_has_weights(layer) ? graph_products(layer) * graph_outputs(layer) : 0;
 }
 
-/* Of value v: 0 is the network's input, v the output of layer v - 1. An input of which most is never read may have more than 2^32. */
+/* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is no plan that fits. */
 static inline uint64_t graph_elements(const graph_file_t *file, uint8_t value) {
     const graph_header_t *header = graph_header(file);
-    return value == 0 ? (uint64_t)header->in_h * header->in_w * header->in_c : graph_outputs(graph_layer(file, (uint8_t)(value - 1)));
+    if (value == 0) {
+        return (uint64_t)header->in_h * header->in_w * header->in_c;
+    }
+    const graph_layer_t *layer = graph_layer(file, (uint8_t)(value - 1));
+    return (uint64_t)layer->out_h * layer->out_w * layer->out_c;
 }
 
 /* Of a value in tflite8. */

@@ -18,7 +18,7 @@ static inline bool graph_has_error(const graph_training_t *training, uint8_t val
 }
 
 static inline bool graph_is_pool(const graph_layer_t *layer) {
-    return layer->op == GRAPH_MAX_POOL || layer->op == GRAPH_AVERAGE_POOL;
+    return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
 }
 
 /* The layers, from the first trained one on, whose output an error reaches: the last of all, and those that such a layer reads. */
