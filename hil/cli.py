@@ -54,7 +54,7 @@ def _command(argv: list[str] | None) -> int:
     commands.add_parser("boards", help="list the boards of the catalogue", add_help=False)
     commands.add_parser("methods", help="list the methods with their variants, settings and networks", add_help=False)
     commands.add_parser("networks", help="list the networks with their sizes, and the boards that they fit", add_help=False)
-    commands.add_parser("network", help="write an old network file as today's version: hil network convert OLD NEW", add_help=False)
+    commands.add_parser("network", help="write a network file of an older version as the current one: hil network convert FILE", add_help=False)
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
@@ -118,7 +118,7 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
         return networks(rest)
     if options.command == "network":
-        from hil.graph.convert import main as network
+        from hil.tools.network import main as network
 
         return network(rest)
     if options.command == "bench-server":

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 
-from hil.graph.convert import converted
 from hil.graph.file import OLD_VERSIONS
+from hil.graph.old import converted
 from hil.network.tflite.networks import WEIGHTS
 
 

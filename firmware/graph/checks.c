@@ -93,7 +93,7 @@ static bool place_fits(candidate_t *candidate) {
     uint64_t weights_at = 0, parameters_at = 0, end = candidate->from;
     if (graph_has_weights(layer)) {
         weights_at = end;
-        end += (graph_products(layer) * layer->out_c + 3) / 4 * 4;
+        end += (graph_wide_taps(layer) * layer->out_c + 3) / 4 * 4;
     }
     if (parameters > 0) {
         parameters_at = end;

@@ -50,7 +50,7 @@ static bool exponents_are_allowed(const candidate_t *candidate) {
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     return !graph_has_weights(layer) ||
-           (graph_products(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_PRODUCTS && positions(layer) <= MOST_PRODUCTS);
+           (graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_PRODUCTS && positions(layer) <= MOST_PRODUCTS);
 }
 
 /* -128 never appears in a tensor (docs/arithmetic.md, section 1): the bounds on sums rest on it. */

@@ -68,7 +68,7 @@ static bool sums_fit(const candidate_t *candidate) {
         return true;
     }
     const graph_parameters_t own = graph_parameters(candidate->file, layer);
-    bool fit = graph_products(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_ERROR_PRODUCTS;
+    bool fit = graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_ERROR_PRODUCTS;
     for (uint32_t o = 0; o < layer->out_c; o++) {
         fit = fit && own.bias[o] >= -LARGEST_BIAS && own.bias[o] <= LARGEST_BIAS && factor_fits(own.multiplier[o], own.shift[o], MOST_SHIFT);
     }

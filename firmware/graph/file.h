@@ -105,8 +105,8 @@ static inline bool graph_has_weights(const graph_layer_t *layer) {
     return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE || layer->op == OP_POINTWISE;
 }
 
-/* Products behind one output of a layer with weights: at most 2^48 while the file is checked, 32 bits after that. */
-static inline uint64_t graph_products(const graph_layer_t *layer) {
+/* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
+static inline uint64_t graph_wide_taps(const graph_layer_t *layer) {
     if (layer->op == OP_FULLY_CONNECTED) {
         return (uint64_t)layer->in_h * layer->in_w * layer->in_c;
     }
@@ -114,9 +114,9 @@ static inline uint64_t graph_products(const graph_layer_t *layer) {
     return layer->op == OP_DEPTHWISE ? window : (uint64_t)window * layer->in_c;
 }
 
-/* Of a layer with weights: the weights behind one output channel. */
+/* The same, of a file that was checked. */
 static inline uint32_t graph_taps(const graph_layer_t *layer) {
-    return (uint32_t)graph_products(layer);
+    return (uint32_t)graph_wide_taps(layer);
 }
 
 /* Output channels that have weights; 0 where a layer has none. */
@@ -176,8 +176,8 @@ static inline uint32_t graph_outputs(const graph_layer_t *layer) {
 }
 
 /* Multiply-accumulates of a forward pass, taps in the padding counted. */
-static inline uint64_t graph_macs(const graph_layer_t *layer) {
-    return graph_has_weights(layer) ? graph_products(layer) * graph_outputs(layer) : 0;
+static inline uint64_t graph_products(const graph_layer_t *layer) {
+    return graph_has_weights(layer) ? graph_wide_taps(layer) * graph_outputs(layer) : 0;
 }
 
 /* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is no plan that fits. */

@@ -97,7 +97,7 @@ static void run_layer(const graph_model_t *model, const pass_t *pass, uint8_t l)
 static void account_for(graph_model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     if (model->watch.running) {
-        model->macs += graph_macs(layer);
+        model->macs += graph_products(layer);
         model->layer_runs++;
     }
     stopwatch_book(&model->watch, &model->account.forward[l]);

@@ -112,7 +112,7 @@ static void through_weights(way_back_t *way, uint8_t l) {
     int32_t *acc = (int32_t *)(void *)buffer;
     level_errors_s8(error_of(way, y), positions, graph_channels(layer), tensors.multiplier, tensors.shift, largest, levelled);
     input_sums(way, l, levelled, buffer + layout.scratch, acc);
-    model->macs += graph_macs(layer);
+    model->macs += graph_products(layer);
     const float p = way->factor[y].c * channel_factor(tensors.multiplier, tensors.shift, largest);
     const int32_t x = way->exponent[y] + requantize_s8(acc, inputs, error);
     give(way, value, normalised(p, way->factor[y].exponent), error, x);
@@ -173,7 +173,7 @@ static void learn(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t y = (uint8_t)(l + 1);
     model->factor[l] = way->factor[y].c;
-    model->macs += model->training.weights ? graph_macs(layer) : 0;
+    model->macs += model->training.weights ? graph_products(layer) : 0;
     error_gradient(model, way->sample, l, error_of(way, y), way->exponent[y] + way->factor[y].exponent);
 }
 

@@ -122,7 +122,7 @@ def _check_start(blob: bytes) -> int:
             f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
         )
     if version != VERSION:
-        cure = "convert it by `hil network convert OLD NEW`" if version in OLD_VERSIONS else "update trainrig"
+        cure = "convert it by `hil network convert FILE`" if version in OLD_VERSIONS else "update trainrig"
         raise NetworkFileError(
             f"the network file is of version {version}, and this trainrig reads version {VERSION}: {cure}."
         )

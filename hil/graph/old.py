@@ -1,20 +1,22 @@
-"""Network files of versions 1 and 2, for `hil network convert` alone.
+"""Network files of versions 1 and 2, which are converted and never used.
 
 Both have the header's first 16 bytes and the input's shape and classes where version 3 has them. Version 1 held `bfp8`: a
 record of 32 bytes a layer and the weights. Version 2 held `tflite8`: a record of 64 bytes a layer, the weights and the
 parameters by output channel. What is read here is only checked to lie inside the file; every further check is that of
-version 3, which the caller makes of it.
+version 3, which `converted` makes.
 """
 
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 import xxhash
 
-from hil.graph.file import DIGEST_FROM, MAGIC, OLD_VERSIONS, ROUNDINGS, NetworkFileError
+from hil.graph.checks import MOST_LAYERS
+from hil.graph.file import DIGEST_FROM, MAGIC, OLD_VERSIONS, ROUNDINGS, VERSION, NetworkFileError, decode, encode
 from hil.graph.ir import WEIGHTED, AddFactors, Format, Graph, Node, Op, Parameters, chain, named
 from hil.graph.record import Arrays, array_bytes
 
@@ -25,12 +27,19 @@ RECORD_1 = struct.Struct("<BBBBBbH3H3HIII")
 RECORD_2 = struct.Struct("<6B3b3B3H3HfIIII3i3b5s")
 
 
-def read_old(blob: bytes, name: str) -> Graph:
-    """Read a network file of version 1 or 2.
+def converted(blob: bytes) -> bytes:
+    """Return a network file of version 1 or 2 as version 3.
 
-    Args:
-        blob: the bytes.
-        name: the graph's, which the file does not carry.
+    Raises:
+        RigError: it is no such file, is damaged, or holds a network that version 3 refuses.
+    """
+    new = encode(_read(blob))
+    decode(new)
+    return new
+
+
+def _read(blob: bytes) -> Graph:
+    """Read a network file of version 1 or 2.
 
     Raises:
         NetworkFileError: it is none, or is damaged.
@@ -38,10 +47,13 @@ def read_old(blob: bytes, name: str) -> Graph:
     if len(blob) < HEADER_SIZE:
         raise _refusal(f"it ends after {len(blob)} bytes, inside its header of {HEADER_SIZE}")
     magic, version, count, total, digest, *in_shape, classes = START.unpack_from(blob)
-    if magic != MAGIC or version not in OLD_VERSIONS:
-        raise _refusal(f"it begins with 0x{magic:08X} and has version {version}, not with HNET and version 1 or 2")
+    if magic != MAGIC:
+        raise NetworkFileError(f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md).")
+    if version not in OLD_VERSIONS:
+        cure = "use it as it is" if version == VERSION else "update trainrig"
+        raise NetworkFileError(f"the network file is of version {version}, and versions 1 and 2 are converted: {cure}.")
     record = RECORD_1 if version == 1 else RECORD_2
-    if len(blob) != total or not count or total < HEADER_SIZE + count * record.size:
+    if len(blob) != total or not 1 <= count <= MOST_LAYERS or total < HEADER_SIZE + count * record.size:
         raise _refusal(f"it has {len(blob)} bytes, and its header says {total} with {count} layers")
     if xxhash.xxh32_intdigest(blob[DIGEST_FROM:]) != digest:
         raise _refusal("its digest is not the one that is written in it")
@@ -49,18 +61,18 @@ def read_old(blob: bytes, name: str) -> Graph:
     if any(fields[0] not in tuple(Op) for fields in records):
         raise _refusal("it has an operation that is unknown")
     names = named([Op(fields[0]) for fields in records])
+    shape = (in_shape[0], in_shape[1], in_shape[2])
     if version == 1:
         nodes = [_bfp8(blob, title, fields) for title, fields in zip(names, records, strict=True)]
         exponent, zeros = INPUT_1.unpack_from(blob, START.size)
         if any(zeros):
             raise _refusal("its header has bytes that must be zero and are not")
-        return chain(nodes, classes, exponent, name)
+        return replace(chain(nodes, classes, exponent), in_shape=shape)
     nodes = [_tflite8(blob, title, fields) for title, fields in zip(names, records, strict=True)]
     scale, zero, rounding, none = INPUT_2.unpack_from(blob, START.size)
     if rounding >= len(ROUNDINGS) or none:
         raise _refusal(f"its header has rounding {rounding} and a last field of {none}")
-    shape = (in_shape[0], in_shape[1], in_shape[2])
-    return Graph(name, tuple(nodes), shape, classes, scale, zero, ROUNDINGS[rounding])
+    return Graph("network", tuple(nodes), shape, classes, scale, zero, ROUNDINGS[rounding])
 
 
 def _bfp8(blob: bytes, name: str, fields: tuple[int, ...]) -> Node:
@@ -120,4 +132,4 @@ def _parameters(blob: bytes, name: str, weights: np.ndarray, offset: int) -> Par
 
 
 def _refusal(what: str) -> NetworkFileError:
-    return NetworkFileError(f"the old network file cannot be converted, {what}: fetch the file again.")
+    return NetworkFileError(f"the old network file is damaged, {what}: fetch the file again.")

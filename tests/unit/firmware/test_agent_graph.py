@@ -1,4 +1,4 @@
-"""A network of the second family over the link: what the requests do, what they refuse, and the same numbers as the reference."""
+"""A network in tflite8 over the link: what the requests do, what they refuse, and the same numbers as the reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
 
 CHOSEN = GraphSettings(eta=0.5, queries=3, batch=1, perturb="adaptive", seed=7)
-NO_NETWORK, WRONG_FAMILY = {"error": "no_network", "a": 0, "b": 0}, {"error": "network_version", "a": 2, "b": 1}
+NO_NETWORK, WRONG_FORMAT = {"error": "no_network", "a": 0, "b": 0}, {"error": "network_layer", "a": 0, "b": 5}
 
 
 def made_graph() -> Graph:
@@ -173,13 +173,13 @@ def test_tensors_are_read_and_written_as_bytes(client: Client) -> None:
     assert tuple(client.call("step", step=0, count=1)["digests"]) == reference.step(PICTURES[:1], LABELS[:1]).digests
 
 
-def test_a_family_refuses_what_is_asked_of_the_other(client: Client) -> None:
+def test_a_format_refuses_what_is_asked_of_the_other(client: Client) -> None:
     assert client.call("configure_graph", **request(CHOSEN, 1)) == NO_NETWORK
     assert client.call("work") == NO_NETWORK
     client.load(network())
-    assert client.call("configure_graph", **request(CHOSEN, 1)) == {"error": "network_version", "a": 1, "b": 2}
+    assert client.call("configure_graph", **request(CHOSEN, 1)) == WRONG_FORMAT
     load(client, encode(GRAPH))
-    assert client.call("configure", **SETTINGS) == WRONG_FAMILY
+    assert client.call("configure", **SETTINGS) == WRONG_FORMAT
     assert client.call("load_end") == NO_NETWORK
     assert client.call("digests")["error"] == "not_configured"
     client.prepare()

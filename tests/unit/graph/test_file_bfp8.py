@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import xxhash
 from hypothesis import given, settings
 from network.drawn import networks
 
@@ -15,7 +14,7 @@ from hil.graph.file import NetworkFileError, decode, encode, file_size
 from hil.graph.ir import Graph, Node, Op, bfp8_node, chain
 from hil.network.lenet5 import lenet5
 
-RECORDS, RECORD = 32, 32
+from .files import HEADER, RECORD, at, patched, same
 
 
 def tiny() -> Graph:
@@ -31,34 +30,6 @@ def tiny() -> Graph:
         ),
         classes=3,
     )
-
-
-def sealed(blob: bytes) -> bytes:
-    """Put the right digest into a file, so that only the check under test can refuse it."""
-    return blob[:12] + struct.pack("<I", xxhash.xxh32_intdigest(blob[16:])) + blob[16:]
-
-
-def patched(blob: bytes, *changes: tuple[int, str, object]) -> bytes:
-    raw = bytearray(blob)
-    for offset, form, value in changes:
-        struct.pack_into("<" + form, raw, offset, *(value if isinstance(value, tuple) else (value,)))
-    return sealed(bytes(raw))
-
-
-def in_layer(index: int, offset: int) -> int:
-    return RECORDS + RECORD * index + offset
-
-
-def same(one: Graph, other: Graph) -> None:
-    facts, others = (dict(vars(graph), layers=len(graph.layers)) for graph in (one, other))
-    assert facts == others
-    for a, b in zip(one.layers, other.layers, strict=True):
-        assert replace(a, own=None).__dict__ == replace(b, own=None).__dict__
-        assert (a.weights is None) == (b.weights is None)
-        assert a.weight_exp == b.weight_exp
-        if a.weights is not None and b.weights is not None:
-            assert b.weights.dtype == np.int8
-            np.testing.assert_array_equal(a.weights, b.weights)
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,74 +48,74 @@ def test_the_layout_is_that_of_the_document() -> None:
     assert blob[:4] == b"HNET"
     assert struct.unpack_from("<HHI", blob, 4) == (3, 5, len(blob))
     assert struct.unpack_from("<HHHHfbBH", blob, 16) == (4, 5, 2, 3, 2.0**-7, 0, 0, 0)
-    conv = struct.unpack_from("<BB4BBbBB3H3HHII", blob, in_layer(0, 0))
-    assert conv == (1, 2, 3, 3, 1, 1, 1, -9, 0, 0, 4, 5, 2, 4, 5, 3, 0, RECORDS + 5 * RECORD, 0)
-    relu = struct.unpack_from("<BB4BBbBB3H3HHII", blob, in_layer(1, 0))
+    conv = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(0, 0))
+    assert conv == (1, 2, 3, 3, 1, 1, 1, -9, 0, 0, 4, 5, 2, 4, 5, 3, 0, HEADER + 5 * RECORD, 0)
+    relu = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(1, 0))
     assert relu == (3, 2, 0, 0, 0, 0, 0, 0, 1, 0, 4, 5, 3, 4, 5, 3, 0, 0, 0)
-    fc = struct.unpack_from("<BB4BBbBB3H3HHII", blob, in_layer(4, 0))
-    assert fc == (2, 2, 0, 0, 0, 0, 1, 8, 4, 0, 1, 1, 5, 1, 1, 3, 0, RECORDS + 5 * RECORD + 56 + 60, 0)
+    fc = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(4, 0))
+    assert fc == (2, 2, 0, 0, 0, 0, 1, 8, 4, 0, 1, 1, 5, 1, 1, 3, 0, HEADER + 5 * RECORD + 56 + 60, 0)
     assert blob[-1] == 0  # 15 weights are padded to 16 bytes
 
 
 def test_weights_lie_output_height_width_input() -> None:
     weights = np.arange(54, dtype=np.int8).reshape(3, 3, 3, 2)
     network = tiny().with_weights([weights, np.ones((5, 12)), np.ones((3, 5))])
-    assert encode(network)[RECORDS + 5 * RECORD :][:54] == bytes(range(54))
+    assert encode(network)[HEADER + 5 * RECORD :][:54] == bytes(range(54))
 
 
-TWO_INPUTS = [(in_layer(1, 14), "H", 2), (in_layer(1, 20), "H", 2)]  # a relu as large as the input
-HALVED = [(in_layer(0, 16), "3H", (2, 3, 3))]  # output of conv1 with stride 2
+TWO_INPUTS = [(at(1, 14), "H", 2), (at(1, 20), "H", 2)]  # a relu as large as the input
+HALVED = [(at(0, 16), "3H", (2, 3, 3))]  # output of conv1 with stride 2
 REFUSALS = [
-    (1, "op 9", [(in_layer(1, 0), "B", 9)]),
-    (1, "op 0", [(in_layer(4, 0), "B", 0)]),
-    (2, "input of the first layer", [(in_layer(0, 10), "H", 5), (in_layer(0, 16), "H", 5)]),
-    (2, "input of a later layer", [(in_layer(3, 14), "H", 4)]),
-    (2, "input as large, of another shape", [(in_layer(3, 10), "3H", (1, 4, 3))]),
-    (2, "a value that does not exist yet", [(in_layer(3, 8), "B", 4)]),
-    (2, "a second value", [(in_layer(3, 9), "B", 1)]),
-    (3, "output of conv2d", [(in_layer(0, 18), "H", 7)]),
-    (3, "output of relu", [(in_layer(1, 16), "H", 3)]),
-    (3, "channels of relu", [(in_layer(1, 20), "H", 2)]),
-    (3, "output of max_pool", [(in_layer(2, 18), "H", 4)]),
-    (3, "channels of max_pool", [(in_layer(2, 20), "H", 2)]),
-    (3, "output of fully_connected", [(in_layer(3, 16), "3H", (5, 1, 1))]),
-    (3, "kernel of 0", [(in_layer(0, 2), "B", 0)]),
-    (3, "padding as large as the kernel", [(in_layer(0, 5), "B", 3)]),
-    (3, "pooling window of 0", [(in_layer(2, 2), "3B", (0, 0, 0))]),
-    (4, "stride 0", [(in_layer(0, 4), "B", 0)]),
-    (4, "kernel of relu", [(in_layer(1, 2), "2B", (1, 1))]),
-    (4, "kernel of fully_connected", [(in_layer(3, 2), "B", 1)]),
-    (4, "stride of fully_connected", [(in_layer(3, 4), "B", 1)]),
-    (5, "format 0", [(in_layer(0, 1), "B", 0)]),
-    (5, "format 3", [(in_layer(3, 1), "B", 3)]),
-    (5, "two formats", [(in_layer(3, 1), "B", 1)]),
-    (5, "an operation that the format does not have", [(in_layer(2, 0), "B", 7)]),
-    (5, "no chain", [(in_layer(1, 8), "B", 0), *TWO_INPUTS]),
-    (5, "stride 2 in conv2d", [(in_layer(0, 4), "B", 2), *HALVED]),
-    (5, "one row less than conv2d gives", [(in_layer(0, 16), "H", 3)]),
-    (5, "oblong pooling window", [(in_layer(2, 2), "B", 1)]),
-    (5, "stride that is not the window", [(in_layer(2, 4), "B", 1)]),
-    (5, "padded pooling", [(in_layer(2, 5), "B", 1)]),
-    (5, "one row less than the pool gives", [(in_layer(2, 16), "H", 1)]),
-    (6, "misaligned", [(in_layer(0, 24), "I", 194)]),
-    (6, "in the records", [(in_layer(0, 24), "I", 188)]),
-    (6, "beyond the end", [(in_layer(4, 24), "I", 0x1000)]),
-    (6, "sum that wraps", [(in_layer(4, 24), "I", 0xFFFFFFFC)]),
-    (6, "weight offset of a relu", [(in_layer(1, 24), "I", 192)]),
-    (6, "parameters", [(in_layer(0, 28), "I", 248)]),
-    (7, "record, offset 22", [(in_layer(2, 22), "H", 256)]),
-    (7, "block of a relu", [(in_layer(1, 6), "B", 1)]),
-    (7, "no block", [(in_layer(0, 6), "B", 0)]),
-    (7, "block 5", [(in_layer(3, 6), "B", 5)]),
-    (7, "exponent of a relu", [(in_layer(1, 7), "b", 1)]),
+    (1, "op 9", [(at(1, 0), "B", 9)]),
+    (1, "op 0", [(at(4, 0), "B", 0)]),
+    (2, "input of the first layer", [(at(0, 10), "H", 5), (at(0, 16), "H", 5)]),
+    (2, "input of a later layer", [(at(3, 14), "H", 4)]),
+    (2, "input as large, of another shape", [(at(3, 10), "3H", (1, 4, 3))]),
+    (2, "a value that does not exist yet", [(at(3, 8), "B", 4)]),
+    (2, "a second value", [(at(3, 9), "B", 1)]),
+    (3, "output of conv2d", [(at(0, 18), "H", 7)]),
+    (3, "output of relu", [(at(1, 16), "H", 3)]),
+    (3, "channels of relu", [(at(1, 20), "H", 2)]),
+    (3, "output of max_pool", [(at(2, 18), "H", 4)]),
+    (3, "channels of max_pool", [(at(2, 20), "H", 2)]),
+    (3, "output of fully_connected", [(at(3, 16), "3H", (5, 1, 1))]),
+    (3, "kernel of 0", [(at(0, 2), "B", 0)]),
+    (3, "padding as large as the kernel", [(at(0, 5), "B", 3)]),
+    (3, "pooling window of 0", [(at(2, 2), "3B", (0, 0, 0))]),
+    (4, "stride 0", [(at(0, 4), "B", 0)]),
+    (4, "kernel of relu", [(at(1, 2), "2B", (1, 1))]),
+    (4, "kernel of fully_connected", [(at(3, 2), "B", 1)]),
+    (4, "stride of fully_connected", [(at(3, 4), "B", 1)]),
+    (5, "format 0", [(at(0, 1), "B", 0)]),
+    (5, "format 3", [(at(3, 1), "B", 3)]),
+    (5, "two formats", [(at(3, 1), "B", 1)]),
+    (5, "an operation that the format does not have", [(at(2, 0), "B", 7)]),
+    (5, "no chain", [(at(1, 8), "B", 0), *TWO_INPUTS]),
+    (5, "stride 2 in conv2d", [(at(0, 4), "B", 2), *HALVED]),
+    (5, "one row less than conv2d gives", [(at(0, 16), "H", 3)]),
+    (5, "oblong pooling window", [(at(2, 2), "B", 1)]),
+    (5, "stride that is not the window", [(at(2, 4), "B", 1)]),
+    (5, "padded pooling", [(at(2, 5), "B", 1)]),
+    (5, "one row less than the pool gives", [(at(2, 16), "H", 1)]),
+    (6, "misaligned", [(at(0, 24), "I", 194)]),
+    (6, "in the records", [(at(0, 24), "I", 188)]),
+    (6, "beyond the end", [(at(4, 24), "I", 0x1000)]),
+    (6, "sum that wraps", [(at(4, 24), "I", 0xFFFFFFFC)]),
+    (6, "weight offset of a relu", [(at(1, 24), "I", 192)]),
+    (6, "parameters", [(at(0, 28), "I", 248)]),
+    (7, "record, offset 22", [(at(2, 22), "H", 256)]),
+    (7, "block of a relu", [(at(1, 6), "B", 1)]),
+    (7, "no block", [(at(0, 6), "B", 0)]),
+    (7, "block 5", [(at(3, 6), "B", 5)]),
+    (7, "exponent of a relu", [(at(1, 7), "b", 1)]),
     (7, "a byte after the weights", [(-1, "B", 1)]),
     (8, "classes", [(22, "H", 4)]),
-    (9, "exponent -33", [(in_layer(0, 7), "b", -33)]),
-    (9, "exponent 9", [(in_layer(4, 7), "b", 9)]),
+    (9, "exponent -33", [(at(0, 7), "b", -33)]),
+    (9, "exponent 9", [(at(4, 7), "b", 9)]),
     (9, "scale of the input", [(24, "f", 2.0**-6)]),
     (9, "zero point of the input", [(28, "b", 1)]),
     (9, "rounding", [(29, "B", 1)]),
-    (12, "a weight of -128", [(RECORDS + 5 * RECORD + 3, "b", -128)]),
+    (12, "a weight of -128", [(HEADER + 5 * RECORD + 3, "b", -128)]),
 ]
 
 

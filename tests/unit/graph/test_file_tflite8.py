@@ -15,7 +15,8 @@ from network.drawn_graphs import graphs
 from hil.graph.file import NetworkFileError, decode, encode, file_size
 from hil.graph.ir import AddFactors, Graph, Node, Op, Parameters
 
-HEADER, RECORD, OUTPUT = 32, 32, 8
+from .files import HEADER, OUTPUT, RECORD, at, parameters_at, patched, same, weights_at
+
 CONV, DEPTHWISE, POINTWISE, ADD, MEAN, FC = range(6)
 
 
@@ -40,44 +41,6 @@ def tiny() -> Graph:
         Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), block=4, own=own(5, 12, channels=5)),
     )  # fmt: skip
     return Graph("tiny", ops, (7, 8, 2), 5)
-
-
-def sealed(blob: bytes) -> bytes:
-    """Put the right digest into a file, so that only the check under test can refuse it."""
-    return blob[:12] + struct.pack("<I", xxhash.xxh32_intdigest(blob[16:])) + blob[16:]
-
-
-def patched(blob: bytes, *changes: tuple[int, str, object]) -> bytes:
-    raw = bytearray(blob)
-    for offset, form, value in changes:
-        struct.pack_into("<" + form, raw, offset, *(value if isinstance(value, tuple) else (value,)))
-    return sealed(bytes(raw))
-
-
-def at(index: int, offset: int) -> int:
-    return HEADER + RECORD * index + offset
-
-
-def weights_at(blob: bytes, index: int) -> int:
-    return struct.unpack_from("<I", blob, at(index, 24))[0]
-
-
-def parameters_at(blob: bytes, index: int) -> int:
-    return struct.unpack_from("<I", blob, at(index, 28))[0]
-
-
-def same(one: Graph, other: Graph) -> None:
-    facts, others = (dict(vars(graph), layers=len(graph.layers)) for graph in (one, other))
-    assert facts == others
-    for a, b in zip(one.layers, other.layers, strict=True):
-        assert replace(a, own=None).__dict__ == replace(b, own=None).__dict__
-        assert (a.own is None) == (b.own is None)
-        if a.own is not None and b.own is not None:
-            assert a.own.exponent == b.own.exponent == 0
-            for name in ("weights", "bias", "multiplier", "shift", "scale"):
-                array = getattr(a.own, name)
-                assert getattr(b.own, name).dtype == array.dtype, name
-                np.testing.assert_array_equal(getattr(b.own, name), array)
 
 
 @settings(max_examples=150, deadline=None)
