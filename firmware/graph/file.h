@@ -177,7 +177,7 @@ static inline uint32_t graph_outputs(const graph_layer_t *layer) {
 
 /* Multiply-accumulates of a forward pass, taps in the padding counted. */
 static inline uint64_t graph_products(const graph_layer_t *layer) {
-    return graph_has_weights(layer) ? graph_wide_taps(layer) * graph_outputs(layer) : 0;
+    return graph_has_weights(layer) ? (uint64_t)graph_taps(layer) * graph_outputs(layer) : 0;
 }
 
 /* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is no plan that fits. */

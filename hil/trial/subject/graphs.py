@@ -62,7 +62,7 @@ class GraphSubject:
             yield Tensor(f"{layer.name}.bias", "int32", layer.channels)
 
     def file(self, weights: Sequence[np.ndarray] | None = None) -> bytes:
-        """Return the network file (docs/network-tflite.md)."""
+        """Return the network file (docs/network.md)."""
         return encode(self.network if weights is None else self.settings.with_trained(self.network, weights))
 
     def reference(self) -> Method:
