@@ -185,10 +185,6 @@ graph_layer_t *made_record(const graph_made_t *made, uint32_t layer) {
     return (graph_layer_t *)(void *)(made->bytes + sizeof(graph_header_t)) + layer;
 }
 
-graph_output_t *made_output(const graph_made_t *made, uint32_t layer) {
-    return (graph_output_t *)(void *)(made->bytes + made->layer[layer].parameters_offset);
-}
-
 void made_expect(const graph_made_t *made, uint8_t code, uint32_t a, uint32_t b, const char *what) {
     graph_file_t file;
     const failure_t failure = graph_file_open(&file, made->bytes, made->size);

@@ -34,9 +34,8 @@ void made_seal(graph_made_t *made);
 
 void made_free(graph_made_t *made);
 
-/* A layer's record, and its parameters, in the bytes. */
+/* A layer's record in the bytes. */
 graph_layer_t *made_record(const graph_made_t *made, uint32_t layer);
-graph_output_t *made_output(const graph_made_t *made, uint32_t layer);
 
 /* Open the file and check that this is the answer. */
 void made_expect(const graph_made_t *made, uint8_t code, uint32_t a, uint32_t b, const char *what);
