@@ -15,7 +15,7 @@ static const format_checks_t *format_checks(uint8_t format) {
 
 /* Whether its kernel slides over the input. */
 static bool has_windows(const candidate_t *candidate) {
-    return is_pool(candidate->layer) || (graph_has_weights(candidate->layer) && !is_op(candidate, OP_FULLY_CONNECTED));
+    return graph_is_pool(candidate->layer) || (graph_has_weights(candidate->layer) && !is_op(candidate, OP_FULLY_CONNECTED));
 }
 
 static bool op_is_known(const candidate_t *candidate) {

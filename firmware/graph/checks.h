@@ -63,10 +63,6 @@ static inline bool is_op(const candidate_t *candidate, enum op op) {
     return candidate->layer->op == op;
 }
 
-static inline bool is_pool(const graph_layer_t *layer) {
-    return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
-}
-
 /* Whether the bytes from the last weight to a multiple of 4 are zero. */
 static inline bool weights_are_padded(const candidate_t *candidate) {
     const uint32_t weights = graph_weight_count(candidate->layer);

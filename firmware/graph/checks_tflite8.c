@@ -107,7 +107,7 @@ static bool limits_fit(const candidate_t *candidate) {
     const graph_output_t *output = graph_output(candidate->file, layer);
     const uint8_t value = layer->reads[0];
     const bool same = output->zero == graph_zero(candidate->file, value) && output->scale == graph_scale(candidate->file, value);
-    return output->act_min <= output->act_max && (same || !is_pool(layer));
+    return output->act_min <= output->act_max && (same || !graph_is_pool(layer));
 }
 
 const format_checks_t tflite8_checks = {

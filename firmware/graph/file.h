@@ -105,6 +105,10 @@ static inline bool graph_has_weights(const graph_layer_t *layer) {
     return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE || layer->op == OP_POINTWISE;
 }
 
+static inline bool graph_is_pool(const graph_layer_t *layer) {
+    return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
+}
+
 /* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
 static inline uint64_t graph_wide_taps(const graph_layer_t *layer) {
     if (layer->op == OP_FULLY_CONNECTED) {
