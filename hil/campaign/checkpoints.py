@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,12 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
+from hil.network.npz import read_npz
 from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 
 KEPT = 2  # the newest is of use as soon as it is whole; the one before is there until then, and where the disk damages the newest
+LARGEST = 64 << 20  # bytes of a file, and of its tensors: those of the largest network have 2 MB
 _NAME = re.compile(r"checkpoint-(\d{10})\.npz")
 
 
@@ -81,11 +82,11 @@ class Checkpoints:
 
     def _read(self, path: Path) -> Checkpoint | None:
         try:
-            with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as arrays:
-                about = json.loads(arrays["about"].tobytes())
-                weights = [arrays[f"w{index}"] for index in range(len(arrays.files) - 1)]
+            arrays = read_npz(path, "use the one before", LARGEST)
+            about = json.loads(arrays["about"].tobytes())
+            weights = [arrays[f"w{index}"] for index in range(len(arrays) - 1)]
             found = Checkpoint(path, int(about["step"]), int(about["digest"], 16))
             mine = about["campaign"] == self._campaign and path.name == f"checkpoint-{found.step:010d}.npz"
             return found if mine and step_digest(tensor_digests(weights)) == found.digest else None
-        except Exception:  # a damaged zip file may raise nearly anything; the next older checkpoint is there for this
+        except Exception:  # what is damaged may raise nearly anything; the next older checkpoint is there for this
             return None

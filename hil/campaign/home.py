@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from hil.bounded import SMALL_TEXT, read_json
 from hil.campaign.plan import NAME
 from hil.errors import RigError
 
@@ -72,10 +73,18 @@ def chosen(folder: Path | None) -> Path:
     """Return the folder of a campaign: the one that is named, or the only one there is.
 
     Raises:
-        RigError: none is there, or several.
+        RigError: none is there, or several, or one with a link in it, which a campaign never makes: its files would be written elsewhere.
     """
+    found = _chosen(folder)
+    for path in found.iterdir():
+        if path.is_symlink():
+            raise RigError(f"{path} is a link: do not trust this folder, or put the file itself in its place.")
+    return found
+
+
+def _chosen(folder: Path | None) -> Path:
     if folder is not None:
-        if not (folder / NAME).is_file():
+        if not (folder / NAME).exists():
             raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.")
         return folder
     found = sorted(path.parent for path in CAMPAIGNS.glob(f"*/{NAME}"))
@@ -88,6 +97,6 @@ def chosen(folder: Path | None) -> Path:
 
 def _who(folder: Path) -> str:
     try:
-        return f" (process {json.loads((folder / HOLDER).read_text(encoding='utf-8'))['process']})"
-    except (OSError, ValueError, KeyError, TypeError):
+        return f" (process {read_json(folder / HOLDER, SMALL_TEXT, '')['process']})"
+    except (RigError, KeyError, TypeError):
         return ""

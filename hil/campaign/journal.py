@@ -15,11 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hil.errors import RigError
+from hil.errors import RigError, said_by, shown
 
 NAME = "journal.jsonl"
 LONGEST_LINE = 1 << 16  # bytes; a line is a few hundred
 UNKNOWN = -1
+MOST_MISSING = 1 << 24  # steps that a disk may have lost of a journal: 8 bytes of memory each
+WORD = (1 << 32) - 1  # the largest index of a step, and the largest digest
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Told:
     board: int | None = None
     ended: dict[str, Any] | None = None
     last: dict[str, Any] | None = None
+    _missing: int = 0
     _digests: array[int] = field(default_factory=lambda: array("q"))
 
     @property
@@ -67,15 +70,19 @@ class Told:
         """
         kind = entry["kind"]
         if kind == "step":
-            self._take_step(int(entry["step"]), int(entry["digest"], 16))
+            self._take_step(_whole(entry, "step"), _whole({"digest": int(entry["digest"], 16)}, "digest"))
+            if not (isinstance(entry["loss"], list) and len(entry["loss"]) == 2 and all(map(_loss, entry["loss"]))):
+                raise ValueError("loss is not two numbers")
             self.last = entry
         elif kind == "from":
-            self.again += int(entry["again"])
-            self.cuts += int(entry["cut"])
+            self.again += _whole(entry, "again")
+            self.cuts += _whole(entry, "cut")
             self.ended = None
         elif kind == "board":
-            self.board = int(entry["step"])
+            self.board = _whole(entry, "step")
         elif kind == "end":
+            if not (isinstance(entry["verdict"], str) and isinstance(entry["reason"], str)):
+                raise ValueError("verdict and reason are no words")
             self.ended = entry
         self.lines += 1
 
@@ -83,7 +90,10 @@ class Told:
         missing = step - self.next_step
         if missing < 0:
             raise ValueError(f"step {step} comes twice")
-        self._digests.extend([UNKNOWN] * missing)
+        self._missing += missing
+        if self._missing > MOST_MISSING:
+            raise ValueError(f"{self._missing:,} steps before step {step:,} are missing")
+        self._digests.extend(array("q", [UNKNOWN]) * missing)
         self._digests.append(digest)
 
 
@@ -96,6 +106,8 @@ def read_journal(path: Path, first_step: int) -> Told:
     told = Told(first_step)
     if not path.exists():
         return told
+    if not path.is_file():  # a pipe would be waited for
+        raise RigError(f"{path} is no file: it is no journal of a campaign, restore it from a copy.")
     with path.open("rb") as file:
         while line := file.readline(LONGEST_LINE):
             entry = _entry(line, told.lines)
@@ -105,10 +117,23 @@ def read_journal(path: Path, first_step: int) -> Told:
             try:
                 told.take(entry)
             except (KeyError, TypeError, ValueError) as error:
-                raise RigError(f"{path}, line {told.lines + 1}: {error}: it is no journal of a campaign, restore it from a copy.") from error
+                raise RigError(f"{path}, line {told.lines + 1}: {said_by(error)}: it is no journal of a campaign, restore it from a copy.") from error
             told.good_bytes += len(line)
         told.dropped = path.stat().st_size - told.good_bytes
     return told
+
+
+def _whole(entry: dict[str, Any], name: str) -> int:
+    """Return a whole number of a line; ValueError where it is none, or out of range."""
+    value = entry[name]
+    if not isinstance(value, int) or not 0 <= value <= WORD:
+        raise ValueError(f"{name} is {shown(value)}")
+    return value
+
+
+def _loss(value: object) -> bool:
+    """Whether a value can be a loss: a float of 32 bits, or None where it is none."""
+    return value is None or (isinstance(value, (int, float)) and abs(value) < 1e39)
 
 
 def _entry(line: bytes, number: int | None) -> dict[str, Any] | None:

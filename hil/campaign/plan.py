@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hil.errors import RigError
+from hil.bounded import SMALL_TEXT, read_json, read_toml
+from hil.errors import RigError, shown
+from hil.fields import rebuilt
 from hil.network.tflite.methods import METHODS
 from hil.record.whole import write_whole
 from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 NAME, SCHEMA = "campaign.json", 1
 FIRST_FAMILY_VARIANT = "cls1"  # where none is asked for; of the second family each method has a first variant
 START = "start.npz"  # the weights that the campaign was begun with, where it was given some
 DOCS = "docs/campaigns.md"
+CURE = "restore it from a copy, or start a new campaign"
+Word = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class Change(BaseModel):
@@ -81,10 +79,10 @@ class Plan:
         data_sha256, network_sha256: of the data set, and of the network file that it was begun with.
     """
 
-    number: int
+    number: Word
     asked: Asked
-    checkpoint_every: int
-    board_every: int
+    checkpoint_every: Annotated[int, Field(ge=1, lt=1 << 32)]
+    board_every: Word
     data_sha256: str
     network_sha256: str
 
@@ -117,16 +115,18 @@ def read_plan(folder: Path) -> Plan:
         RigError: the folder holds none, or a damaged one.
     """
     path = folder / NAME
+    if not path.exists():
+        raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.")
+    said = read_json(path, SMALL_TEXT, CURE)
+    schema = said.pop("schema", None) if isinstance(said, dict) else None
+    if schema != SCHEMA:
+        raise RigError(f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+    plan = rebuilt(Plan, said, str(path), CURE)
     try:
-        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if said["schema"] != SCHEMA:
-            raise RigError(f"{path} has schema {said['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
-        facts = {name: said[name] for name in ("number", "checkpoint_every", "board_every", "data_sha256", "network_sha256")}
-        return Plan(asked=Asked.model_validate(said["asked"]), **facts)
-    except FileNotFoundError:
-        raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:  # faults of JSON, of UTF-8 and of pydantic are ValueErrors
-        raise RigError(f"{path} is damaged ({type(error).__name__}): restore it from a copy, or start a new campaign.") from error
+        plan.asked.trial()
+    except RigError as error:
+        raise RigError(f"{path} is damaged ({str(error).rstrip('.')}); {CURE}.") from error
+    return plan
 
 
 def read_spec(path: Path) -> Asked:
@@ -136,9 +136,9 @@ def read_spec(path: Path) -> Asked:
         RigError: no such file, or a mistake in it.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RigError(f"--spec {path} cannot be read ({error}): give a TOML file as {DOCS} describes it.") from error
+        _, raw = read_toml(path, SMALL_TEXT, f"give a TOML file as {DOCS} describes it")
+    except RigError as error:
+        raise RigError(f"--spec {error}") from error
     return asked(raw, f"--spec {path}")
 
 

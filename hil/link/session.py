@@ -7,7 +7,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from hil.errors import Blocked
@@ -23,6 +23,22 @@ LOG = logging.getLogger(__name__)
 EVERY_BYTE = bytes(range(256))
 POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
 AGAIN_S = 2.0  # for a board that was reset to say so
+MOST_ECHOES = 5  # to settle a line on which each of them has to be sent again
+
+
+@dataclass(frozen=True)
+class Took:
+    """What a request took.
+
+    Attributes:
+        least_s: seconds that the agent has worked on it at least: from the frame that it took to its last acknowledgement or its reply.
+        most_s: seconds that it can have worked on it at most: from the first frame to the reply.
+        again: frames that were sent again.
+    """
+
+    least_s: float
+    most_s: float
+    again: int
 
 
 def fresh_nonce() -> int:
@@ -42,13 +58,18 @@ class Session:
         port: an open serial port with a short read time-out.
         nonce: 32 bits that tell this session from the one before.
         alive: called while waiting; raises `Blocked` when the other end is known to be gone.
+
+    Attributes:
+        took: what the last `request` took that was answered.
     """
 
     def __init__(self, port: Port, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
         self._wire, self._pace, self._nonce, self._alive = Wire(port, alive), Pace(), nonce, alive
         self._messages: Description = description()
         self._seq = 0
+        self._settled_at = 0  # frames repeated, when the agent had handled all of them
         self._window = self._messages.max_body
+        self.took = Took(0.0, 0.0, 0)
         self._controls = {control.id: control for control in self._messages.controls.values()}
         self._ids = {name: control.id for name, control in self._messages.controls.items()}
 
@@ -85,6 +106,19 @@ class Session:
         """
         with self._swallowing_named(), contextlib.suppress(Refused):
             self.request("echo", data=EVERY_BYTE)
+
+    def settle(self) -> None:
+        """Wait until the agent has handled every copy of a frame that was sent again: it does so in the order of the line, and only then answers an `echo`.
+
+        An answer to one copy says nothing of the others, which may still be on their way. On a line on which every `echo` has to be sent again,
+        copies of the last one may be left.
+        """
+        for _ in range(MOST_ECHOES):
+            if self.counters.frames_repeated == self._settled_at:
+                break
+            self._settled_at = self.counters.frames_repeated
+            with contextlib.suppress(Refused):
+                self.request("echo", data=b"")
 
     @contextlib.contextmanager
     def _swallowing_named(self) -> Iterator[None]:
@@ -127,20 +161,27 @@ class Session:
             Faulted: the processor faulted.
         """
         sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
-        started = time.monotonic()
+        started = taken = time.monotonic()  # taken: when the frame was sent that the agent has
         self._pace.begin(started)
         self._transmit(sent)
         poll_at: float | None = None  # once the agent has taken it
+        working = 0.0  # seconds, by the last acknowledgement
         while True:
             for frame in self._receive():
                 now = time.monotonic()
                 if self._is_reply(frame, sent):
                     if poll_at is None:  # else the time since is that of the work, not of the line
                         self._pace.progress(now)
+                    again, most = self.counters.frames_repeated - before.frames_repeated, now - started
+                    self.took = Took(working if again else most, most, again)
                     return self._reply(name, frame)
-                if poll_at is None and frame.type == self._ids["ack"] and sent.is_before(self._expected(frame)):
-                    self._pace.progress(now)
-                    poll_at = now + poll_after_s
+                if frame.type == self._ids["ack"] and sent.is_before(self._expected(frame)):
+                    working = now - taken
+                    if poll_at is None:
+                        self._pace.progress(now)
+                        poll_at = now + poll_after_s
+                    else:
+                        self._nothing_new(frame, alone=True)
                 else:
                     self._nothing_new(frame, alone=True)
             now = time.monotonic()
@@ -152,6 +193,7 @@ class Session:
                     poll_at = now + poll_after_s
             elif self._pace.is_due(now):
                 self._pace.repeated(now, [sent.seq])
+                taken = now
                 self._transmit(sent, again=True)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:

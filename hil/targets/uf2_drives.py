@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-NOTE = "INFO_UF2.TXT"  # UF2, "Files exposed by bootloaders"
+from hil.bounded import up_to
+
+NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; some lines
 MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")
 RP2040_BOOT = ("2e8a", "0003")  # USB vendor and product of the boot ROM (RP2040 data sheet, 2.8.4.1)
 
@@ -32,7 +34,9 @@ def _mount_points(mounts: Path) -> list[Path]:
 
 
 def _drive(place: Path) -> Drive:
-    said = dict(line.split(":", 1) for line in (place / NOTE).read_text(errors="replace").splitlines() if ":" in line)
+    with (place / NOTE).open("rb") as note:
+        lines = up_to(note, LONGEST_NOTE).decode(errors="replace").splitlines()
+    said = dict(line.split(":", 1) for line in lines if ":" in line)
     return Drive(place, said.get("Board-ID", "").strip(), said.get("Model", "UF2 drive").strip())
 
 

@@ -28,7 +28,7 @@ from hil.link.replies import (
     sized,
     stretches_of,
 )  # fmt: skip
-from hil.link.session import Refused, Session
+from hil.link.session import Refused, Session, Took
 from hil.trial.subject.subject import Configuration
 
 BLOCK = 1000  # bytes of the network a frame
@@ -89,6 +89,15 @@ class Device:
     def tensors(self) -> int:
         """How many tensors the firmware trains, once it has network and settings."""
         return self._tensors
+
+    @property
+    def took(self) -> Took:
+        """What the last request took."""
+        return self._session.took
+
+    def settle(self) -> None:
+        """Wait until the agent has handled every frame that was sent again (`Session.settle`)."""
+        self._session.settle()
 
     def load(self, blob: bytes) -> Loaded:
         """Send the network; return what the agent read in it."""
@@ -157,6 +166,7 @@ class Device:
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> Stepped:
         """Train `steps` steps on the streamed samples between two edges of the marker; the line is silent for `quiet_s`. Cycles are of all steps together."""
         deadline_s = self._run_deadline_s(steps, idle_ms)
+        self.settle()  # a late copy of a frame would wake the core in the window
         reply = self._session.request("run", deadline_s, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms)
         return Stepped.of("run", reply, step + steps - 1, self._tensors)
 

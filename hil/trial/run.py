@@ -40,6 +40,7 @@ LOG = logging.getLogger(__name__)
 NOBODY = Watch()
 TRACEBACK = "traceback.txt"  # in the trial's folder, of an error that nobody has foreseen
 ENDS_WITHIN_S = 1.0  # a process that is killed lets its connections go before it can be waited for
+NO_THREAD = "can't start new thread"  # RuntimeError of threading.Thread.start where the system gives none
 CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages: nothing was found, connected to or heard
 
 
@@ -143,6 +144,8 @@ def _unforeseen(error: Exception, stage: str, folder: Path) -> Blocked:
     if isinstance(error, OSError) and error.strerror:
         where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
         return Blocked(stage, f"{error.strerror}{where}: see to this computer's disk and devices.")
+    if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+        return Blocked(stage, "this computer gives the rig no more memory or threads: close other programs, or raise its limits (ulimit -v, ulimit -u).")
     kept = f"report it with {TRACEBACK}"
     try:
         (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)), encoding="utf-8")

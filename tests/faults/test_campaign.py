@@ -7,6 +7,8 @@ import re
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,27 @@ def test_a_trigger_strikes_between_two_bytes() -> None:
                 piece -= part
     assert passed == [9, 3, 2, -1, 2, 2]
     assert trigger.tally["train"]["to_board"] == 9
+
+
+@pytest.mark.parametrize("later_s", [0.0, 0.2])
+def test_a_trial_that_is_over_waits_for_its_strike(later_s: float) -> None:
+    """A strike in another thread first takes something away, and only then says how it comes back."""
+    begun, acts = threading.Event(), []
+
+    def strike() -> None:
+        acts.append("gone")
+        begun.set()
+        time.sleep(0.2)
+        acts.append("to come back")
+
+    trigger = Trigger(Moment("train", "probe", 0, later_s), strike)
+    trigger.stage("train")
+    threading.Thread(target=trigger.count, args=("probe",)).start()
+    assert later_s or begun.wait(HANG_S)
+    while trigger.struck is None:
+        time.sleep(0.01)
+    trigger.wait()
+    assert acts == ["gone", "to come back"]
 
 
 @pytest.mark.parametrize(

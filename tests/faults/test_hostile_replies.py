@@ -12,6 +12,7 @@ from hil.link import pace
 from hil.link.frames import Frame
 from hil.link.messages import REPLY_BIT, decode, description, encode
 from hil.trial import run_trial
+from hil.trial.recording import trial_record
 from tests.faults.fuzz.recording import SPEC
 from tests.faults.fuzz.replayed import ReplayedBoard
 
@@ -66,6 +67,14 @@ def trial(records, tmp_path, monkeypatch):
 def test_an_honest_board_passes(trial):
     outcome = trial(lambda frame: [frame])
     assert outcome.verdict == "pass", outcome.reason
+
+
+def test_without_probe_and_meter_the_record_says_which_figures_had_one_source(trial):
+    record = trial_record(trial(lambda frame: [frame]))
+    alone = {figure for figure, sources in record.second_sources.items() if not sources}
+    assert alone == {"cycles", "bookings", "stack_peak"} and record.wrong_figures == {}
+    assert record.second_sources["clock_hz"] == ["catalogue"] and record.second_sources["arena_peak"] == ["plan"]
+    assert record.second_sources["correct"] == ["host"]
 
 
 STEP_REPLY = MESSAGES.requests["step"].id | REPLY_BIT

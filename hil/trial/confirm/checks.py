@@ -34,19 +34,30 @@ class Ran:
 
 
 class Timed:
-    """Requests between two readings of the board's counter through the probe; where there is none they are made and that is all."""
+    """Requests by the host's clock, and between two readings of the board's counter through the probe where there is one.
 
-    def __init__(self, counter: ProbeCounter | None) -> None:
-        self._counter = counter
-        self.gone_on = self.requests = 0
+    Attributes:
+        gone_on: cycles by the probe.
+        frames: that the agent handled meanwhile at most, with those that were sent again; 0 where the probe has not read the counter.
+        least_s, most_s: seconds that the agent worked, by the host's clock.
+    """
+
+    def __init__(self, device: Device, counter: ProbeCounter | None) -> None:
+        self._device, self._counter = device, counter
+        self.gone_on = self.frames = 0
+        self.least_s = self.most_s = 0.0
 
     def __call__(self, call: Callable[[], T]) -> T:
-        """Return what the call returns."""
+        """Return what the call returns, which makes one request."""
         if self._counter is None:
-            return call()
-        result, gone_on = self._counter.around(call)
-        self.gone_on += gone_on
-        self.requests += 1
+            result = call()
+        else:
+            self._device.settle()  # a late copy of an earlier frame would take its cycles between the two readings
+            result, gone_on = self._counter.around(call)
+            self.gone_on += gone_on
+            self.frames += 1 + self._device.took.again
+        self.least_s += self._device.took.least_s
+        self.most_s += self._device.took.most_s
         return result
 
 
@@ -73,7 +84,7 @@ class Checks:
 
     def timed(self, wanted: bool = True) -> Timed:
         """Return what holds requests between two readings, where that is wanted and can be done."""
-        return Timed(self.counter if wanted else None)
+        return Timed(self._device, self.counter if wanted else None)
 
     def step(self, reply: Stepped, step: int, timed: Timed) -> None:
         """Check the reply to a compared step."""
@@ -81,8 +92,8 @@ class Checks:
         self._counted(reply, timed, f"cycles in step {step}")
 
     def _counted(self, reply: Stepped, timed: Timed, of: str) -> None:
-        if timed.requests:
-            check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.requests)
+        if timed.frames:
+            check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.frames)
 
     def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
         """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
@@ -129,7 +140,7 @@ class Checks:
         costs = timed(self._device.bookings)
         if self.counts and check_bookings(self.figures, costs):
             self._least_booking = min(costs)
-            if timed.requests:
+            if timed.frames:
                 check_costs(self.figures, costs, timed.gone_on)
             self._shortest_layers(profile)
         self.figures.insist()
@@ -143,20 +154,19 @@ class Checks:
             for name, taken, count in zip(self._subject.layers, cycles, readings, strict=True):
                 check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
 
-    def run(self, reply: Stepped, last: int, steps: int, timed: Timed, wall_s: float | None = None) -> Ran | None:
+    def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> Ran | None:
         """Check a run of autonomous steps; return its laps and layers, None where they cannot be used.
 
         Args:
             reply: of the run.
             last: index of its last step.
             steps: how many.
-            timed: what held the request.
-            wall_s: how long it took on the host's clock, where the board did nothing else meanwhile.
+            timed: what held the request; nothing where the board did something else meanwhile.
         """
         self.cycles.steps(reply, last, steps)
         self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
-        if self.host_clock is not None and wall_s is not None:
-            self.host_clock.run(reply.cycles["total"], wall_s)
+        if self.host_clock is not None and timed.most_s:
+            self.host_clock.run(reply.cycles["total"], timed.least_s, timed.most_s)
         profile = self._device.profile(len(self._subject.layers))
         if profile is not None and not self.cycles.profile(profile, reply, steps):
             profile = None
@@ -168,21 +178,20 @@ class Checks:
         total_is_right = PROBE in self.figures.sources.get("cycles", ()) and "cycles_total" not in self.figures.wrong
         self.cycles.stretches(made, stretches, cycles, total_is_right)
 
-    def sleep(self, reply: Stepped, timed: Timed, asked_ms: int, wall_s: float) -> None:
+    def sleep(self, reply: Stepped, timed: Timed, asked_ms: int) -> None:
         """Check a run that was to sleep before and after its steps: a core that sleeps does not count, and no sleep is over too soon.
 
         Args:
             reply: of the run.
             timed: what held the request.
             asked_ms: of sleep, on both sides together.
-            wall_s: of the run by the host's clock.
         """
         self.figures.reported("sleep")
         if self.host_clock is not None:
             self.figures.confirmed("sleep", HOST_CLOCK)
-            if wall_s < (1 - BOARD_CLOCK) * asked_ms / 1000:
-                self.figures.refuse("sleep", f"the agent was asked to sleep for {asked_ms} ms, and replied after {1000 * wall_s:.3g} ms.")
-        if self.counter is None or not timed.requests:
+            if timed.most_s < (1 - BOARD_CLOCK) * asked_ms / 1000:
+                self.figures.refuse("sleep", f"the agent was asked to sleep for {asked_ms} ms, and replied after {1000 * timed.most_s:.3g} ms.")
+        if self.counter is None or not timed.frames:
             return
         tick, millisecond = self.counter.cycles_a_tick(), self._device.clock_hz // 1000
         if tick not in (None, millisecond):

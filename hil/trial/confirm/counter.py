@@ -14,7 +14,7 @@ CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018  # ARM DDI 0403E
 SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick, by the clock of the core, ends each millisecond of a sleep
 WRAPS = "wraps"  # symbol of firmware/ports/ticks: rounds of SysTick
 ROUND, TICKS = 1 << 32, 1 << 24
-BESIDE = 50_000  # cycles that a request, its reply and what the agent does between two phases take beside the steps; 14,000 to 24,000 on the virtual boards
+BESIDE = 50_000  # cycles that a request or its copy, its reply and what is between two phases take beside the steps; 14,000 to 24,000 on the virtual boards
 BESIDE_SHARE = 0.01  # of the steps, besides: interrupts, and the many small pieces of a long step (0.1 % at most on the virtual boards)
 APART_S = 0.01
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class ProbeCounter:
         return result, (self.read() - before) % ROUND
 
 
-def check_counted(figures: Figures, counted: int, gone_on: int, of: str, requests: int = 1) -> None:
+def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames: int = 1) -> None:
     """Hold the cycles that the agent has counted against what its counter went on by.
 
     Args:
@@ -73,11 +73,11 @@ def check_counted(figures: Figures, counted: int, gone_on: int, of: str, request
         counted: cycles_total.
         gone_on: by the probe, modulo 2^32: longer steps are told from shorter ones by what is left over.
         of: the step, for the sentence.
-        requests: that it took.
+        frames: that the agent handled for it.
     """
     figures.confirmed("cycles", PROBE)
     beside = (gone_on - counted) % ROUND
-    if beside > requests * BESIDE + BESIDE_SHARE * counted:
+    if beside > frames * BESIDE + BESIDE_SHARE * counted:
         seen = gone_on + (counted - gone_on + ROUND // 2) // ROUND * ROUND
         figures.refuse("cycles_total", f"the agent reports {counted:,} {of}, and its counter, read through the probe, went on by {seen:,}.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -31,12 +30,11 @@ def check_sleep(trial: LockStep) -> None:
     with ThreadPoolExecutor(max_workers=1) as worker:
         pending = worker.submit(trial.reference.step, images, labels)
         trial.device.samples(images, labels)
-        timed, began = trial.checks.timed(counter is not None), time.monotonic()
+        timed = trial.checks.timed(counter is not None)
         reply = timed(lambda: trial.device.run(first, 1, len(images), IDLE_MS, SILENCE_S))
-        wall_s = time.monotonic() - began
         expected = pending.result().digests
     if same_after_run(trial, reply, expected, 1):
-        trial.checks.sleep(reply, timed, 2 * IDLE_MS, wall_s)
+        trial.checks.sleep(reply, timed, 2 * IDLE_MS)
 
 
 def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:

@@ -89,6 +89,7 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
                 )
             )
             ended["seconds"] = round(time.monotonic() - trigger.stages[0][1], 2)
+            trigger.wait()
             ended["met"] = trigger.struck is not None or bool(fault.act and fault.at is None) or bool(fault.inject)
             ended["tally"] = {stage: dict(counted) for stage, counted in trigger.tally.items()}
             scene.restore()

@@ -28,6 +28,7 @@ class Trigger:
         self._at, self._strike = at, strike
         self._left: int | None = None
         self._lock = threading.RLock()
+        self._later: threading.Timer | None = None
         self.tally: dict[str, Counter[str]] = defaultdict(Counter)
         self.stages: list[tuple[str, float]] = [("", time.monotonic())]
         self.struck: float | None = None
@@ -54,12 +55,19 @@ class Trigger:
             self.tally[self.stages[-1][0]][event] += number
         return number
 
+    def wait(self) -> None:
+        """Return when a strike that has begun, or is still to come, is over: the trial may end first."""
+        with self._lock:  # held while another thread strikes
+            later = self._later
+        if later is not None:
+            later.join()
+
     def _now(self, later_s: float) -> None:
         self.struck = time.monotonic() + later_s
         if later_s:
-            timer = threading.Timer(later_s, self._carry_out)
-            timer.name, timer.daemon = OURS, True
-            timer.start()
+            self._later = threading.Timer(later_s, self._carry_out)
+            self._later.name, self._later.daemon = OURS, True
+            self._later.start()
         else:
             self._carry_out()
 

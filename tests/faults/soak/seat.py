@@ -24,7 +24,7 @@ from hil.trial.recording import latency_table, steps_table, trial_record
 from tests.faults.campaign.acts import ACTS, Scene
 from tests.faults.campaign.desk import Desk
 from tests.faults.campaign.fault import Fault
-from tests.faults.campaign.port import OURS, Port
+from tests.faults.campaign.port import Port
 from tests.faults.campaign.trial import SETTLED_S, spec_of, told
 from tests.faults.campaign.trigger import Trigger
 from tests.faults.campaign.wire import Wire
@@ -88,6 +88,7 @@ class Seat:
         began = time.monotonic()
         outcome = run_trial(spec, self._rig, folder, reflash=fault.trial == "flash", watch=watch)
         seconds = time.monotonic() - began
+        trigger.wait()
         self._settle(scene)
         if trigger.failed:
             raise RuntimeError(f"the fault could not be carried out: {trigger.failed}")
@@ -102,9 +103,6 @@ class Seat:
 
     def _settle(self, scene: Scene) -> None:
         """Bring everything to the state that it has between two trials."""
-        for thread in threading.enumerate():
-            if isinstance(thread, threading.Timer) and thread.name == OURS:  # an act that is still to come
-                thread.join()
         scene.restore()
         for wire in (self._probe, self._meter):
             wire.change = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
@@ -164,6 +164,49 @@ def test_a_long_step_is_waited_for(clock: Clock) -> None:
     assert session.request("step", step=7, count=1)["step"] == 7
     assert session.counters.frames_repeated <= 30.0 / POLL_AFTER_S
     assert agent.executed == [(STEP, struct.pack("<IH", 7, 1))]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(late_s=st.floats(0.0, 3.0), size=st.integers(1, 6))
+def test_after_settling_no_copy_is_on_its_way(clock: Clock, late_s: float, size: int) -> None:
+    """The answer to the first copy of a late frame ends the stream, and the others are still to come."""
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    agent.inward.latest = clock.now + late_s
+    session.stream("samples", [sample(slot, 784) for slot in range(size)])
+    sent = session.counters.frames_sent
+    session.settle()
+    assert not agent.inward.queue and not agent._pending
+    assert session.counters.frames_sent - sent == (session.counters.frames_repeated > 0), "nothing is sent where nothing was repeated"
+
+
+def test_copies_are_left_without_settling(clock: Clock) -> None:
+    """The test above would prove nothing if there were none."""
+    agent = SimulatedAgent(clock)
+    session = Session(agent, NONCE)
+    session.hello()
+    agent.inward.latest = clock.now + 1.0
+    agent.inward.send, send = lambda data: (send(data), setattr(agent.inward, "latest", agent.inward.latest + 0.1)), agent.inward.send
+    session.stream("samples", [sample(0, 784)])
+    assert agent.inward.queue
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32), trouble=st.sampled_from([0.0, 0.1, 0.2]), step_s=st.floats(0.0, 5.0))
+def test_a_step_took_between_least_and_most(clock: Clock, seed: int, trouble: float, step_s: float) -> None:
+    agent = SimulatedAgent(clock, seed, trouble, step_s=step_s)
+    session = Session(agent, NONCE)
+    session.hello(deadline_s=60.0)
+    for number in range(3):
+        try:
+            session.request("step", step=number, count=8)
+        except Blocked:
+            assume(False)  # the line was too bad
+        took = session.took
+        assert took.least_s - 0.6 <= step_s <= took.most_s, "the line is late by half a second at most"
+        if not took.again:
+            assert took.least_s == took.most_s
 
 
 def test_a_long_step_makes_no_slow_line(clock: Clock) -> None:

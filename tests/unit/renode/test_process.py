@@ -103,7 +103,7 @@ def test_a_renode_that_dies_in_a_trial(install: Install, tmp_path: Path) -> None
         (renode,) = _pids("scripted.program", tmp_path)
         os.kill(renode, signal.SIGSEGV)
         stand_in.process.wait(5)
-        with pytest.raises(Blocked, match=r"ended with status 3 \(Renode ended by itself with status -11\)"):
+        with pytest.raises(Blocked, match=r"the stand-in Renode ended with status 3 \(Renode ended by itself with status -11\)"):
             stand_in.alive()
     finally:
         stand_in.stop()

@@ -72,6 +72,13 @@ def test_the_verdict_table_has_budget_reference_and_reason(record):
     assert "of 256 KiB" in table and "197.8 KiB" in table and reason in table
 
 
+def test_figures_without_a_second_source_are_named_on_the_page(record):
+    line = "<dt>reported by the firmware alone, no second source</dt><dd>{}</dd>"
+    sources = {"clock_hz": ["catalogue"], "cycles": [], "arena_peak": ["plan", "probe"], "stack_peak": []}
+    assert line.format("cycles, stack_peak") in trial_of(record((make_trial(second_sources=sources), make_steps(60))))
+    assert line.format("nothing") in trial_of(record((make_trial(second_sources={"clock_hz": ["catalogue"]}), make_steps(60))))
+
+
 def test_settings_and_all_digests_are_on_the_page(record):
     trial = make_trial()
     body = trial_of(record((trial, make_steps(60))))

@@ -7,6 +7,7 @@ import random
 import struct
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,17 @@ def test_other_boot_loaders_are_none_of_ours(tmp_path: Path, no_usb: Path) -> No
     table = mounted(tmp_path, "ARDUINO", info=INFO.replace("RPI-RP2", "SAMD21G18A-Zero-v0"))
     assert [drive.board_id for drive in drives(table)] == ["SAMD21G18A-Zero-v0"]
     assert not Uf2(PICO, None, table, attached(no_usb, 1, product="000f")).waits()
+
+
+def test_a_note_that_goes_on_is_read_up_to_a_cap(tmp_path: Path) -> None:
+    table = mounted(tmp_path, "RPI RP2")
+    os.truncate(tmp_path / "RPI RP2" / "INFO_UF2.TXT", 64 << 20)
+    tracemalloc.start()
+    try:
+        assert [drive.board_id for drive in drives(table)] == ["RPI-RP2"]
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("fails", [False, True])

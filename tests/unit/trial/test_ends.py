@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import shutil
+import threading
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_defect_outside_of_every_stage_has_its_traceback_too(tmp_path):
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(OSError(errno.EMFILE, "Too many open files", "MANIFEST.toml"), "Too many open files: MANIFEST.toml"), (MemoryError(), "MemoryError"), (KeyError("x"), "KeyError")],
+    [(OSError(errno.EMFILE, "Too many open files", "MANIFEST.toml"), "Too many open files: MANIFEST.toml"), (MemoryError(), "no more memory"), (KeyError("x"), "KeyError")],
 )
 def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said):
     def broken(*_):
@@ -65,6 +66,18 @@ def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said)
     monkeypatch.setattr("hil.boards.image_of", broken)
     outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "plan") and said in outcome.reason
+
+
+def test_a_thread_that_cannot_be_started_is_the_computer_s(tmp_path):
+    def start_thread(*_):
+        before = threading.stack_size(1 << 46)  # more than there is of address space
+        try:
+            threading.Thread(target=print).start()
+        finally:
+            threading.stack_size(before)
+
+    outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=start_thread))
+    assert outcome.verdict == "blocked" and "gives the rig no more memory or threads" in outcome.reason
 
 
 def test_a_defect_of_the_judge_is_a_verdict_too(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from hil import boards
 from hil.errors import DeviceFault
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
+from hil.link.session import Took
 from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.network import build
 from hil.network.settings import Settings
@@ -21,7 +22,7 @@ from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.trial import TrialSpec
 from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
-from hil.trial.confirm.checks import Checks
+from hil.trial.confirm.checks import Checks, Timed
 from hil.trial.confirm.clock import HostClock
 from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
 from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
@@ -296,15 +297,56 @@ def test_on_silicon_the_host_s_clock_tells(factor, runs, named, confirmed):
     figures = Figures()
     clock = HostClock(figures, CLOCK_HZ)
     for _ in range(runs):
-        clock.run(int(factor * 2 * CLOCK_HZ), 2 + 0.03)
+        clock.run(int(factor * 2 * CLOCK_HZ), 2 + 0.03, 2 + 0.03)
     assert ("cycles_total" in figures.wrong) == named
     assert (figures.sources.get("cycles") == [HOST_CLOCK]) == confirmed
 
 
 def test_runs_too_short_for_the_host_s_clock_confirm_nothing():
     figures = Figures()
-    HostClock(figures, CLOCK_HZ).run(int(0.94 * 0.05 * CLOCK_HZ), 0.05 + 0.03)
+    HostClock(figures, CLOCK_HZ).run(int(0.94 * 0.05 * CLOCK_HZ), 0.05 + 0.03, 0.05 + 0.03)
     assert figures.sources == {} and figures.wrong == {}
+
+
+@pytest.mark.parametrize(("least_s", "most_s", "counted_s", "named"), [
+    (0.0, 4.1, 4.0, False), (0.0, 4.1, 2.0, False), (0.0, 3.5, 4.0, True), (4.0, 4.1, 4.0, False), (4.0, 4.1, 2.0, True),
+])  # fmt: skip
+def test_a_frame_that_was_sent_again_makes_the_host_s_clock_an_interval(least_s, most_s, counted_s, named):
+    figures = Figures()
+    HostClock(figures, CLOCK_HZ).run(int(counted_s * CLOCK_HZ), least_s, most_s)
+    assert ("cycles_total" in figures.wrong) == named
+    assert (figures.sources.get("cycles") == [HOST_CLOCK]) == (least_s == counted_s == 4.0)
+
+
+class Copies:
+    """A board to which copies of an earlier frame are on their way, of 60,000 cycles each, and whose request is sent again some times."""
+
+    def __init__(self, late, again):
+        self.late, self.took, self.count = late, Took(0.5, 2.0, again), 0
+
+    def settle(self):
+        self.count, self.late = self.count + 60_000 * self.late, 0
+
+    def step(self):
+        self.settle()
+        self.count += OF_A_STEP + 20_000 * (1 + self.took.again)
+
+    def around(self, call):
+        before = self.count
+        return call(), self.count - before
+
+
+OF_A_STEP = 4_000_000
+
+
+@given(st.integers(0, 40), st.integers(0, 20))
+def test_copies_of_a_frame_are_no_cycles_of_a_step(late, again):
+    board = Copies(late, again)
+    timed = Timed(board, board)
+    timed(board.step)
+    figures = Figures()
+    check_counted(figures, OF_A_STEP, timed.gone_on, "cycles in step 0", timed.frames)
+    assert figures.wrong == {} and (timed.least_s, timed.most_s) == (0.5, 2.0)
 
 
 IDENTITY = Identity("stm32h7b3", AT["__image_start"], 0, 1024, CLOCK_HZ, "dwt")
@@ -351,5 +393,6 @@ def test_a_sleep_is_as_long_as_was_asked(wall_s, tick, beside, named):
     board = SimpleNamespace(
         figures=figures, host_clock=object(), _device=SimpleNamespace(clock_hz=CLOCK_HZ), counter=SimpleNamespace(cycles_a_tick=lambda: tick)
     )
-    Checks.sleep(board, said, SimpleNamespace(requests=1, gone_on=said.cycles["total"] + beside), 40, wall_s)
+    timed = SimpleNamespace(frames=1, gone_on=said.cycles["total"] + beside, most_s=wall_s)
+    Checks.sleep(board, said, timed, 40)
     assert set(figures.wrong) == named and set(figures.sources["sleep"]) == {HOST_CLOCK, PROBE}
