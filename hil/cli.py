@@ -11,7 +11,7 @@ from hil import __version__
 from hil.errors import RigError
 
 OWN_OPTIONS = (  # commands that read the rest of the line themselves
-    "bench-server", "boards", "campaign", "data", "experiment", "matrix", "measure", "methods", "mlperf-tiny", "networks", "power", "weights",
+    "bench-server", "boards", "campaign", "data", "experiment", "matrix", "measure", "methods", "mlperf-tiny", "network", "networks", "power", "weights",
 )  # fmt: skip
 WRONG_REQUEST, INTERRUPTED, NOBODY_READS = 2, 130, 141  # exit codes; 128 and the number of the signal, as a shell has it
 
@@ -54,6 +54,7 @@ def _command(argv: list[str] | None) -> int:
     commands.add_parser("boards", help="list the boards of the catalogue", add_help=False)
     commands.add_parser("methods", help="list the methods with their variants, settings and networks", add_help=False)
     commands.add_parser("networks", help="list the networks with their sizes, and the boards that they fit", add_help=False)
+    commands.add_parser("network", help="write a network file of an older version as the current one: hil network convert FILE", add_help=False)
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
@@ -116,6 +117,10 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         from hil.matrix.networks import main as networks
 
         return networks(rest)
+    if options.command == "network":
+        from hil.tools.network import main as network
+
+        return network(rest)
     if options.command == "bench-server":
         from hil.standins.virtual.__main__ import main as bench_server
 

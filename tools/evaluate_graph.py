@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 from hil.data import load
-from hil.network.tflite.layers import Graph
+from hil.graph.ir import Graph
 from hil.network.tflite.networks import build_graph
 from hil.reference.tflite.graph import forward
 

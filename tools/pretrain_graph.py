@@ -16,9 +16,9 @@ import torch
 from torch.nn import functional
 
 from hil.data import load
-from hil.network.tflite.file import encode
+from hil.graph.file import encode
+from hil.graph.ir import Op
 from hil.network.tflite.floating import FloatGraph, FloatLayer
-from hil.network.tflite.layers import GraphOp
 from hil.network.tflite.networks import WEIGHTS, find_network
 from hil.network.tflite.quantize import quantize
 
@@ -63,7 +63,7 @@ class Trainable(torch.nn.Module):
                 continue
             self.weights[str(index)] = torch.nn.Parameter(torch.from_numpy(_to_torch(graph, index)))
             self.biases[str(index)] = torch.nn.Parameter(torch.from_numpy(layer.bias.copy()))
-            if normalized and layer.op is not GraphOp.FULLY_CONNECTED:
+            if normalized and layer.op is not Op.FULLY_CONNECTED:
                 self.norms[str(index)] = torch.nn.BatchNorm2d(len(layer.bias))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -78,15 +78,15 @@ class Trainable(torch.nn.Module):
 
     def _run(self, key: str, layer: FloatLayer, reads: list[torch.Tensor]) -> torch.Tensor:
         x = reads[0]
-        if layer.op is GraphOp.ADD:
+        if layer.op is Op.ADD:
             return x + reads[1]
-        if layer.op is GraphOp.MAX_POOL:
+        if layer.op is Op.MAX_POOL:
             return functional.max_pool2d(x, layer.kernel, layer.stride, layer.pad)
-        if layer.op is GraphOp.AVERAGE_POOL:
+        if layer.op is Op.AVERAGE_POOL:
             return functional.avg_pool2d(x, layer.kernel, layer.stride, layer.pad, count_include_pad=False)
-        if layer.op is GraphOp.FULLY_CONNECTED:
+        if layer.op is Op.FULLY_CONNECTED:
             return functional.linear(x.flatten(1), self.weights[key], self.biases[key])
-        groups = x.shape[1] if layer.op is GraphOp.DEPTHWISE else 1
+        groups = x.shape[1] if layer.op is Op.DEPTHWISE else 1
         return functional.conv2d(x, self.weights[key], self.biases[key], layer.stride, layer.pad, groups=groups)
 
     def folded(self) -> FloatGraph:
@@ -109,9 +109,9 @@ def _to_torch(graph: FloatGraph, index: int) -> np.ndarray:
     """Return a layer's weights as PyTorch lays them out: OIHW, depthwise C1HW, fully connected on CHW."""
     layer, weights = graph.layers[index], graph.layers[index].weights
     assert weights is not None
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         return np.ascontiguousarray(weights.transpose(2, 0, 1)[:, None])
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         shape = graph.shapes()[layer.reads[0]]
         return np.ascontiguousarray(weights.reshape(-1, *shape).transpose(0, 3, 1, 2).reshape(len(weights), -1))
     return np.ascontiguousarray(weights.transpose(0, 3, 1, 2))
@@ -119,9 +119,9 @@ def _to_torch(graph: FloatGraph, index: int) -> np.ndarray:
 
 def _from_torch(graph: FloatGraph, index: int, weights: np.ndarray) -> np.ndarray:
     layer = graph.layers[index]
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         back = weights[:, 0].transpose(1, 2, 0)
-    elif layer.op is GraphOp.FULLY_CONNECTED:
+    elif layer.op is Op.FULLY_CONNECTED:
         height, width, channels = graph.shapes()[layer.reads[0]]
         back = weights.reshape(-1, channels, height, width).transpose(0, 2, 3, 1).reshape(len(weights), -1)
     else:

@@ -29,7 +29,7 @@ static void make_row(const chain_t *chain, int32_t y, int8_t *to) {
     const layer_args_t *args = &chain->first;
     if (y < 0 || y >= args->shape.out_h) {
         memset(to, chain->second.factors.input_zero, chain->row);
-    } else if (args->layer->op == GRAPH_CONV2D) {
+    } else if (args->layer->op == OP_CONV2D) {
         tflite_conv2d_rows_s8(chain->in, args->weights, &args->shape, &args->factors, (uint32_t)y, 1, args->scratch, to + chain->before);
     } else {
         run_row(args, chain->in + (uint32_t)y * args->shape.in_w * args->shape.in_c, to + chain->before);

@@ -1,16 +1,18 @@
-/* The numbers of the checks of a layer, `b` of network_layer: docs/network-tflite.md. */
+/* The numbers of the checks of a layer, `b` of network_layer: docs/network.md. */
 #ifndef GRAPH_CHECKS_H
 #define GRAPH_CHECKS_H
 
 #include <stdbool.h>
+
+#include "graph/file.h"
 
 enum graph_check {
     CHECK_PASSED = 0,
     CHECK_OP = 1,
     CHECK_INPUT = 2,
     CHECK_OUTPUT = 3,
-    CHECK_KERNEL = 4,
-    CHECK_COUNT = 5,
+    CHECK_WINDOW = 4,
+    CHECK_FORMAT = 5,
     CHECK_PLACE = 6,
     CHECK_ZERO = 7,
     CHECK_CLASSES = 8,
@@ -19,11 +21,66 @@ enum graph_check {
     CHECK_SUMS = 11,
     CHECK_WEIGHT = 12,
     CHECK_LIMITS = 13,
+    CHECKS = 14,
 };
+
+/* A layer while it is checked, and where its data begin and end in the file; `end` is right once they are known to be inside. */
+typedef struct {
+    const graph_file_t *file;
+    const graph_layer_t *layer;
+    uint8_t index;
+    uint32_t from, end;
+} candidate_t;
+
+typedef bool (*check_t)(const candidate_t *candidate);
+
+/* The checks that a format makes of its own, by their number; NULL: it makes none. */
+typedef struct {
+    check_t check[CHECKS];
+    uint32_t (*parameter_bytes)(const graph_layer_t *layer);
+} format_checks_t;
+
+extern const format_checks_t tflite8_checks, bfp8_checks;
 
 /* A normal number in 2^-40..2^40. */
 static inline bool scale_is_allowed(float scale) {
     return scale >= 0x1p-40f && scale <= 0x1p40f;
+}
+
+static inline uint32_t round_up_4(uint32_t n) {
+    return (n + 3u) / 4u * 4u;
+}
+
+static inline bool all_zero(const uint8_t *bytes, uint32_t n) {
+    uint8_t any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= bytes[i];
+    }
+    return any == 0;
+}
+
+static inline bool is_op(const candidate_t *candidate, enum op op) {
+    return candidate->layer->op == op;
+}
+
+/* Whether the bytes from the last weight to a multiple of 4 are zero. */
+static inline bool weights_are_padded(const candidate_t *candidate) {
+    const uint32_t weights = graph_weight_count(candidate->layer);
+    return all_zero(candidate->file->bytes + candidate->layer->weights_offset + weights, round_up_4(weights) - weights);
+}
+
+/* Products behind the error of one input of a layer with weights. */
+static inline uint64_t error_products(const graph_layer_t *layer) {
+    const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
+    switch (layer->op) {
+    case OP_DEPTHWISE: return window;
+    case OP_FULLY_CONNECTED: return layer->out_c;
+    default: return (uint64_t)window * layer->out_c;
+    }
+}
+
+static inline uint64_t positions(const graph_layer_t *layer) {
+    return (uint64_t)layer->out_h * layer->out_w;
 }
 
 #endif

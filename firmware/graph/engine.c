@@ -19,7 +19,7 @@ void graph_engine_init(graph_engine_t *engine, uint8_t *arena, uint32_t arena_si
 static failure_t use(graph_engine_t *engine, const uint8_t *bytes, uint32_t size) {
     graph_model_t *model = &engine->model;
     graph_file_t file;
-    const failure_t failure = graph_file_open(&file, bytes, size);
+    const failure_t failure = graph_file_open_as(&file, bytes, size, FORMAT_TFLITE8);
     graph_engine_init(engine, model->arena, engine->arena_size, model->watch.cycles);
     if (failure.code == 0) {
         model->file = file;
@@ -115,7 +115,7 @@ failure_t graph_engine_infer(graph_engine_t *engine, uint16_t count, infer_resul
         return failure;
     }
     const uint32_t classes = graph_header(&model->file)->classes;
-    const uint16_t nothing = 0; /* in the place of the first family's exponent */
+    const uint16_t nothing = 0; /* in the place of the exponent of bfp8 */
     xxh32_t digest;
     xxh32_begin(&digest, 0);
     result->correct = 0;

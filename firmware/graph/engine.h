@@ -1,4 +1,4 @@
-/* The training engine of the second family: a network in TFLite's convention, in an arena or in flash, trained step by step. It does not
+/* The training engine of tflite8: a network in an arena or in flash, trained step by step. It does not
    allocate, does not block and does no input or output. The caller owns the graph_engine_t, the arena and the cycle counter. */
 #ifndef GRAPH_ENGINE_H
 #define GRAPH_ENGINE_H

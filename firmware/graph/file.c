@@ -1,4 +1,4 @@
-/* The file as a whole, and its header: docs/network-tflite.md. */
+/* The file as a whole, and its header: docs/network.md. */
 #include "graph/file.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #define MAGIC 0x54454E48u
 #define DIGEST_FROM 16u
 
-enum { HEADER_LAYER = 255, LEAST_CLASSES = 2, MOST_CLASSES = 256, ALIGNMENT = 4 };
+enum { HEADER_LAYER = 255, LEAST_CLASSES = 2, MOST_CLASSES = 1024, MOST_LABELS = 256, ALIGNMENT = 4 };
 
 static failure_t refuse_layer(uint32_t layer, uint32_t check) {
     return refusal(FAILURE_NETWORK_LAYER, layer, check);
@@ -75,4 +75,35 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
         failure = check_layers(file);
     }
     return failure;
+}
+
+failure_t graph_other_format(void) {
+    return refuse_layer(0, CHECK_FORMAT);
+}
+
+failure_t graph_file_open_as(graph_file_t *file, const uint8_t *bytes, uint32_t received, enum format format) {
+    const failure_t failure = graph_file_open(file, bytes, received);
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (graph_layer(file, 0)->format != format) {
+        return graph_other_format();
+    }
+    return graph_header(file)->classes <= MOST_LABELS ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_CLASSES);
+}
+
+uint8_t graph_weighted(const graph_file_t *file) {
+    uint8_t layers = 0;
+    for (uint8_t i = 0; i < file->layers; i++) {
+        layers = (uint8_t)(layers + graph_has_weights(graph_layer(file, i)));
+    }
+    return layers;
+}
+
+uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before) {
+    uint8_t i = 0;
+    while (i < file->layers && (!graph_has_weights(graph_layer(file, i)) || before-- > 0)) {
+        i++;
+    }
+    return i;
 }

@@ -1,5 +1,5 @@
-/* The network file of the second family (docs/network-tflite.md), read in place: in RAM, where what is trained changes in it, or in
-   flash. The file is aligned to 4 bytes, and this computer is little-endian, as it is. */
+/* The network file (docs/network.md), read in place: in RAM, where what is trained changes in it, or in flash. The file is aligned to
+   4 bytes, and this computer is little-endian, as it is. */
 #ifndef GRAPH_FILE_H
 #define GRAPH_FILE_H
 
@@ -9,18 +9,21 @@
 #include "kernels/shapes.h"
 #include "net/failure.h"
 
-#define GRAPH_VERSION 2u
+#define GRAPH_VERSION 3u
 #define GRAPH_MAX_LAYERS 64
 
-enum graph_op {
-    GRAPH_CONV2D = 1,
-    GRAPH_FULLY_CONNECTED = 2,
-    GRAPH_MAX_POOL = 4,
-    GRAPH_DEPTHWISE = 5,
-    GRAPH_POINTWISE = 6,
-    GRAPH_AVERAGE_POOL = 7,
-    GRAPH_ADD = 8,
+enum op {
+    OP_CONV2D = 1,
+    OP_FULLY_CONNECTED = 2,
+    OP_RELU = 3,
+    OP_MAX_POOL = 4,
+    OP_DEPTHWISE = 5,
+    OP_POINTWISE = 6,
+    OP_AVERAGE_POOL = 7,
+    OP_ADD = 8,
 };
+
+enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2 };
 
 /* The header, as it lies in the file. */
 typedef struct {
@@ -36,23 +39,32 @@ typedef struct {
 
 /* A layer, as it lies in the file. */
 typedef struct {
-    uint8_t op;
+    uint8_t op, format;
     uint8_t kernel_h, kernel_w, stride, padding;
     uint8_t block;
-    int8_t act_min, act_max;
-    int8_t zero; /* of the output */
+    int8_t weight_exponent; /* bfp8 */
     uint8_t reads[2];
-    uint8_t none;
     uint16_t in_h, in_w, in_c, out_h, out_w, out_c;
-    float scale; /* of the output */
-    uint32_t weights_offset, weights;
-    uint32_t parameters_offset, channels;
-    int32_t add_multiplier[3];
-    int8_t add_shift[3];
-    uint8_t nothing[5];
+    uint16_t none;
+    uint32_t weights_offset, parameters_offset;
 } graph_layer_t;
 
-_Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 64, "docs/network-tflite.md");
+/* What the parameters of every tflite8 layer begin with. */
+typedef struct {
+    float scale; /* of the output */
+    int8_t zero, act_min, act_max;
+    uint8_t none;
+} graph_output_t;
+
+/* What follows for an add: factors of the first input, the second, the output. */
+typedef struct {
+    int32_t multiplier[3];
+    int8_t shift[3];
+    uint8_t none;
+} graph_factors_t;
+
+_Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 32, "docs/network.md");
+_Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16, "docs/network.md");
 
 typedef struct {
     const uint8_t *bytes; /* NULL: there is none */
@@ -60,7 +72,7 @@ typedef struct {
     uint8_t layers;
 } graph_file_t;
 
-/* What a layer with weights has by output channel. */
+/* What follows for a layer with weights, by output channel. */
 typedef struct {
     const int32_t *bias, *multiplier;
     const float *scale;
@@ -71,8 +83,14 @@ typedef struct {
 /* Read and check the `received` bytes of a network file. After a failure the file is not to be used. */
 failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t received);
 
-/* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the layer before it ends in the
-   file, and then where this one does. */
+/* The same, for an engine that trains a format: also refuses other formats, and more classes than labels of one byte can name. */
+failure_t graph_file_open_as(graph_file_t *file, const uint8_t *bytes, uint32_t received, enum format format);
+
+/* The answer to a request that a network of this format does not take: its first layer has another format. */
+failure_t graph_other_format(void);
+
+/* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the data of the layers
+   before it end in the file, and then where its own do. */
 uint32_t graph_check_layer(const graph_file_t *file, uint8_t i, uint32_t *place);
 
 static inline const graph_header_t *graph_header(const graph_file_t *file) {
@@ -84,16 +102,58 @@ static inline const graph_layer_t *graph_layer(const graph_file_t *file, uint8_t
 }
 
 static inline bool graph_has_weights(const graph_layer_t *layer) {
-    return layer->channels > 0;
+    return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE || layer->op == OP_POINTWISE;
 }
+
+static inline bool graph_is_pool(const graph_layer_t *layer) {
+    return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
+}
+
+/* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
+static inline uint64_t graph_wide_taps(const graph_layer_t *layer) {
+    if (layer->op == OP_FULLY_CONNECTED) {
+        return (uint64_t)layer->in_h * layer->in_w * layer->in_c;
+    }
+    const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
+    return layer->op == OP_DEPTHWISE ? window : (uint64_t)window * layer->in_c;
+}
+
+/* The same, of a file that was checked. */
+static inline uint32_t graph_taps(const graph_layer_t *layer) {
+    return (uint32_t)graph_wide_taps(layer);
+}
+
+/* Output channels that have weights; 0 where a layer has none. */
+static inline uint32_t graph_channels(const graph_layer_t *layer) {
+    return graph_has_weights(layer) ? layer->out_c : 0;
+}
+
+static inline uint32_t graph_weight_count(const graph_layer_t *layer) {
+    return graph_taps(layer) * graph_channels(layer);
+}
+
+/* How many layers have weights; and the layer with so many of them before it, the number of layers where there is none. */
+uint8_t graph_weighted(const graph_file_t *file);
+uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before);
 
 static inline const int8_t *graph_weights(const graph_file_t *file, const graph_layer_t *layer) {
     return (const int8_t *)file->bytes + layer->weights_offset;
 }
 
+/* Of a tflite8 layer. */
+static inline const graph_output_t *graph_output(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const graph_output_t *)(const void *)(file->bytes + layer->parameters_offset);
+}
+
+/* Of an add. */
+static inline const graph_factors_t *graph_factors(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const graph_factors_t *)(const void *)(graph_output(file, layer) + 1);
+}
+
+/* Of a tflite8 layer with weights. */
 static inline graph_parameters_t graph_parameters(const graph_file_t *file, const graph_layer_t *layer) {
-    const uint32_t n = layer->channels;
-    const int32_t *words = (const int32_t *)(const void *)(file->bytes + layer->parameters_offset);
+    const uint32_t n = layer->out_c;
+    const int32_t *words = (const int32_t *)(const void *)(graph_output(file, layer) + 1);
     return (graph_parameters_t){
         .bias = words,
         .multiplier = words + n,
@@ -119,32 +179,32 @@ static inline uint32_t graph_outputs(const graph_layer_t *layer) {
     return (uint32_t)layer->out_h * layer->out_w * layer->out_c;
 }
 
-/* Weights behind one output channel. */
-static inline uint32_t graph_taps(const graph_layer_t *layer) {
-    return layer->weights / layer->channels;
-}
-
-/* Products of a forward pass, taps in the padding counted. */
+/* Multiply-accumulates of a forward pass, taps in the padding counted. */
 static inline uint64_t graph_products(const graph_layer_t *layer) {
     return graph_has_weights(layer) ? (uint64_t)graph_taps(layer) * graph_outputs(layer) : 0;
 }
 
-/* Of value v: 0 is the network's input, v the output of layer v - 1. An input of which most is never read may have more than 2^32. */
+/* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is no plan that fits. */
 static inline uint64_t graph_elements(const graph_file_t *file, uint8_t value) {
     const graph_header_t *header = graph_header(file);
-    return value == 0 ? (uint64_t)header->in_h * header->in_w * header->in_c : graph_outputs(graph_layer(file, (uint8_t)(value - 1)));
+    if (value == 0) {
+        return (uint64_t)header->in_h * header->in_w * header->in_c;
+    }
+    const graph_layer_t *layer = graph_layer(file, (uint8_t)(value - 1));
+    return (uint64_t)layer->out_h * layer->out_w * layer->out_c;
 }
 
+/* Of a value in tflite8. */
 static inline int8_t graph_zero(const graph_file_t *file, uint8_t value) {
-    return value == 0 ? graph_header(file)->zero : graph_layer(file, (uint8_t)(value - 1))->zero;
+    return value == 0 ? graph_header(file)->zero : graph_output(file, graph_layer(file, (uint8_t)(value - 1)))->zero;
 }
 
 static inline float graph_scale(const graph_file_t *file, uint8_t value) {
-    return value == 0 ? graph_header(file)->scale : graph_layer(file, (uint8_t)(value - 1))->scale;
+    return value == 0 ? graph_header(file)->scale : graph_output(file, graph_layer(file, (uint8_t)(value - 1)))->scale;
 }
 
 static inline bool graph_reads(const graph_layer_t *layer, uint8_t value) {
-    return layer->reads[0] == value || (layer->op == GRAPH_ADD && layer->reads[1] == value);
+    return layer->reads[0] == value || (layer->op == OP_ADD && layer->reads[1] == value);
 }
 
 #endif

@@ -23,10 +23,10 @@ const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_
 }
 
 static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero, int32_t *folded) {
-    const uint32_t taps = graph_taps(layer), channels = layer->channels;
+    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
     if (!in_set(pass->perturbed, l)) {
         tflite_fold_bias_sums(tensors->bias, tensors->sums, zero, channels, folded);
-    } else if (layer->op == GRAPH_DEPTHWISE) {
+    } else if (layer->op == OP_DEPTHWISE) {
         tflite_fold_bias(tensors->bias, tensors->weights, taps, channels, channels, 1, zero, folded);
     } else {
         tflite_fold_bias(tensors->bias, tensors->weights, taps, 1, channels, taps, zero, folded);
@@ -36,6 +36,7 @@ static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, cons
 layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
     const int8_t zero = graph_zero(&model->file, layer->reads[0]);
     int8_t *work = graph_buffer(model, PLAN_WORK, l);
     int32_t *folded = (int32_t *)(void *)work;
@@ -44,7 +45,7 @@ layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, ui
         .layer = layer,
         .shape = graph_shape(layer),
         .weights = tensors.weights,
-        .factors = {.input_zero = zero, .output_zero = layer->zero, .act_min = layer->act_min, .act_max = layer->act_max,
+        .factors = {.input_zero = zero, .output_zero = output->zero, .act_min = output->act_min, .act_max = output->act_max,
                     .bias = folded, .multiplier = tensors.multiplier, .shift = tensors.shift,
                     .requantize = graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
         .work = work,
@@ -55,9 +56,9 @@ layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, ui
 static void run_with_weights(const graph_model_t *model, const pass_t *pass, uint8_t l, const int8_t *in, int8_t *out) {
     const layer_args_t args = graph_layer_args(model, pass, l);
     switch (args.layer->op) {
-    case GRAPH_CONV2D: tflite_conv2d_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
-    case GRAPH_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
-    case GRAPH_POINTWISE: tflite_pointwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case OP_CONV2D: tflite_conv2d_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case OP_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case OP_POINTWISE: tflite_pointwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
     default:
         tflite_fully_connected_s8(in, args.weights, shape_inputs(&args.shape), shape_outputs(&args.shape), &args.factors,
                                   (int32_t *)(void *)args.scratch, out);
@@ -66,25 +67,28 @@ static void run_with_weights(const graph_model_t *model, const pass_t *pass, uin
 
 static void run_add(const graph_model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
     const graph_file_t *file = &model->file;
-    const int8_t zeros[3] = {graph_zero(file, layer->reads[0]), graph_zero(file, layer->reads[1]), layer->zero};
+    const graph_output_t *output = graph_output(file, layer);
+    const graph_factors_t *factors = graph_factors(file, layer);
+    const int8_t zeros[3] = {graph_zero(file, layer->reads[0]), graph_zero(file, layer->reads[1]), output->zero};
     tflite_operand_t operands[3];
     for (uint32_t i = 0; i < 3; i++) {
-        operands[i] = (tflite_operand_t){.multiplier = layer->add_multiplier[i], .shift = layer->add_shift[i], .zero = zeros[i]};
+        operands[i] = (tflite_operand_t){.multiplier = factors->multiplier[i], .shift = factors->shift[i], .zero = zeros[i]};
     }
-    const tflite_add_t add = {.a = operands[0], .b = operands[1], .out = operands[2], .act_min = layer->act_min,
-                              .act_max = layer->act_max, .single = graph_header(file)->single != 0};
+    const tflite_add_t add = {.a = operands[0], .b = operands[1], .out = operands[2], .act_min = output->act_min,
+                              .act_max = output->act_max, .single = graph_header(file)->single != 0};
     tflite_add_s8(a, b, graph_outputs(layer), &add, out);
 }
 
 static void run_layer(const graph_model_t *model, const pass_t *pass, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
     const layer_shape_t shape = graph_shape(layer);
     const int8_t *in = graph_value(model, pass, layer->reads[0]);
     int8_t *out = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
     switch (layer->op) {
-    case GRAPH_MAX_POOL: tflite_max_pool_s8(in, &shape, layer->act_min, layer->act_max, out); break;
-    case GRAPH_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, layer->act_min, layer->act_max, out); break;
-    case GRAPH_ADD: run_add(model, layer, in, graph_value(model, pass, layer->reads[1]), out); break;
+    case OP_MAX_POOL: tflite_max_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
+    case OP_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
+    case OP_ADD: run_add(model, layer, in, graph_value(model, pass, layer->reads[1]), out); break;
     default: run_with_weights(model, pass, l, in, out);
     }
 }

@@ -1,4 +1,4 @@
-/* A network of the second family with its settings, placed in its arena. */
+/* A network in tflite8 with its settings, placed in its arena. */
 #ifndef GRAPH_MODEL_H
 #define GRAPH_MODEL_H
 

@@ -31,7 +31,7 @@ static uint64_t bytes_of(const schedule_t *schedule, uint8_t line, uint8_t i) {
         const uint64_t inputs = graph_elements(schedule->file, layer->reads[0]);
         return graph_has_weights(layer) ? back_layout(layer, inputs).end : up_8(inputs);
     }
-    const bool has_ring = in_set(training->joined, i) && layer->op == GRAPH_DEPTHWISE;
+    const bool has_ring = in_set(training->joined, i) && layer->op == OP_DEPTHWISE;
     const chained_t chained = {.has_ring = has_ring, .has_row = has_ring && is_joined_behind(training, i)};
     switch (line) {
     case PLAN_WORK: return work_layout(layer, chained).end;

@@ -33,10 +33,10 @@ static void put_kept(graph_plan_t *plan, const planned_t *planned, uint64_t *end
         const bool copied = !planned->in_ram && in_set(training->layers, l);
         plan->theta[l] = plan->beta[l] = PLAN_NOWHERE;
         if (copied && training->weights) {
-            plan->theta[l] = put_behind(end, (layer->weights + 3ull) / 4 * 4 + 4ull * layer->channels);
+            plan->theta[l] = put_behind(end, (graph_weight_count(layer) + 3ull) / 4 * 4 + 4ull * graph_channels(layer));
         }
         if (copied && training->biases) {
-            plan->beta[l] = put_behind(end, 4ull * layer->channels);
+            plan->beta[l] = put_behind(end, 4ull * graph_channels(layer));
         }
     }
     plan->kept = (uint32_t)*end;

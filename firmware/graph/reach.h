@@ -17,10 +17,6 @@ static inline bool graph_has_error(const graph_training_t *training, uint8_t val
     return value > graph_first_trained(training);
 }
 
-static inline bool graph_is_pool(const graph_layer_t *layer) {
-    return layer->op == GRAPH_MAX_POOL || layer->op == GRAPH_AVERAGE_POOL;
-}
-
 /* The layers, from the first trained one on, whose output an error reaches: the last of all, and those that such a layer reads. */
 uint64_t graph_reached(const graph_file_t *file, const graph_training_t *training);
 

@@ -56,7 +56,7 @@ static uint32_t slot_back(const schedule_t *schedule, uint8_t l) {
 static bool looks_back(const schedule_t *schedule, uint8_t l) {
     const graph_training_t *training = schedule->training;
     const graph_layer_t *layer = graph_layer(schedule->file, l);
-    const bool spreads = layer->op == GRAPH_MAX_POOL && graph_has_error(training, layer->reads[0]);
+    const bool spreads = layer->op == OP_MAX_POOL && graph_has_error(training, layer->reads[0]);
     return in_set(training->reached, l) && (spreads || (training->weights && in_set(training->layers, l)));
 }
 

@@ -77,11 +77,11 @@ static bool is_trained(const graph_settings_t *settings, const graph_file_t *fil
         return is_last_with_weights(file, l);
     }
     const bool in_block = (settings->blocks >> (layer->block - 1) & 1) != 0;
-    return in_block && (settings->train != TRAIN_POINTWISE || layer->op == GRAPH_POINTWISE);
+    return in_block && (settings->train != TRAIN_POINTWISE || layer->op == OP_POINTWISE);
 }
 
 static bool is_by_nodes(const graph_settings_t *settings, const graph_layer_t *layer) {
-    const uint32_t d_w = settings->train == TRAIN_BIAS ? layer->channels : layer->weights;
+    const uint32_t d_w = settings->train == TRAIN_BIAS ? graph_channels(layer) : graph_weight_count(layer);
     const bool chosen = settings->perturb == PERTURB_NODE || (settings->perturb == PERTURB_ADAPTIVE && d_w >= graph_outputs(layer));
     return settings->method == METHOD_POOR_MANS && chosen;
 }
@@ -95,7 +95,7 @@ static bool has_one_reader(const graph_file_t *file, uint8_t value) {
 }
 
 static bool convolves(const graph_layer_t *layer) {
-    return layer->op == GRAPH_CONV2D || layer->op == GRAPH_POINTWISE;
+    return layer->op == OP_CONV2D || layer->op == OP_POINTWISE;
 }
 
 /* Whether layer l - 1 may begin a chain and l go on with it, or l - 1 go on and l end it. */
@@ -106,9 +106,9 @@ static bool may_join(const graph_file_t *file, const graph_training_t *training,
         return false;
     }
     if (in_set(training->joined, before)) {
-        return first->op == GRAPH_DEPTHWISE && layer->op == GRAPH_POINTWISE;
+        return first->op == OP_DEPTHWISE && layer->op == OP_POINTWISE;
     }
-    return convolves(first) && layer->op == GRAPH_DEPTHWISE && ring_width(layer) <= UINT16_MAX;
+    return convolves(first) && layer->op == OP_DEPTHWISE && ring_width(layer) <= UINT16_MAX;
 }
 
 graph_training_t graph_training(const graph_settings_t *settings, const graph_file_t *file) {

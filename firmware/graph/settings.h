@@ -89,11 +89,11 @@ static inline bool is_start(const graph_training_t *training, uint8_t layer) {
 
 /* What a layer draws numbers for, or has coordinates: its trained weights, and its trained biases. */
 static inline uint32_t trained_weights(const graph_training_t *training, const graph_layer_t *layer) {
-    return training->weights ? layer->weights : 0;
+    return training->weights ? graph_weight_count(layer) : 0;
 }
 
 static inline uint32_t trained_biases(const graph_training_t *training, const graph_layer_t *layer) {
-    return training->biases ? layer->channels : 0;
+    return training->biases ? graph_channels(layer) : 0;
 }
 
 #endif

@@ -46,9 +46,9 @@ static uint64_t depthwise_bytes(const graph_layer_t *layer, bool has_ring) {
 /* Of the kernel of a layer with weights. */
 static uint64_t scratch_bytes(const graph_layer_t *layer, bool has_ring) {
     switch (layer->op) {
-    case GRAPH_CONV2D: return conv2d_bytes(layer);
-    case GRAPH_POINTWISE: return pointwise_bytes(layer);
-    case GRAPH_DEPTHWISE: return depthwise_bytes(layer, has_ring);
+    case OP_CONV2D: return conv2d_bytes(layer);
+    case OP_POINTWISE: return pointwise_bytes(layer);
+    case OP_DEPTHWISE: return depthwise_bytes(layer, has_ring);
     default: return 4ull * layer->out_c;
     }
 }
@@ -69,22 +69,22 @@ work_layout_t work_layout(const graph_layer_t *layer, chained_t chained) {
 
 /* Scratch of the kernel of the weights' gradient. */
 static uint64_t gradient_bytes(const graph_layer_t *layer) {
-    if (layer->op == GRAPH_DEPTHWISE) {
+    if (layer->op == OP_DEPTHWISE) {
         const uint64_t height = layer->out_h + (layer->kernel_h - 1ull) / layer->stride;
         const uint64_t width = layer->out_w + (layer->kernel_w - 1ull) / layer->stride;
         return height * width + SLACK + (uint64_t)layer->out_h * layer->out_w;
     }
-    return layer->op == GRAPH_CONV2D ? (uint64_t)PATCHES * graph_taps(layer) : 0;
+    return layer->op == OP_CONV2D ? (uint64_t)PATCHES * graph_taps(layer) : 0;
 }
 
 /* Scratch of the kernel of an input's error. */
 static uint64_t input_error_bytes(const graph_layer_t *layer) {
-    if (layer->op == GRAPH_DEPTHWISE) {
+    if (layer->op == OP_DEPTHWISE) {
         const uint64_t height = (layer->in_h - 1ull) / layer->stride + 1 + (layer->kernel_h - 1ull) / layer->stride;
         const uint64_t width = (layer->in_w - 1ull) / layer->stride + 1 + (layer->kernel_w - 1ull) / layer->stride;
         return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
     }
-    return layer->op == GRAPH_CONV2D ? 4ull * graph_taps(layer) : 0;
+    return layer->op == OP_CONV2D ? 4ull * graph_taps(layer) : 0;
 }
 
 back_layout_t back_layout(const graph_layer_t *layer, uint64_t inputs) {
@@ -95,8 +95,8 @@ back_layout_t back_layout(const graph_layer_t *layer, uint64_t inputs) {
 }
 
 sums_layout_t sums_layout(const graph_layer_t *layer, bool weights) {
-    const bool all = !weights || layer->op == GRAPH_DEPTHWISE;
-    const uint64_t channels = all ? layer->channels : smaller(GRADIENT_CHANNELS, layer->channels);
+    const bool all = !weights || layer->op == OP_DEPTHWISE;
+    const uint64_t channels = all ? graph_channels(layer) : smaller(GRADIENT_CHANNELS, graph_channels(layer));
     const uint64_t taps = weights ? graph_taps(layer) : 0, positions = (uint64_t)layer->out_h * layer->out_w;
     sums_layout_t layout = {.channels = (uint32_t)channels, .errors = up_8(4 * (taps + 1) * channels)};
     layout.scratch = layout.errors + (all ? 0 : up_8(positions * channels));

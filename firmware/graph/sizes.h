@@ -25,7 +25,7 @@ work_layout_t work_layout(const graph_layer_t *layer, chained_t chained);
 
 /* Its offset `scratch` alone, which is wanted whenever a layer runs. */
 static inline uint32_t folded_bytes(const graph_layer_t *layer) {
-    return (4 * layer->channels + 7) / 8 * 8;
+    return (4 * graph_channels(layer) + 7) / 8 * 8;
 }
 
 /* Positions in a row of the ring, padding included. */

@@ -18,7 +18,7 @@ tensors_t graph_tensors(const graph_model_t *model, uint8_t l) {
     };
     if (theta != PLAN_NOWHERE) {
         tensors.weights = graph_s8(model, theta);
-        tensors.sums = graph_s32(model, theta + (layer->weights + 3u) / 4u * 4u);
+        tensors.sums = graph_s32(model, theta + (graph_weight_count(layer) + 3u) / 4u * 4u);
     }
     if (beta != PLAN_NOWHERE) {
         tensors.bias = graph_s32(model, beta);
@@ -35,11 +35,11 @@ void graph_copy_trained(const graph_model_t *model) {
         const graph_parameters_t own = graph_parameters(&model->file, layer);
         const tensors_t tensors = graph_tensors(model, l);
         if (model->plan.theta[l] != PLAN_NOWHERE) {
-            memcpy(tensors.weights, graph_weights(&model->file, layer), layer->weights);
-            memcpy(tensors.sums, own.sum, layer->channels * sizeof own.sum[0]);
+            memcpy(tensors.weights, graph_weights(&model->file, layer), graph_weight_count(layer));
+            memcpy(tensors.sums, own.sum, graph_channels(layer) * sizeof own.sum[0]);
         }
         if (model->plan.beta[l] != PLAN_NOWHERE) {
-            memcpy(tensors.bias, own.bias, layer->channels * sizeof own.bias[0]);
+            memcpy(tensors.bias, own.bias, graph_channels(layer) * sizeof own.bias[0]);
         }
     }
 }
@@ -68,17 +68,17 @@ trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
     if (training->weights && tensor % each == 0) {
-        return (trained_tensor_t){.bytes = (uint8_t *)tensors.weights, .size = layer->weights, .layer = l, .weights = true};
+        return (trained_tensor_t){.bytes = (uint8_t *)tensors.weights, .size = graph_weight_count(layer), .layer = l, .weights = true};
     }
-    return (trained_tensor_t){.bytes = (uint8_t *)tensors.bias, .size = layer->channels * (uint32_t)sizeof tensors.bias[0], .layer = l};
+    return (trained_tensor_t){.bytes = (uint8_t *)tensors.bias, .size = graph_channels(layer) * (uint32_t)sizeof tensors.bias[0], .layer = l};
 }
 
 /* fold_bias with an input zero of -1 adds them to what is there. */
 void graph_sum_weights(const graph_model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
-    const uint32_t taps = graph_taps(layer), channels = layer->channels;
-    const bool depthwise = layer->op == GRAPH_DEPTHWISE;
+    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
+    const bool depthwise = layer->op == OP_DEPTHWISE;
     memset(tensors.sums, 0, channels * sizeof tensors.sums[0]);
     tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1, tensors.sums);
 }

@@ -114,7 +114,7 @@ uint32_t host_stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     return stream_start(seed, step, i);
 }
 
-/* An engine of the second family, as host_engine_new(). A file that is used from flash is the caller's memory. */
+/* An engine of tflite8, as host_engine_new(). A file that is used from flash is the caller's memory. */
 graph_engine_t *host_graph_new(uint32_t arena_size) {
     graph_engine_t *engine = malloc(sizeof *engine);
     uint8_t *arena = malloc(arena_size);

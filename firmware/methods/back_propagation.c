@@ -92,10 +92,10 @@ static void input_sums(const way_back_t *way, uint8_t l, const int8_t *error, in
     const int8_t *weights = graph_tensors(way->model, l).weights;
     const layer_shape_t shape = graph_shape(layer);
     switch (layer->op) {
-    case GRAPH_CONV2D: tflite_conv2d_s8_input_error(error, weights, &shape, (int32_t *)(void *)scratch, acc); break;
-    case GRAPH_DEPTHWISE: tflite_depthwise_s8_input_error(error, weights, &shape, scratch, acc); break;
-    case GRAPH_POINTWISE: tflite_pointwise_s8_input_error(error, weights, &shape, acc); break;
-    default: fully_connected_s8_input_error(error, weights, shape_inputs(&shape), layer->channels, acc);
+    case OP_CONV2D: tflite_conv2d_s8_input_error(error, weights, &shape, (int32_t *)(void *)scratch, acc); break;
+    case OP_DEPTHWISE: tflite_depthwise_s8_input_error(error, weights, &shape, scratch, acc); break;
+    case OP_POINTWISE: tflite_pointwise_s8_input_error(error, weights, &shape, acc); break;
+    default: fully_connected_s8_input_error(error, weights, shape_inputs(&shape), graph_channels(layer), acc);
     }
 }
 
@@ -106,11 +106,11 @@ static void through_weights(way_back_t *way, uint8_t l) {
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
     const tensors_t tensors = graph_tensors(model, l);
     const uint32_t inputs = graph_inputs(layer), positions = (uint32_t)layer->out_h * layer->out_w;
-    const uint32_t largest = largest_channel(tensors.multiplier, tensors.shift, layer->channels);
+    const uint32_t largest = largest_channel(tensors.multiplier, tensors.shift, graph_channels(layer));
     const back_layout_t layout = back_layout(layer, inputs);
     int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled, *error = place_for(way, value, buffer);
     int32_t *acc = (int32_t *)(void *)buffer;
-    level_errors_s8(error_of(way, y), positions, layer->channels, tensors.multiplier, tensors.shift, largest, levelled);
+    level_errors_s8(error_of(way, y), positions, graph_channels(layer), tensors.multiplier, tensors.shift, largest, levelled);
     input_sums(way, l, levelled, buffer + layout.scratch, acc);
     model->macs += graph_products(layer);
     const float p = way->factor[y].c * channel_factor(tensors.multiplier, tensors.shift, largest);
@@ -128,7 +128,7 @@ static void through_add(way_back_t *way, uint8_t l) {
         if (!graph_has_error(&way->model->training, value)) {
             continue;
         }
-        const float scales = graph_scale(file, value) / layer->scale;
+        const float scales = graph_scale(file, value) / graph_scale(file, y);
         int8_t *error = place_for(way, value, own);
         if (error != own) {
             memcpy(error, own, graph_outputs(layer));
@@ -144,7 +144,7 @@ static void through_pool(way_back_t *way, uint8_t l) {
     const layer_shape_t shape = graph_shape(layer);
     int8_t *error = has_arrived(way, value) ? graph_buffer(model, PLAN_BACK, l) : error_of(way, value);
     factor_t factor = way->factor[y];
-    if (layer->op == GRAPH_MAX_POOL) {
+    if (layer->op == OP_MAX_POOL) {
         tflite_max_pool_s8_backward(graph_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
     } else {
         const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
@@ -156,7 +156,7 @@ static void through_pool(way_back_t *way, uint8_t l) {
 
 static void hand_on(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
-    if (layer->op == GRAPH_ADD) {
+    if (layer->op == OP_ADD) {
         through_add(way, l);
     } else if (!graph_has_error(&way->model->training, layer->reads[0])) {
         return;
@@ -183,7 +183,8 @@ static void pass_back(way_back_t *way, uint8_t l) {
     const uint8_t y = (uint8_t)(l + 1);
     if (!graph_is_pool(layer)) {
         const int8_t *out = graph_value(model, &way->sample->clean, y);
-        tflite_clamp_s8_backward(out, error_of(way, y), graph_outputs(layer), layer->act_min, layer->act_max);
+        const graph_output_t *output = graph_output(&model->file, layer);
+        tflite_clamp_s8_backward(out, error_of(way, y), graph_outputs(layer), output->act_min, output->act_max);
     }
     hand_on(way, l);
     if (in_set(model->training.layers, l)) {

@@ -13,7 +13,7 @@ static void move(graph_model_t *model, uint8_t l, uint32_t j, int32_t by) {
     const tensors_t tensors = graph_tensors(model, l);
     const uint32_t weights = trained_weights(&model->training, layer);
     if (j < weights) {
-        const uint32_t channel = layer->op == GRAPH_DEPTHWISE ? j % layer->channels : j / graph_taps(layer);
+        const uint32_t channel = layer->op == OP_DEPTHWISE ? j % graph_channels(layer) : j / graph_taps(layer);
         tensors.weights[j] = (int8_t)(tensors.weights[j] + by);
         tensors.sums[channel] += by;
     } else {

@@ -12,10 +12,6 @@
 
 enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2, LARGEST_WEIGHT = 127 };
 
-static const layer_t *layer_of_tensor(const model_t *model, uint8_t tensor) {
-    return &model->network.layer[model->network.tensor_layer[tensor]];
-}
-
 static noise_t noise_of_step(const settings_t *settings, uint32_t step) {
     return (noise_t){.p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, step)};
 }
@@ -28,16 +24,16 @@ static uint8_t limit_of(const settings_t *settings) {
 /* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
 static void limit_weights(const model_t *model, const settings_t *settings) {
     for (uint8_t l = 0; l < settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(model, l);
-        limit_s8(model_weights(model, layer), layer->weights, limit_of(settings));
+        const graph_layer_t *layer = model_tensor(model, l);
+        limit_s8(model_weights(model, layer), graph_weight_count(layer), limit_of(settings));
     }
 }
 
 /* A pass over the weights that zeroth order trains. */
 static void move_weights(const model_t *model, const settings_t *settings, uint32_t step, const moves_t *moves) {
     for (uint8_t l = 0; l < settings->partition; l++) {
-        const layer_t *layer = layer_of_tensor(model, l);
-        move_s8(model_weights(model, layer), layer->weights, tensor_state(settings->seed, step, l), moves);
+        const graph_layer_t *layer = model_tensor(model, l);
+        move_s8(model_weights(model, layer), graph_weight_count(layer), tensor_state(settings->seed, step, l), moves);
     }
 }
 
@@ -58,8 +54,8 @@ static void update_zeroth_order(model_t *model, const settings_t *settings, uint
     move_weights(model, settings, step, &moves);
 }
 
-static bool back_propagates(const model_t *model, const settings_t *settings) {
-    return settings->partition < model->network.tensors;
+static bool back_propagates(const model_t *model) {
+    return model->first_bp < model->file.layers;
 }
 
 uint8_t elasticzo_int8_passes(const settings_t *settings) {
@@ -73,9 +69,9 @@ static void begin_pass(model_t *model, const settings_t *settings, elasticzo_ste
     if (pass == 0) {
         stretches_begin(&model->stretches, model->watch.booked);
     }
-    if (pass == 0 && back_propagates(model, settings)) {
+    if (pass == 0 && back_propagates(model)) {
         backward_begin(model);
-        stopwatch_book(&model->watch, &model->account.backward[model->network.layers - 1]);
+        stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
     if (settings->partition > 0) {
@@ -85,7 +81,7 @@ static void begin_pass(model_t *model, const settings_t *settings, elasticzo_ste
 
 /* Keep the logits of the plus pass, until those of the minus pass are there. */
 static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) {
-    const uint32_t classes = model->network.classes;
+    const uint32_t classes = model_classes(model);
     const int16_t exponent = (int16_t)model_logits_exponent(model);
     memcpy(model_s8(model, model->plan.plus_logits) + sample * classes, model_logits(model, member), classes);
     memcpy(model->arena + model->plan.plus_exponents + sample * sizeof exponent, &exponent, sizeof exponent);
@@ -93,7 +89,7 @@ static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) 
 
 static void add_integer_losses(const model_t *model, uint32_t fraction, elasticzo_step_t *step, uint16_t sample, uint16_t member,
                                uint8_t label) {
-    const uint32_t classes = model->network.classes;
+    const uint32_t classes = model_classes(model);
     int16_t exponent;
     memcpy(&exponent, model->arena + model->plan.plus_exponents + sample * sizeof exponent, sizeof exponent);
     const logits_t plus = {.values = model_s8(model, model->plan.plus_logits) + sample * classes, .exponent = exponent};
@@ -108,7 +104,7 @@ static void add_integer_losses(const model_t *model, uint32_t fraction, elasticz
 static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member, uint8_t label) {
     const uint16_t sample = (uint16_t)(step->through + member);
     if (settings->loss == LOSS_FLOAT) {
-        step->loss[step->pass] = step->loss[step->pass] + cross_entropy_f32(model_logits(model, member), model->network.classes,
+        step->loss[step->pass] = step->loss[step->pass] + cross_entropy_f32(model_logits(model, member), model_classes(model),
                                                                            model_logits_exponent(model), label);
     } else if (settings_keep_logits(settings) && step->pass == 0) {
         keep_logits(model, sample, member);
@@ -126,9 +122,9 @@ static void take_group(model_t *model, const settings_t *settings, elasticzo_ste
     for (uint16_t member = 0; member < count; member++) {
         add_loss(model, settings, step, member, labels[member]);
     }
-    stopwatch_book(&model->watch, &account->forward[model->network.layers - 1]);
+    stopwatch_book(&model->watch, &account->forward[model->file.layers - 1]);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
-    if (step->pass + 1 == elasticzo_int8_passes(settings) && back_propagates(model, settings)) {
+    if (step->pass + 1 == elasticzo_int8_passes(settings) && back_propagates(model)) {
         backward(model, samples, labels, count);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
@@ -168,7 +164,7 @@ void elasticzo_int8_finish(model_t *model, const settings_t *settings, const ela
     if (settings->partition > 0) {
         update_zeroth_order(model, settings, step->step, result->sign);
     }
-    if (back_propagates(model, settings)) {
+    if (back_propagates(model)) {
         backward_update(model, settings->b_bp);
     }
     stopwatch_book(&model->watch, &model->account.update);

@@ -30,9 +30,9 @@ static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const 
     layer_shape_t shape = graph_shape(layer);
     shape.out_c = (uint16_t)channels;
     switch (layer->op) {
-    case GRAPH_CONV2D: tflite_conv2d_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
-    case GRAPH_DEPTHWISE: tflite_depthwise_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
-    case GRAPH_POINTWISE: tflite_pointwise_s8_weight_gradient(in, errors, &shape, zero, sums->gradient); break;
+    case OP_CONV2D: tflite_conv2d_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
+    case OP_DEPTHWISE: tflite_depthwise_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
+    case OP_POINTWISE: tflite_pointwise_s8_weight_gradient(in, errors, &shape, zero, sums->gradient); break;
     default: tflite_fully_connected_s8_weight_gradient(in, errors, shape_inputs(&shape), channels, zero, sums->gradient);
     }
 }
@@ -56,7 +56,7 @@ static void take_channels(const gradient_sink_t *sink, const int8_t *in, const i
 
 void error_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t channels = layer->channels, positions = (uint32_t)layer->out_h * layer->out_w;
+    const uint32_t channels = graph_channels(layer), positions = (uint32_t)layer->out_h * layer->out_w;
     const int8_t *in = graph_value(model, &sample->clean, layer->reads[0]);
     const sums_t sums = sums_of(model, l);
     const gradient_sink_t sink = gradient_open(model, sample, l, x);

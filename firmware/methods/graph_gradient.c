@@ -46,9 +46,9 @@ static gradient_update_t update_of(const graph_model_t *model, uint8_t l, uint32
         .nodes = back || in_set(model->training.nodes, l),
         .factor = back ? model->factor[l] : 1.0f,
         .qas = model->settings.qas != 0,
-        .depthwise = layer->op == GRAPH_DEPTHWISE,
+        .depthwise = layer->op == OP_DEPTHWISE,
         .taps = graph_taps(layer),
-        .channels = layer->channels,
+        .channels = graph_channels(layer),
         .input_scale = graph_scale(&model->file, layer->reads[0]),
         .weight_scale = tensors.scale,
         .multiplier = tensors.multiplier,
@@ -164,11 +164,11 @@ void graph_limit_trained(graph_model_t *model) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const tensors_t tensors = graph_tensors(model, l);
         if (model->training.weights) {
-            limit_s8(tensors.weights, layer->weights, WEIGHT_LIMIT);
+            limit_s8(tensors.weights, graph_weight_count(layer), WEIGHT_LIMIT);
             graph_sum_weights(model, l);
         }
         if (model->training.biases) {
-            limit_s32(tensors.bias, layer->channels, BIAS_LIMIT);
+            limit_s32(tensors.bias, graph_channels(layer), BIAS_LIMIT);
         }
     }
     stopwatch_book(&model->watch, &model->account.perturb);

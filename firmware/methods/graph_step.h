@@ -1,4 +1,4 @@
-/* A step of the second family under way, and a sample on its way through it: docs/arithmetic-zeroth-order.md, section 7. */
+/* A step of tflite8 under way, and a sample on its way through it: docs/arithmetic-zeroth-order.md, section 7. */
 #ifndef GRAPH_STEP_H
 #define GRAPH_STEP_H
 

@@ -6,10 +6,11 @@ enum { UNIT = -16 }; /* exponent of the deltas */
 
 void node_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
     const uint32_t count = model->settings.queries;
     const int32_t shift = node_error_shift(queries, count);
     const int8_t *clean = graph_value(model, &sample->clean, (uint8_t)(l + 1));
     int8_t *errors = graph_buffer(model, PLAN_NODE, l);
-    node_errors_s8(clean, graph_outputs(layer), layer->act_min, layer->act_max, queries, count, shift, errors);
+    node_errors_s8(clean, graph_outputs(layer), output->act_min, output->act_max, queries, count, shift, errors);
     error_gradient(model, sample, l, errors, shift + UNIT);
 }

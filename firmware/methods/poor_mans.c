@@ -31,10 +31,10 @@ static void perturb_layer(graph_model_t *model, uint8_t l, uint32_t signs, int32
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
     if (model->training.weights) {
-        signs = perturb_weights_s8(tensors.weights, layer->weights, signs, k);
+        signs = perturb_weights_s8(tensors.weights, graph_weight_count(layer), signs, k);
     }
     if (model->training.biases) {
-        (void)perturb_biases_s32(tensors.bias, tensors.shift, layer->channels, signs, k);
+        (void)perturb_biases_s32(tensors.bias, tensors.shift, graph_channels(layer), signs, k);
     }
     stopwatch_book(&model->watch, &model->account.perturb);
 }
@@ -67,11 +67,12 @@ static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sampl
 
 static int32_t ask_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
     const uint8_t value = (uint8_t)(l + 1);
     const int8_t *clean = graph_value(model, &sample->clean, value);
     int8_t *nodes = graph_buffer(model, PLAN_NODE, l);
     pass_t pass = sample->clean;
-    (void)perturb_nodes_s8(clean, graph_outputs(layer), layer->act_min, layer->act_max, signs, nodes);
+    (void)perturb_nodes_s8(clean, graph_outputs(layer), output->act_min, output->act_max, signs, nodes);
     stopwatch_book(&model->watch, &model->account.perturb);
     pass.replaced = value;
     pass.nodes = nodes;
@@ -136,10 +137,11 @@ static float loss_of_query(graph_model_t *model, graph_step_t *step, const sampl
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (in_set(training->nodes, l)) {
             const graph_layer_t *layer = graph_layer(&model->file, l);
+            const graph_output_t *output = graph_output(&model->file, layer);
             int8_t *value = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
             graph_run(model, &pass, from, (uint8_t)(l + 1));
             from = (uint8_t)(l + 1);
-            (void)perturb_nodes_s8(value, graph_outputs(layer), layer->act_min, layer->act_max, signs_of(model, step, sample, l, q), value);
+            (void)perturb_nodes_s8(value, graph_outputs(layer), output->act_min, output->act_max, signs_of(model, step, sample, l, q), value);
             stopwatch_book(&model->watch, &model->account.perturb);
         }
     }

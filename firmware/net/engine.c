@@ -57,19 +57,19 @@ failure_t engine_load_end(engine_t *engine) {
     if (engine->received < engine->total) {
         return refusal(FAILURE_NETWORK_TRUNCATED, engine->received, engine->total);
     }
-    const failure_t failure = network_parse(&engine->model.network, engine->model.arena, engine->received);
+    const failure_t failure = graph_file_open_as(&engine->model.file, engine->model.arena, engine->received, FORMAT_BFP8);
     engine->loaded = failure.code == 0;
     return failure;
 }
 
 /* Index of the first field of the request `configure` that is out of range, and its value. Where two fields do not go together, the
    later one is to blame. */
-static bool find_bad_setting(const settings_t *settings, const network_t *network, failure_t *failure) {
+static bool find_bad_setting(const settings_t *settings, const graph_file_t *file, failure_t *failure) {
     const uint32_t fewest_slots = settings->scope == SCOPE_BATCH ? settings->batch : 1;
     const struct {
         uint32_t value, least, most;
     } fields[] = {
-        {settings->partition, 0, network->tensors},
+        {settings->partition, 0, graph_weighted(file)},
         {settings->b_zo, 1, 7},
         {settings->b_bp, 1, 7},
         {settings->p_zero, 0, 255},
@@ -95,7 +95,7 @@ static bool find_bad_setting(const settings_t *settings, const network_t *networ
 /* Paint whole words behind the blob, for engine_arena_peak(). */
 static void paint_arena(engine_t *engine) {
     const uint32_t word = PAINT;
-    const uint32_t from = (engine->model.network.size + 3) / 4 * 4;
+    const uint32_t from = (engine->model.file.size + 3) / 4 * 4;
     for (uint32_t at = from; at + sizeof word <= engine->arena_size; at += (uint32_t)sizeof word) {
         memcpy(engine->model.arena + at, &word, sizeof word);
     }
@@ -107,13 +107,13 @@ failure_t engine_configure(engine_t *engine, const settings_t *settings, uint32_
     if (!engine->loaded) {
         return refusal(FAILURE_NO_NETWORK, 0, 0);
     }
-    if (find_bad_setting(settings, &model->network, &failure)) {
+    if (find_bad_setting(settings, &model->file, &failure)) {
         return failure;
     }
     engine->configured = false; /* until there is a plan that fits */
-    model->first_bp = network_first_bp(&model->network, settings->partition);
+    model->first_bp = graph_weighted_layer(&model->file, settings->partition);
     model->zero_sum = settings->logit_error == LOGIT_ERROR_ZERO_SUM;
-    *planned = plan_make(&model->plan, &model->network, settings);
+    *planned = plan_make(&model->plan, &model->file, settings);
     if (*planned > engine->arena_size) {
         return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
     }
@@ -147,7 +147,7 @@ failure_t engine_check_at_rest(const engine_t *engine, uint16_t count) {
 /* Section 10 of docs/arithmetic.md: the logits, then their exponent as int16. */
 static void digest_logits(const model_t *model, xxh32_t *digest) {
     const int16_t exponent = (int16_t)model_logits_exponent(model);
-    xxh32_update(digest, model_logits(model, 0), model->network.classes);
+    xxh32_update(digest, model_logits(model, 0), model_classes(model));
     xxh32_update(digest, &exponent, sizeof exponent);
 }
 
@@ -163,7 +163,7 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
     for (uint16_t slot = 0; slot < count; slot++) {
         forward(model, model_sample(model, slot), 1);
         digest_logits(model, &digest);
-        const uint32_t predicted = argmax_s8(model_logits(model, 0), model->network.classes);
+        const uint32_t predicted = argmax_s8(model_logits(model, 0), model_classes(model));
         result->predictions[slot] = (uint8_t)predicted;
         result->correct = (uint16_t)(result->correct + (predicted == model_labels(model)[slot]));
     }
@@ -201,29 +201,25 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
 }
 
 uint8_t engine_tensors(const engine_t *engine) {
-    return engine->loaded ? engine->model.network.tensors : 0;
+    return engine->loaded ? graph_weighted(&engine->model.file) : 0;
 }
 
 uint8_t engine_layers(const engine_t *engine) {
-    return engine->loaded ? engine->model.network.layers : 0;
+    return engine->loaded ? engine->model.file.layers : 0;
 }
 
 uint32_t engine_network_digest(const engine_t *engine) {
-    return engine->loaded ? engine->model.network.digest : 0;
+    return engine->loaded ? graph_header(&engine->model.file)->digest : 0;
 }
 
-static const layer_t *layer_of_tensor(const engine_t *engine, uint8_t tensor) {
-    const network_t *network = &engine->model.network;
-    return &network->layer[network->tensor_layer[tensor]];
-}
 
 failure_t engine_digests(const engine_t *engine, uint32_t *digests) {
     if (!engine->loaded) {
         return refusal(FAILURE_NO_NETWORK, 0, 0);
     }
-    for (uint8_t tensor = 0; tensor < engine->model.network.tensors; tensor++) {
-        const layer_t *layer = layer_of_tensor(engine, tensor);
-        digests[tensor] = xxh32(model_weights(&engine->model, layer), layer->weights, 0);
+    for (uint8_t tensor = 0; tensor < engine_tensors(engine); tensor++) {
+        const graph_layer_t *layer = model_tensor(&engine->model, tensor);
+        digests[tensor] = xxh32(model_weights(&engine->model, layer), graph_weight_count(layer), 0);
     }
     return no_failure();
 }
@@ -232,11 +228,11 @@ failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t of
     if (!engine->loaded) {
         return refusal(FAILURE_NO_NETWORK, 0, 0);
     }
-    if (tensor >= engine->model.network.tensors) {
+    if (tensor >= engine_tensors(engine)) {
         return refusal(FAILURE_BAD_TENSOR, tensor, offset);
     }
-    const layer_t *layer = layer_of_tensor(engine, tensor);
-    if (offset > layer->weights || length > layer->weights - offset) {
+    const graph_layer_t *layer = model_tensor(&engine->model, tensor);
+    if (offset > graph_weight_count(layer) || length > graph_weight_count(layer) - offset) {
         return refusal(FAILURE_BAD_TENSOR, tensor, offset);
     }
     memcpy(out, model_weights(&engine->model, layer) + offset, length);
@@ -249,10 +245,10 @@ uint32_t engine_arena_peak(const engine_t *engine) {
     if (!engine->configured) {
         return engine->received;
     }
-    const uint32_t blob = (engine->model.network.size + 3) / 4 * 4;
+    const uint32_t blob = (engine->model.file.size + 3) / 4 * 4;
     uint32_t end = engine->arena_size / 4 * 4;
     while (end > blob && engine->model.arena[end - 1] == paint[(end - 1) % 4]) {
         end--;
     }
-    return end > blob ? end : engine->model.network.size;
+    return end > blob ? end : engine->model.file.size;
 }

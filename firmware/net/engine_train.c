@@ -101,7 +101,7 @@ void engine_report(engine_t *engine, step_result_t *result) {
     (void)engine_digests(engine, result->digests); /* there is a network */
     stopwatch_book(watch, &account->digest);
     stopwatch_stop(watch);
-    const uint8_t layers = engine->model.network.layers;
+    const uint8_t layers = engine->model.file.layers;
     result->cycles_perturb = account->perturb;
     result->cycles_forward = total_of_layers(account->forward, layers);
     result->cycles_backward = total_of_layers(account->backward, layers);
@@ -133,7 +133,7 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 /* Cycles that the account holds by now. */
 static lap_t booked(const engine_t *engine) {
     const cycle_account_t *account = &engine->model.account;
-    const uint8_t layers = engine->model.network.layers;
+    const uint8_t layers = engine->model.file.layers;
     return (lap_t){.perturb = account->perturb, .forward = total_of_layers(account->forward, layers),
                    .backward = total_of_layers(account->backward, layers), .update = account->update};
 }

@@ -5,11 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/network.h"
+#include "graph/file.h"
 #include "net/observe.h"
 #include "net/plan.h"
 #include "net/stopwatch.h"
 #include "net/stretches.h"
+
+#define INPUT_EXPONENT (-7) /* of a pixel: docs/network.md, check 9 */
 
 /* Where the cycles of a step go: by phase, and forward and backward by layer. */
 typedef struct {
@@ -20,7 +22,7 @@ typedef struct {
 
 typedef struct {
     uint8_t *arena;
-    network_t network;
+    graph_file_t file; /* at the beginning of the arena */
     plan_t plan;
     uint8_t first_bp;                             /* first layer trained by back-propagation */
     bool zero_sum;                                /* the errors of a sample's logits sum to zero */
@@ -47,16 +49,25 @@ static inline uint32_t *model_noise(const model_t *model) {
     return (uint32_t *)(void *)(model->arena + model->plan.noise);
 }
 
-static inline int8_t *model_weights(const model_t *model, const layer_t *layer) {
+static inline int8_t *model_weights(const model_t *model, const graph_layer_t *layer) {
     return model_s8(model, layer->weights_offset);
 }
 
 static inline const int8_t *model_sample(const model_t *model, uint16_t slot) {
-    return model_s8(model, model->plan.samples) + slot * shape_inputs(&model->network.layer[0].shape);
+    return model_s8(model, model->plan.samples) + slot * graph_elements(&model->file, 0);
+}
+
+static inline uint16_t model_classes(const model_t *model) {
+    return graph_header(&model->file)->classes;
 }
 
 static inline uint8_t *model_labels(const model_t *model) {
     return model->arena + model->plan.labels;
+}
+
+/* The layer that a trained tensor belongs to. */
+static inline const graph_layer_t *model_tensor(const model_t *model, uint8_t tensor) {
+    return graph_layer(&model->file, graph_weighted_layer(&model->file, tensor));
 }
 
 /* What a layer reads in the forward pass: the outputs of the layer before for a whole group, or its samples. */
@@ -65,16 +76,16 @@ static inline const int8_t *model_input(const model_t *model, uint8_t layer, con
 }
 
 static inline int32_t model_input_exponent(const model_t *model, uint8_t layer) {
-    return layer == 0 ? model->network.input_exponent : model->act_exponent[layer - 1];
+    return layer == 0 ? INPUT_EXPONENT : model->act_exponent[layer - 1];
 }
 
 /* The logits of a member of the group that went through last. */
 static inline const int8_t *model_logits(const model_t *model, uint16_t member) {
-    return model_s8(model, model->plan.layer[model->network.layers - 1].act) + member * model->network.classes;
+    return model_s8(model, model->plan.layer[model->file.layers - 1].act) + member * model_classes(model);
 }
 
 static inline int32_t model_logits_exponent(const model_t *model) {
-    return model->act_exponent[model->network.layers - 1];
+    return model->act_exponent[model->file.layers - 1];
 }
 
 #endif

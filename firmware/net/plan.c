@@ -8,7 +8,7 @@
 
 /* The network with the time slots of its layers. */
 typedef struct {
-    const network_t *network;
+    const graph_file_t *file;
     uint8_t n, first_bp;
     uint16_t group; /* samples whose activations live together */
 } schedule_t;
@@ -18,15 +18,15 @@ static uint8_t backward_slot(const schedule_t *schedule, uint8_t layer) {
 }
 
 static bool is_relu(const schedule_t *schedule, uint8_t layer) {
-    return layer < schedule->n && schedule->network->layer[layer].op == OP_RELU;
+    return layer < schedule->n && graph_layer(schedule->file, layer)->op == OP_RELU;
 }
 
 static bool is_trained(const schedule_t *schedule, uint8_t layer) {
-    return layer_is_trained(&schedule->network->layer[layer]);
+    return graph_has_weights(graph_layer(schedule->file, layer));
 }
 
 static bool is_conv2d(const schedule_t *schedule, uint8_t layer) {
-    return schedule->network->layer[layer].op == OP_CONV2D;
+    return graph_layer(schedule->file, layer)->op == OP_CONV2D;
 }
 
 /* Perturbation and update, between the passes. */
@@ -55,13 +55,15 @@ static uint8_t slot_that_makes_err(const schedule_t *schedule, uint8_t layer) {
 }
 
 static uint64_t inputs(const schedule_t *schedule, uint8_t layer) {
-    const layer_shape_t *shape = &schedule->network->layer[layer].shape;
-    return (uint64_t)shape->in_h * shape->in_w * shape->in_c;
+    return graph_elements(schedule->file, layer);
 }
 
 static uint64_t outputs(const schedule_t *schedule, uint8_t layer) {
-    const layer_shape_t *shape = &schedule->network->layer[layer].shape;
-    return (uint64_t)shape->out_h * shape->out_w * shape->out_c;
+    return graph_elements(schedule->file, (uint8_t)(layer + 1));
+}
+
+static layer_shape_t shape_of(const schedule_t *schedule, uint8_t layer) {
+    return graph_shape(graph_layer(schedule->file, layer));
 }
 
 /* Note a buffer, to be placed. */
@@ -84,7 +86,8 @@ static void add_forward(plan_t *plan, const schedule_t *schedule) {
     }
     for (uint8_t i = 0; i < schedule->n; i++) {
         if (is_conv2d(schedule, i)) {
-            add(plan, &plan->layer[i].scratch, conv2d_s8_scratch(&schedule->network->layer[i].shape), i, i);
+            const layer_shape_t shape = shape_of(schedule, i);
+            add(plan, &plan->layer[i].scratch, conv2d_s8_scratch(&shape), i, i);
         }
     }
 }
@@ -106,13 +109,14 @@ static void add_backward(plan_t *plan, const schedule_t *schedule) {
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
         const uint8_t layer = (uint8_t)i, slot = backward_slot(schedule, layer);
         if (is_conv2d(schedule, layer)) {
-            const layer_shape_t *shape = &schedule->network->layer[i].shape;
-            add(plan, &plan->layer[i].bscratch, conv2d_s8_weight_gradient_scratch(shape), slot, slot);
+            const layer_shape_t shape = shape_of(schedule, layer);
+            add(plan, &plan->layer[i].bscratch, conv2d_s8_weight_gradient_scratch(&shape), slot, slot);
         }
     }
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
-        if (is_trained(schedule, (uint8_t)i)) {
-            add(plan, &plan->layer[i].grad, 4 * (uint64_t)schedule->network->layer[i].weights, 0, last_slot(schedule));
+        const uint8_t layer = (uint8_t)i;
+        if (is_trained(schedule, layer)) {
+            add(plan, &plan->layer[i].grad, 4 * (uint64_t)graph_weight_count(graph_layer(schedule->file, layer)), 0, last_slot(schedule));
         }
     }
 }
@@ -175,18 +179,18 @@ static void share_with_relus(plan_t *plan, const schedule_t *schedule) {
     }
 }
 
-uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *settings) {
-    const schedule_t schedule = {.network = network,
-                                 .n = network->layers,
-                                 .first_bp = network_first_bp(network, settings->partition),
+uint32_t plan_make(plan_t *plan, const graph_file_t *file, const settings_t *settings) {
+    const schedule_t schedule = {.file = file,
+                                 .n = file->layers,
+                                 .first_bp = graph_weighted_layer(file, settings->partition),
                                  .group = settings_group(settings)};
     const uint8_t end = last_slot(&schedule);
     *plan = (plan_t){.size = 0};
-    add(plan, NULL, network->size, 0, end); /* the blob */
+    add(plan, NULL, file->size, 0, end); /* the blob */
     add(plan, &plan->labels, settings->slots, 0, end);
     add(plan, &plan->samples, settings->slots * inputs(&schedule, 0), 0, end);
     if (settings_keep_logits(settings)) {
-        add(plan, &plan->plus_logits, (uint64_t)settings->batch * network->classes, 0, end);
+        add(plan, &plan->plus_logits, (uint64_t)settings->batch * graph_header(file)->classes, 0, end);
         add(plan, &plan->plus_exponents, 2ull * settings->batch, 0, end);
     }
     if (settings->partition > 0) {

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "net/network.h"
+#include "graph/file.h"
+#include "net/training.h"
 
 /* blob, labels, samples, plus_logits, plus_exponents, noise, and for each layer act, acc, scratch, err, eacc, bscratch and grad. */
 #define PLAN_MAX_BUFFERS (6 + 7 * ENGINE_MAX_LAYERS)
@@ -31,6 +32,6 @@ typedef struct {
 
 /* Place all buffers of a step with these settings. Returns the bytes that are needed, also in plan->size; UINT32_MAX, with no
    buffer placed, if sizes are beyond 32 bits. */
-uint32_t plan_make(plan_t *plan, const network_t *network, const settings_t *settings);
+uint32_t plan_make(plan_t *plan, const graph_file_t *file, const settings_t *settings);
 
 #endif

@@ -22,11 +22,11 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, cons
     if (failure.code != 0) {
         return failure;
     }
-    const uint32_t expected = shape_inputs(&engine->model.network.layer[0].shape);
+    const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
     if (n != expected) {
         return refusal(FAILURE_BAD_LENGTH, n, expected);
     }
-    if (slot >= engine->settings.slots || label >= engine->model.network.classes) {
+    if (slot >= engine->settings.slots || label >= model_classes(&engine->model)) {
         return refusal(FAILURE_BAD_SLOT, slot, engine->settings.slots);
     }
     int8_t *sample = mark_of(engine, slot);

@@ -12,7 +12,7 @@ uint32_t trace(model_t *model, uint16_t slot, uint16_t group, uint16_t stage, ui
     const int8_t *samples = model_sample(model, first);
     model->observer = &observer;
     forward(model, samples, group);
-    if (model->first_bp < model->network.layers) {
+    if (model->first_bp < model->file.layers) {
         backward_begin(model);
         backward(model, samples, model_labels(model) + first, group);
     }

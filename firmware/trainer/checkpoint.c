@@ -12,7 +12,7 @@ enum {
     BLOCK = PORT_FLASH_BLOCK,
     MOST_TENSORS = 2 * GRAPH_MAX_LAYERS,
 };
-_Static_assert(MOST_TENSORS >= ENGINE_MAX_TENSORS, "the tensors of either family");
+_Static_assert(MOST_TENSORS >= ENGINE_MAX_TENSORS, "the tensors of either format");
 
 /* CRC-32 as zlib has it, as on the link. */
 typedef struct {
@@ -52,9 +52,8 @@ static piece_t tensor_of(const trainer_t *trainer, uint8_t i) {
         const trained_tensor_t tensor = graph_tensor(&trainer->graph.model, i);
         return (piece_t){.bytes = tensor.bytes, .size = tensor.size};
     }
-    const network_t *network = &trainer->engine.model.network;
-    const layer_t *layer = &network->layer[network->tensor_layer[i]];
-    return (piece_t){.bytes = (uint8_t *)model_weights(&trainer->engine.model, layer), .size = layer->weights};
+    const graph_layer_t *layer = model_tensor(&trainer->engine.model, i);
+    return (piece_t){.bytes = (uint8_t *)model_weights(&trainer->engine.model, layer), .size = graph_weight_count(layer)};
 }
 
 static uint32_t all_sizes(const trainer_t *trainer, uint32_t *layout) {

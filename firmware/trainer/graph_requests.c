@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "agent/port.h"
-#include "net/network.h"
 #include "trainer/pulse.h"
 #include "trainer/requests.h"
 
@@ -198,6 +197,6 @@ failure_t graph_request(graph_engine_t *engine, bool pulses, const link_request_
     case MSG_BOOKINGS: return request_bookings(&engine->model.watch, reply);
     case MSG_LOAD_DATA:
     case MSG_LOAD_END: return refusal(FAILURE_NO_NETWORK, 0, 0); /* none was begun */
-    default: return refusal(FAILURE_NETWORK_VERSION, GRAPH_VERSION, NETWORK_VERSION); /* of the first family */
+    default: return graph_other_format();
     }
 }

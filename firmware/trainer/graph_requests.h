@@ -1,4 +1,4 @@
-/* The requests to a network of the second family (docs/link.md): bodies of messages on one side, the engine on the other. */
+/* The requests to a network in tflite8 (docs/link.md): bodies of messages on one side, the engine on the other. */
 #ifndef GRAPH_REQUESTS_H
 #define GRAPH_REQUESTS_H
 

@@ -82,7 +82,7 @@ static uint32_t number(const char *word, uint32_t otherwise) {
 static uint32_t inputs_of(const mlperf_tiny_t *tiny) {
     const engine_t *engine = tiny->engine;
     const bool ready = engine_check_configured(engine).code == 0 && !engine_has_begun(engine) && engine->settings.slots >= SLOTS;
-    return ready ? shape_inputs(&engine->model.network.layer[0].shape) : 0;
+    return ready ? (uint32_t)graph_elements(&engine->model.file, 0) : 0;
 }
 
 static uint8_t *raw_of(const mlperf_tiny_t *tiny) {
@@ -106,11 +106,11 @@ static void timestamp(const mlperf_tiny_t *tiny) {
 /* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label). */
 static void results(const mlperf_tiny_t *tiny) {
     const model_t *model = &tiny->engine->model;
-    const uint32_t classes = model->network.classes;
     if (!tiny->inferred || inputs_of(tiny) != tiny->expected) {
         refuse("infer first");
         return;
     }
+    const uint32_t classes = model_classes(model); /* there is a network */
     put("m-results-[");
     for (uint32_t i = 0; i < classes; i++) {
         const float p = exp32(-cross_entropy_f32(model_logits(model, 0), classes, model_logits_exponent(model), i));

@@ -26,15 +26,15 @@ SAME_CODE(BAD_TENSOR);
 SAME_CODE(SLOTS_EMPTY);
 SAME_CODE(PARTS_MISSING);
 
-/* From here on the network is of the first family, or there is none. */
-static void begin_first_family(trainer_t *trainer) {
+/* From here on the network is in bfp8, or there is none. */
+static void begin_bfp8(trainer_t *trainer) {
     const memory_range_t arena = memory_arena();
     trainer->has_graph = false;
     engine_init(&trainer->engine, arena.base, arena.size, port_cycles);
 }
 
-/* From here on the network is of the second family, if its file is as it should be. Commands of MLPerf Tiny are for the first. */
-static failure_t begin_second_family(trainer_t *trainer, const uint8_t *file, uint32_t size, link_reply_t *reply) {
+/* From here on the network is in tflite8, if its file is as it should be. Commands of MLPerf Tiny are for bfp8. */
+static failure_t begin_tflite8(trainer_t *trainer, const uint8_t *file, uint32_t size, link_reply_t *reply) {
     const memory_range_t arena = memory_arena();
     mlperf_tiny_end(&trainer->tiny);
     graph_engine_init(&trainer->graph, arena.base, arena.size, port_cycles);
@@ -44,7 +44,7 @@ static failure_t begin_second_family(trainer_t *trainer, const uint8_t *file, ui
         trainer->has_graph = true;
         graph_put_loaded(&trainer->graph, reply);
     } else {
-        begin_first_family(trainer);
+        begin_bfp8(trainer);
     }
     return outcome;
 }
@@ -53,7 +53,7 @@ static failure_t load_begin(trainer_t *trainer, const uint8_t *body) {
     msg_load_begin_request_t fields;
     memcpy(&fields, body, sizeof fields);
     if (trainer->has_graph) {
-        begin_first_family(trainer);
+        begin_bfp8(trainer);
     }
     return engine_load_begin(&trainer->engine, fields.total);
 }
@@ -65,16 +65,17 @@ static failure_t load_data(engine_t *engine, const link_request_t *request) {
     return engine_load_data(engine, fields.offset, request->body + sizeof fields, (uint32_t)n);
 }
 
-/* Whether a whole file was received that says that it is of the second family. */
+/* Whether a whole file was received whose first layer says that it is tflite8. */
 static bool received_graph(const engine_t *engine) {
-    const bool whole = engine->received == engine->total && engine->received >= sizeof(graph_header_t) && !engine->loaded;
-    return whole && ((const graph_header_t *)(const void *)engine->model.arena)->version == GRAPH_VERSION;
+    const graph_file_t file = {.bytes = engine->model.arena};
+    const bool whole = engine->received == engine->total && engine->received >= sizeof(graph_header_t) + sizeof(graph_layer_t);
+    return whole && !engine->loaded && graph_layer(&file, 0)->format == FORMAT_TFLITE8;
 }
 
 static failure_t load_end(trainer_t *trainer, link_reply_t *reply) {
     engine_t *engine = &trainer->engine;
     if (received_graph(engine)) {
-        return begin_second_family(trainer, engine->model.arena, engine->received, reply);
+        return begin_tflite8(trainer, engine->model.arena, engine->received, reply);
     }
     const failure_t outcome = engine_load_end(engine);
     if (outcome.code == 0) {
@@ -95,7 +96,7 @@ static failure_t use_flash(trainer_t *trainer, const uint8_t *body, link_reply_t
     const memory_range_t flash = memory_flash();
     const uint32_t from = fields.address - (uint32_t)(uintptr_t)flash.base; /* beyond the end where it lies before */
     const uint32_t left = from < flash.size ? flash.size - from : 0;
-    return fields.total <= left ? begin_second_family(trainer, flash.base + from, fields.total, reply)
+    return fields.total <= left ? begin_tflite8(trainer, flash.base + from, fields.total, reply)
                                 : refusal(FAILURE_DOES_NOT_FIT, fields.total, left);
 }
 
@@ -184,13 +185,13 @@ static bool body_shape(uint8_t type, size_t *fixed, bool *open) {
     }
 }
 
-/* Requests that only a network of the second family can answer. */
+/* Requests that only a network in tflite8 can answer. */
 static failure_t refuse_graph(const engine_t *engine) {
-    return engine_layers(engine) > 0 ? refusal(FAILURE_NETWORK_VERSION, NETWORK_VERSION, GRAPH_VERSION) : refusal(FAILURE_NO_NETWORK, 0, 0);
+    return engine_layers(engine) > 0 ? graph_other_format() : refusal(FAILURE_NO_NETWORK, 0, 0);
 }
 
-/* Requests to a network of the first family, or to none. */
-static failure_t first_family(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+/* Requests to a network in bfp8, or to none. */
+static failure_t answer_bfp8(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
     engine_t *engine = &trainer->engine;
     switch (request->type) {
     case MSG_LOAD_DATA: return load_data(engine, request);
@@ -223,7 +224,7 @@ static failure_t carry_out(trainer_t *trainer, const link_request_t *request, li
     case MSG_LOAD_CHECKPOINT: return checkpoint_load(trainer, request->body, reply);
     default: break;
     }
-    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : first_family(trainer, request, reply);
+    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : answer_bfp8(trainer, request, reply);
 }
 
 static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
@@ -246,7 +247,7 @@ static void begin_session(void *context) {
         trainer->pulses = false;
         port_marker(false);
     }
-    begin_first_family(trainer);
+    begin_bfp8(trainer);
 }
 
 static uint32_t arena_peak(const void *context) {
@@ -260,7 +261,7 @@ static void received(void *context, const uint8_t *bytes, size_t n) {
 }
 
 agent_engine_t trainer_start(trainer_t *trainer) {
-    begin_first_family(trainer);
+    begin_bfp8(trainer);
     return (agent_engine_t){
         .begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .received = received, .context = trainer,
     };

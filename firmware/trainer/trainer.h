@@ -9,13 +9,13 @@
 #include "net/engine.h"
 #include "trainer/mlperf_tiny.h"
 
-/* A session has one network, of the first family or of the second; a file is received by the engine of the first. */
+/* A session has one network, in bfp8 or in tflite8; a file is received by the engine of bfp8. */
 typedef struct {
     union {
         engine_t engine;
         graph_engine_t graph;
     };
-    bool has_graph; /* the network is of the second family */
+    bool has_graph; /* the network is in tflite8 */
     mlperf_tiny_t tiny;
     bool pulses; /* windows lie between two pulses of the marker, not between two edges */
 } trainer_t;

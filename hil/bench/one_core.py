@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from hil.data import DataSet, batches, load
-from hil.network import Network, Op, build
+from hil.graph.ir import Graph, Op
+from hil.network import build
 from hil.network.settings import VARIANTS, Settings
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.methods import method
@@ -56,7 +57,7 @@ def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) 
     return len(given) / min(seconds[1:])
 
 
-def reference_rates(arithmetic: Arithmetic, network: Network, given: Batches) -> dict[str, float]:
+def reference_rates(arithmetic: Arithmetic, network: Graph, given: Batches) -> dict[str, float]:
     """Return the reference's steps a second by variant, and batches a second that it evaluates."""
     found = {}
     for variant in VARIANTS:
@@ -67,7 +68,7 @@ def reference_rates(arithmetic: Arithmetic, network: Network, given: Batches) ->
     return found
 
 
-def torch_rate(network: Network, given: Batches) -> float | None:
+def torch_rate(network: Graph, given: Batches) -> float | None:
     """Return PyTorch's steps a second: forward, cross-entropy, backward and SGD in FP32; None where it is not installed."""
     if importlib.util.find_spec(TORCH) is None:
         return None
@@ -85,7 +86,7 @@ def torch_rate(network: Network, given: Batches) -> float | None:
     return best_rate(step, given)
 
 
-def _modules(nn: Any, network: Network) -> list[Any]:
+def _modules(nn: Any, network: Graph) -> list[Any]:
     """Return the layers as PyTorch's modules, without biases, which the networks here do not have."""
     modules = []
     for layer in network.layers:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
+from hil.graph.ir import Graph
 from hil.network.tflite.analytic import step_work
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings

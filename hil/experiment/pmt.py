@@ -11,7 +11,7 @@ from hil.experiment.graphs import GraphRun
 from hil.experiment.rate_search import RateSearch, stem_of
 from hil.experiment.run import Given
 from hil.experiment.table import Cell
-from hil.network.tflite.layers import GraphOp
+from hil.graph.ir import Op
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import NETWORKS, build_graph
 from hil.network.tflite.settings import LIMITS, GraphSettings
@@ -79,7 +79,7 @@ class AskedPmt:
     def block(self, mask: int) -> Given:
         """Return the settings that train blocks: their pointwise layers, or all layers of a network that has none."""
         graph = build_graph(self.network, 1)
-        pointwise = any(layer.op is GraphOp.POINTWISE for layer in graph.layers)
+        pointwise = any(layer.op is Op.POINTWISE for layer in graph.layers)
         return (("train", "pointwise" if pointwise else "all"), ("blocks", mask))
 
     def layers(self, given: Given) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def _gns(network: str, settings: GraphSettings, samples: int) -> float:
     """Return the least factor of gradient-norm scaling among the layers, or that of the whole (docs/arithmetic-zeroth-order.md, section 6)."""
     graph = build_graph(network, 1)
     layers = [graph.layers[index] for index in settings.trained(graph)]
-    drawn = [layer.out_size if settings.by_nodes(layer) else layer.weights + layer.channels for layer in layers]
+    drawn = [layer.out_size if settings.by_nodes(layer) else layer.weight_count + layer.channels for layer in layers]
     total = samples * settings.queries
     return total / (total + (sum(drawn) if settings.wise == "model" else max(drawn)) - 1)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
+from hil.graph.ir import POOLS, Graph, Node, Op
 from hil.reference.methods.zeroth_order import ZerothOrder
 
 
@@ -66,7 +66,7 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
         if layer.own is not None:
             found[index], handed = _through_weights(layer, inputs[0], error * _factors(layer))
             passed = [handed]
-        elif layer.op is GraphOp.ADD:
+        elif layer.op is Op.ADD:
             passed = [error * graph.scale_of(value) / layer.scale for value in layer.reads]
         else:
             passed = [_through_pool(layer, inputs[0], out, error)]
@@ -75,30 +75,30 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
     return found
 
 
-def _factors(layer: GraphLayer) -> np.ndarray:
+def _factors(layer: Node) -> np.ndarray:
     """Return by how much an output moves for one step of its sum, [O]."""
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(np.float64), layer.own.shift.astype(np.int32) - 31)
 
 
-def _over_channels(layer: GraphLayer, factors: np.ndarray) -> np.ndarray:
+def _over_channels(layer: Node, factors: np.ndarray) -> np.ndarray:
     """Return factors [O] so that they go with the shape of the weights."""
     assert layer.own is not None
-    return factors if layer.op is GraphOp.DEPTHWISE else factors.reshape(-1, *[1] * (layer.own.weights.ndim - 1))
+    return factors if layer.op is Op.DEPTHWISE else factors.reshape(-1, *[1] * (layer.own.weights.ndim - 1))
 
 
-def _through_weights(layer: GraphLayer, x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _through_weights(layer: Node, x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivative in the weights and in the input, of that in the sums [N, oh, ow, O]."""
     assert layer.own is not None
     weights = layer.own.weights.astype(np.float64)
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         flat, sums = x.reshape(len(x), -1), error.reshape(len(x), -1)
         return sums.T @ flat, (sums @ weights).reshape(x.shape)
     own, padded = np.zeros_like(weights), _padded(layer, x, 0.0)
     handed = np.zeros_like(padded)
     for ky, kx, window in _windows(layer):
         seen = padded[window]
-        if layer.op is GraphOp.DEPTHWISE:
+        if layer.op is Op.DEPTHWISE:
             own[ky, kx] = (seen * error).sum(axis=(0, 1, 2))
             handed[window] += error * weights[ky, kx]
         else:
@@ -107,7 +107,7 @@ def _through_weights(layer: GraphLayer, x: np.ndarray, error: np.ndarray) -> tup
     return own, _inside(layer, handed, x)
 
 
-def _through_pool(layer: GraphLayer, x: np.ndarray, out: np.ndarray, error: np.ndarray) -> np.ndarray:
+def _through_pool(layer: Node, x: np.ndarray, out: np.ndarray, error: np.ndarray) -> np.ndarray:
     """Hand an error to the first of the largest, or in equal parts to all."""
     padded = _padded(layer, x, -np.inf)
     handed = np.zeros_like(padded)
@@ -115,7 +115,7 @@ def _through_pool(layer: GraphLayer, x: np.ndarray, out: np.ndarray, error: np.n
     left = error.copy()
     for _, _, window in _windows(layer):
         seen = padded[window]
-        if layer.op is GraphOp.AVERAGE_POOL:
+        if layer.op is Op.AVERAGE_POOL:
             handed[window] += np.where(np.isfinite(seen), error / counts, 0)
         else:
             taken = np.where(seen == out, left, 0)
@@ -124,7 +124,7 @@ def _through_pool(layer: GraphLayer, x: np.ndarray, out: np.ndarray, error: np.n
     return _inside(layer, handed, x)
 
 
-def _windows(layer: GraphLayer) -> list[tuple[int, int, tuple[slice, ...]]]:
+def _windows(layer: Node) -> list[tuple[int, int, tuple[slice, ...]]]:
     """Return for each tap its place and where in the padded input it reads."""
     (kh, kw), s, (height, width, _) = layer.kernel, layer.stride, layer.out_shape
     return [
@@ -134,10 +134,10 @@ def _windows(layer: GraphLayer) -> list[tuple[int, int, tuple[slice, ...]]]:
     ]
 
 
-def _padded(layer: GraphLayer, x: np.ndarray, outside: float) -> np.ndarray:
+def _padded(layer: Node, x: np.ndarray, outside: float) -> np.ndarray:
     more = [(layer.pad, layer.pad + size + layer.stride) for size in layer.kernel]
     return np.pad(x, ((0, 0), *more, (0, 0)), constant_values=outside)
 
 
-def _inside(layer: GraphLayer, handed: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _inside(layer: Node, handed: np.ndarray, x: np.ndarray) -> np.ndarray:
     return handed[:, layer.pad : layer.pad + x.shape[1], layer.pad : layer.pad + x.shape[2]]

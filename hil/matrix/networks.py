@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from hil import boards
+from hil.graph.file import file_size
 from hil.matrix.cells import NETWORK_NAMES, cells
 from hil.matrix.listing import list_entries
 from hil.network import BUILDERS, build
-from hil.network.blob import blob_size
-from hil.network.tflite.file import file_size
 from hil.network.tflite.networks import NETWORKS, build_graph
 from hil.trial import TrialSpec, does_not_fit
 
@@ -49,14 +48,14 @@ class Listed:
 
 def _exponents(name: str) -> Listed:
     network = build(name, SEED)
-    weights = sum(layer.weights.size for layer in network.trained if layer.weights is not None)
-    words = ("an exponent a tensor", network.in_shape, int(weights), 0, network.macs, blob_size(network))
+    weights = sum(layer.weight_count for layer in network.layers)
+    words = ("an exponent a tensor", network.in_shape, weights, 0, network.macs, file_size(network))
     return Listed(name, *words, TrialSpec.data, "drawn by seed (Xavier)", *_fits(name))
 
 
 def _graph(name: str) -> Listed:
     graph, known = build_graph(name, SEED), NETWORKS[name]
-    weights, biases = (sum(getattr(layer, part) for layer in graph.layers) for part in ("weights", "channels"))
+    weights, biases = (sum(getattr(layer, part) for layer in graph.layers) for part in ("weight_count", "channels"))
     words = ("TFLite int8", graph.in_shape, weights, biases, graph.macs, file_size(graph))
     return Listed(name, *words, known.data, known.provenance, *_fits(name))
 

@@ -1,18 +1,17 @@
-"""Quantized layer graphs, their file, their memory plan and the settings that train them."""
+"""Networks by name, their memory plans and the settings that train them."""
 
 from __future__ import annotations
 
 from hil.errors import RigError, close_matches
-from hil.network.blob import placed
-from hil.network.graph import Layer, Network, Op
+from hil.graph.ir import Graph
 from hil.network.lenet5 import lenet5
 
 BUILDERS = {"lenet5": lenet5}
 
-__all__ = ["BUILDERS", "Layer", "Network", "Op", "build"]
+__all__ = ["BUILDERS", "build"]
 
 
-def build(name: str, seed: int) -> Network:
+def build(name: str, seed: int) -> Graph:
     """Return a network by name, with initial weights drawn from `seed`.
 
     Raises:
@@ -20,4 +19,4 @@ def build(name: str, seed: int) -> Network:
     """
     if name not in BUILDERS:
         raise RigError(f"there is no network {name!r}: {close_matches(name, BUILDERS)}")
-    return placed(BUILDERS[name](seed))
+    return BUILDERS[name](seed)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hil.network.graph import Network, Op
-from hil.network.plan import weight_count
+from hil.graph.ir import Graph
 
 
-def training_bytes(network: Network, partition: int, batch: int) -> int:
+def training_bytes(network: Graph, partition: int, batch: int) -> int:
     """Return the bytes of training memory by equation (15); C = 0 gives (13), C = L gives (14).
 
     Every layer has an activation, a relu too, those with weights also an int32 accumulator; everything stays allocated, as the paper
@@ -20,7 +19,7 @@ def training_bytes(network: Network, partition: int, batch: int) -> int:
     first_bp = network.first_bp(partition)
     total = 0
     for index, layer in enumerate(network.layers):
-        weights = weight_count(layer)
+        weights = layer.weight_count
         total += weights + batch * layer.out_size  # theta int8, a int8
         if weights:
             total += 4 * batch * layer.out_size  # a int32
@@ -30,14 +29,3 @@ def training_bytes(network: Network, partition: int, batch: int) -> int:
             if weights and index > first_bp:
                 total += 4 * batch * layer.in_size  # e int32 of the layer before
     return total
-
-
-def forward_macs(network: Network) -> int:
-    """Return the multiply-accumulates of one sample's forward pass; products with padding count, as the papers count them."""
-    macs = 0
-    for layer in network.layers:
-        if layer.op is Op.CONV2D:
-            macs += layer.out_shape[0] * layer.out_shape[1] * weight_count(layer)
-        elif layer.op is Op.FULLY_CONNECTED:
-            macs += weight_count(layer)
-    return macs

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from hil.network.graph import Layer, Network, Op, Shape, named
+from hil.graph.ir import Graph, Node, Op, Shape, bfp8_node, chain, named
 
 INPUT: Shape = (28, 28, 1)
 CLASSES = 10
 
 
-def lenet5(seed: int) -> Network:
+def lenet5(seed: int) -> Graph:
     """Return LeNet-5 with weights by Xavier uniform (docs/arithmetic.md, section 12), drawn by NumPy's PCG64 from `seed`."""
     rng = np.random.Generator(np.random.PCG64(seed))
     plan: list[tuple[Op, Shape]] = [
@@ -26,20 +26,20 @@ def lenet5(seed: int) -> Network:
     for name, (op, out) in zip(named([op for op, _ in plan]), plan, strict=True):
         layers.append(_layer(name, op, shape, out, rng))
         shape = out
-    return Network(tuple(layers), CLASSES)
+    return chain(tuple(layers), CLASSES)
 
 
-def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator) -> Layer:
+def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator) -> Node:
     if op is Op.CONV2D:
         weights, exponent = xavier((out[2], 5, 5, shape[2]), 25 * shape[2], 25 * out[2], rng)
-        return Layer(name, op, shape, out, kernel=(5, 5), stride=1, pad=2, weights=weights, weight_exp=exponent)
+        return bfp8_node(name, op, shape, out, kernel=(5, 5), stride=1, pad=2, weights=weights, weight_exp=exponent)
     if op is Op.FULLY_CONNECTED:
         inputs = shape[0] * shape[1] * shape[2]
         weights, exponent = xavier((out[2], inputs), inputs, out[2], rng)
-        return Layer(name, op, shape, out, weights=weights, weight_exp=exponent)
+        return bfp8_node(name, op, shape, out, weights=weights, weight_exp=exponent)
     if op is Op.MAX_POOL:
-        return Layer(name, op, shape, out, kernel=(2, 2), stride=2)
-    return Layer(name, op, shape, out)
+        return bfp8_node(name, op, shape, out, kernel=(2, 2), stride=2)
+    return bfp8_node(name, op, shape, out)
 
 
 def xavier(shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hil.network.blob import blob_size
-from hil.network.graph import Layer, Network, Op
+from hil.graph.file import file_size
+from hil.graph.ir import Graph, Node, Op
 from hil.network.place import end_of, place
 from hil.network.settings import Settings
 
-HAS_WEIGHTS = (Op.CONV2D, Op.FULLY_CONNECTED)
 NOISE_BYTES = 4096  # what perturbation and update make of the pool of noise
 
 
@@ -36,7 +35,7 @@ class Plan:
     total: int
 
 
-def plan(network: Network, settings: Settings, slots: int) -> Plan:
+def plan(network: Graph, settings: Settings, slots: int) -> Plan:
     """Place the buffers of a training step.
 
     Args:
@@ -49,14 +48,14 @@ def plan(network: Network, settings: Settings, slots: int) -> Plan:
     return Plan(placed, end_of(placed))
 
 
-def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
+def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
     layers, n = network.layers, len(network.layers)
     first_bp, batch = network.first_bp(settings.partition), settings.batch
     group = batch if settings.scope == "batch" else 1  # samples whose activations live together
     between = 2 * n + 1  # the slot of perturbation and update
     always = (0, between)
     wanted: list[tuple[str, int, tuple[int, int]]] = [
-        ("blob", blob_size(network), always),
+        ("blob", file_size(network), always),
         ("labels", slots, always),
         ("samples", slots * layers[0].in_size, always),
     ]
@@ -67,29 +66,24 @@ def _buffers(network: Network, settings: Settings, slots: int) -> list[Buffer]:
     kept = [index for index, layer in enumerate(layers) if layer.op is not Op.RELU]
     backward = range(n - 1, first_bp - 1, -1)
     wanted += [(f"act[{i}]", group * layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
-    wanted += [(f"acc[{i}]", 4 * group * layers[i].out_size, (i, i)) for i in kept if layers[i].op in HAS_WEIGHTS]
+    wanted += [(f"acc[{i}]", 4 * group * layers[i].out_size, (i, i)) for i in kept if layers[i].own is not None]
     wanted += [(f"scratch[{i}]", scratch_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
     wanted += [(f"err[{i}]", group * layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
     wanted += [
         (f"eacc[{i}]", 4 * group * layers[i].in_size, (2 * n - i,) * 2)
         for i in backward
-        if i > first_bp and layers[i].op in HAS_WEIGHTS
+        if i > first_bp and layers[i].own is not None
     ]
     wanted += [
         (f"bscratch[{i}]", gradient_scratch_size(layers[i]), (2 * n - i,) * 2)
         for i in backward
         if layers[i].op is Op.CONV2D
     ]
-    wanted += [(f"grad[{i}]", 4 * weight_count(layers[i]), always) for i in backward if layers[i].op in HAS_WEIGHTS]
+    wanted += [(f"grad[{i}]", 4 * layers[i].weight_count, always) for i in backward if layers[i].own is not None]
     return [Buffer(name, (size + 7) & ~7, *life) for name, size, life in wanted]
 
 
-def weight_count(layer: Layer) -> int:
-    """Return the number of weights of a layer."""
-    return 0 if layer.weights is None else int(layer.weights.size)
-
-
-def scratch_size(layer: Layer) -> int:
+def scratch_size(layer: Node) -> int:
     """Return the scratch bytes of a convolution's forward pass: what the kernel of any core asks for (docs/memory.md)."""
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
     rows = max(height + 2 * layer.pad, 2 * kernel_h)
@@ -97,19 +91,19 @@ def scratch_size(layer: Layer) -> int:
     return max(padded, 8 * kernel_h * kernel_w * channels + 16)
 
 
-def gradient_scratch_size(layer: Layer) -> int:
+def gradient_scratch_size(layer: Node) -> int:
     """Return the scratch bytes of a convolution's weight gradient: its input with padding, and the sums of one output channel."""
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
     return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * kernel_w * channels
 
 
-def _consumer(layers: tuple[Layer, ...], i: int) -> int:
+def _consumer(layers: tuple[Node, ...], i: int) -> int:
     """Return the layer that reads the value of layer i once an in-place relu is through with it; n is the loss."""
     following = i + 1
     return following + 1 if following < len(layers) and layers[following].op is Op.RELU else following
 
 
-def _last_use(layers: tuple[Layer, ...], i: int, first_bp: int) -> int:
+def _last_use(layers: tuple[Node, ...], i: int, first_bp: int) -> int:
     n, consumer = len(layers), _consumer(layers, i)
     last = consumer
     if first_bp <= consumer < n:
@@ -119,6 +113,6 @@ def _last_use(layers: tuple[Layer, ...], i: int, first_bp: int) -> int:
     return last
 
 
-def _made(layers: tuple[Layer, ...], i: int) -> int:
+def _made(layers: tuple[Node, ...], i: int) -> int:
     n, consumer = len(layers), _consumer(layers, i)
     return n if consumer == n else 2 * n - consumer

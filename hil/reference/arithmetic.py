@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 from hil.reference.arith import bits, clip, clip127, psto_shift
 from hil.reference.gradient import batch_gradient
@@ -102,7 +102,7 @@ class NumpyArithmetic:
 
     name = "NumPy"
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Graph) -> None:
         self.network = network
 
     def forward(self, weights: Tensors, images: np.ndarray, together: bool, kept_from: int) -> Pass:

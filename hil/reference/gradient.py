@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op
 from hil.reference.arith import INT32_MAX, INT32_MIN, trunc_shift
 from hil.reference.layers import exact_float
 
 
-def batch_gradient(layer: Layer, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+def batch_gradient(layer: Node, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Return G of a layer.
 
     The exponent E only grows; while it stands still, the samples are summed at once. Where a sum might saturate, they
@@ -84,7 +84,7 @@ def outer_sum(errors: np.ndarray, inputs: np.ndarray, shifts: np.ndarray) -> np.
     return total.astype(np.int32).reshape(-1)
 
 
-def convolution_gradients(layer: Layer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
+def convolution_gradients(layer: Node, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return every sample's exact gradient of a convolution, float [B, weights].
 
     Args:

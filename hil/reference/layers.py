@@ -13,7 +13,7 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op
 
 LARGEST_PRODUCT = 127 * 127
 
@@ -85,7 +85,7 @@ def convolution(x: np.ndarray, weights: np.ndarray, pads: tuple[int, int]) -> np
 
 
 def forward(
-    layer: Layer, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
+    layer: Node, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Run one layer.
 
@@ -112,14 +112,14 @@ def forward(
     return requantize(acc.reshape(*layer.out_shape, -1), exponents + layer.weight_exp, together)
 
 
-def _places(layer: Layer, x: np.ndarray) -> list[np.ndarray]:
+def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
     """Return the places of the pooling windows in row-major order, each a view [oh, ow, C, B] of what all windows have there."""
     k, (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
 
 
 def input_error(
-    layer: Layer,
+    layer: Node,
     weights: np.ndarray | None,
     error: np.ndarray,
     exponents: np.ndarray,
@@ -152,7 +152,7 @@ def input_error(
     return requantize(acc.reshape(*layer.in_shape, -1), exponents + layer.weight_exp, together)
 
 
-def _unpool(layer: Layer, error: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
+def _unpool(layer: Node, error: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Give each error to the first maximum of its window."""
     result = np.zeros(x.shape, np.int8)
     free = np.ones(out.shape, bool)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 
 QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95, "p99": 0.99}
@@ -122,7 +122,7 @@ def _histogram(net: np.ndarray) -> dict[str, list[float] | list[int]]:
     return {"edges": [int(edge) for edge in edges], "counts": [int(count) for count in counts]}
 
 
-def bookings_by_phase(network: Network, settings: Settings) -> dict[str, int]:
+def bookings_by_phase(network: Graph, settings: Settings) -> dict[str, int]:
     """Return how often a step ends a stretch of each phase by reading the counter, and `total`, without the digest (docs/latency.md)."""
     forward, backward = bookings_by_layer(network, settings)
     counts = {
@@ -134,7 +134,7 @@ def bookings_by_phase(network: Network, settings: Settings) -> dict[str, int]:
     return counts | {"total": sum(counts.values())}
 
 
-def bookings_by_layer(network: Network, settings: Settings) -> tuple[list[int], list[int]]:
+def bookings_by_layer(network: Graph, settings: Settings) -> tuple[list[int], list[int]]:
     """Return the bookings a step of every layer, forward and backward: one a group and pass, the loss and the zeros of the gradients
     with the last layer."""
     groups = settings.batch if settings.scope == "sample" else 1

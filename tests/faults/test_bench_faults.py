@@ -3,6 +3,7 @@
 import pytest
 
 from hil.boards import image_of
+from hil.graph.file import places_in_file
 from hil.network import build
 
 BYTES_OF_NETWORK = 110_000  # about where the samples of the first step begin on the line
@@ -37,10 +38,11 @@ def test_a_bench_that_is_killed_is_blocked_and_named(broken_trial):
 
 
 def test_a_flipped_bit_in_sram_is_found_at_its_weight(broken_trial):
-    layer = build("lenet5", 1).trained[2]
+    network = build("lenet5", 1)
+    layer, (weights, _) = network.trained[2], list(places_in_file(network).values())[2]
     arena = image_of("stm32h7b3").symbols["__arena_start"]
     index = 12_345
-    outcome = broken_trial(steps=8, inject=[f"ram_flip:{arena + layer.weight_offset + index}:6:60000000"])  # instructions: four steps or so
+    outcome = broken_trial(steps=8, inject=[f"ram_flip:{arena + weights + index}:6:60000000"])  # instructions: four steps or so
     assert outcome.verdict == "fail"
     difference = outcome.difference
     assert (difference.layer, difference.index, difference.what) == (layer.name, index, "weight")

@@ -46,7 +46,7 @@ void test_zeroth_order_updates(void);
 void test_zeroth_order_losses(void);
 void test_error_kernels(void);
 void test_velocities(void);
-void test_blob(void);
+void test_chain_file(void);
 void test_plan(void);
 void test_engine(void);
 void test_configure(void);

@@ -23,18 +23,18 @@ void expect_fine(failure_t failure, const char *what) {
 bench_t bench_begin(void) {
     bench_t bench = {.engine = take(sizeof *bench.engine), .arena = take(ARENA)};
     engine_init(bench.engine, bench.arena, ARENA, no_cycles);
-    file_small_network(&bench.file);
+    chain_small(&bench.file);
     return bench;
 }
 
 void bench_end(bench_t *bench) {
     free(bench->engine);
     free(bench->arena);
-    file_free(&bench->file);
+    made_free(&bench->file);
 }
 
 void bench_load(bench_t *bench) {
-    const network_file_t *file = &bench->file;
+    const graph_made_t *file = &bench->file;
     expect_fine(engine_load_begin(bench->engine, file->size), "load_begin");
     expect_fine(engine_load_data(bench->engine, 0, file->bytes, file->size), "load_data");
     expect_fine(engine_load_end(bench->engine), "load_end");

@@ -3,14 +3,14 @@
 #define ENGINE_BENCH_H
 
 #include "net/engine.h"
-#include "network_file.h"
+#include "chain_made.h"
 
 enum { ARENA = 16384, BATCH = 3, PIXELS = 8 * 8 * 2 };
 
 typedef struct {
     engine_t *engine;
     uint8_t *arena;
-    network_file_t file;
+    graph_made_t file;
 } bench_t;
 
 /* Settings that the engine takes. */

@@ -1,4 +1,4 @@
-/* An engine of the second family with a made network, in an arena that ends where its plan does. */
+/* An engine of tflite8 with a made network, in an arena that ends where its plan does. */
 #ifndef GRAPH_TRAINEE_H
 #define GRAPH_TRAINEE_H
 

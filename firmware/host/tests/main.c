@@ -59,7 +59,7 @@ int main(void) {
         {"zeroth-order losses, adds and folds", test_zeroth_order_losses},
         {"errors through a graph", test_error_kernels},
         {"velocities", test_velocities},
-        {"blob", test_blob},
+        {"chain file", test_chain_file},
         {"plan", test_plan},
         {"engine", test_engine},
         {"configure", test_configure},

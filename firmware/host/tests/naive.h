@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "kernels/shapes.h"
-#include "net/network.h"
+#include "graph/file.h"
 #include "net/training.h"
 
 int64_t naive_power(int64_t n); /* 2^n */

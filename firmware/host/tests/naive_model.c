@@ -5,19 +5,20 @@
 #include "arith/xxh32.h"
 #include "check.h"
 
-void naive_model_begin(naive_model_t *model, const network_file_t *file, uint32_t most) {
+void naive_model_begin(naive_model_t *model, const graph_made_t *made, uint32_t most) {
     *model = (naive_model_t){.exponent = {0}};
-    CHECK(network_parse(&model->network, file->bytes, file->size).code == 0, "a bad file");
-    for (uint32_t i = 0; i < model->network.layers; i++) {
-        const layer_t *layer = &model->network.layer[i];
-        model->weights[i] = memcpy(take(layer->weights), file->bytes + layer->weights_offset, layer->weights);
-        model->out[i] = take(most * shape_outputs(&layer->shape));
-        model->gradient[i] = take(layer->weights * sizeof(int64_t));
+    CHECK(graph_file_open_as(&model->file, made->bytes, made->size, FORMAT_BFP8).code == 0, "a bad file");
+    for (uint32_t i = 0; i < model->file.layers; i++) {
+        const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
+        const uint32_t n = graph_weight_count(layer);
+        model->weights[i] = memcpy(take(n), made->bytes + layer->weights_offset, n);
+        model->out[i] = take(most * graph_outputs(layer));
+        model->gradient[i] = take(n * sizeof(int64_t));
     }
 }
 
 void naive_model_free(naive_model_t *model) {
-    for (uint32_t i = 0; i < model->network.layers; i++) {
+    for (uint32_t i = 0; i < model->file.layers; i++) {
         free(model->weights[i]);
         free(model->out[i]);
         free(model->gradient[i]);
@@ -40,13 +41,14 @@ static void add_backward(void *context, uint32_t weight, uint32_t input, uint32_
     p->input_error[input] += p->weights[weight] * p->error[output];
 }
 
-static void visit_products(const layer_t *layer, naive_visit_t *visit, products_t *products) {
-    const uint32_t inputs = shape_inputs(&layer->shape);
+static void visit_products(const graph_layer_t *layer, naive_visit_t *visit, products_t *products) {
+    const uint32_t inputs = graph_inputs(layer), n = graph_weight_count(layer);
     if (layer->op == OP_CONV2D) {
-        naive_conv2d(&layer->shape, visit, products);
+        const layer_shape_t shape = graph_shape(layer);
+        naive_conv2d(&shape, visit, products);
         return;
     }
-    for (uint32_t i = 0; i < layer->weights; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         visit(products, i, i % inputs, i / inputs);
     }
 }
@@ -59,8 +61,8 @@ static int64_t *zeros(uint32_t n) {
 
 /* conv2d and fully_connected: the largest of all sums of the group decides its exponent. */
 static void forward_trained(naive_model_t *model, uint32_t i, const int8_t *in, uint32_t count) {
-    const layer_t *layer = &model->network.layer[i];
-    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
+    const uint32_t inputs = graph_inputs(layer), outputs = graph_outputs(layer);
     int64_t *acc = zeros(count * outputs);
     for (uint32_t b = 0; b < count; b++) {
         products_t products = {.weights = model->weights[i], .in = in + b * inputs, .acc = acc + b * outputs};
@@ -71,8 +73,9 @@ static void forward_trained(naive_model_t *model, uint32_t i, const int8_t *in, 
 }
 
 static void forward_layer(naive_model_t *model, uint32_t i, const int8_t *in, int32_t in_exponent, uint32_t count) {
-    const layer_t *layer = &model->network.layer[i];
-    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
+    const uint32_t inputs = graph_inputs(layer), outputs = graph_outputs(layer);
+    const layer_shape_t shape = graph_shape(layer);
     model->exponent[i] = in_exponent;
     if (layer->op == OP_RELU) {
         for (uint32_t j = 0; j < count * outputs; j++) {
@@ -80,7 +83,7 @@ static void forward_layer(naive_model_t *model, uint32_t i, const int8_t *in, in
         }
     } else if (layer->op == OP_MAX_POOL) {
         for (uint32_t b = 0; b < count; b++) {
-            naive_max_pool(in + b * inputs, &layer->shape, model->out[i] + b * outputs);
+            naive_max_pool(in + b * inputs, &shape, model->out[i] + b * outputs);
         }
     } else {
         forward_trained(model, i, in, count);
@@ -90,7 +93,7 @@ static void forward_layer(naive_model_t *model, uint32_t i, const int8_t *in, in
 const int8_t *naive_model_forward(naive_model_t *model, const int8_t *samples, uint32_t count) {
     const int8_t *in = samples;
     int32_t exponent = -7;
-    for (uint32_t i = 0; i < model->network.layers; i++) {
+    for (uint32_t i = 0; i < model->file.layers; i++) {
         forward_layer(model, i, in, exponent, count);
         in = model->out[i];
         exponent = model->exponent[i];
@@ -101,7 +104,7 @@ const int8_t *naive_model_forward(naive_model_t *model, const int8_t *samples, u
 /* One sample's gradient into G. */
 static void gather(naive_model_t *model, uint32_t i, const int64_t *gradient, int64_t x, bool first) {
     int64_t *exponent = &model->gradient_exponent[i];
-    for (uint32_t j = 0; j < model->network.layer[i].weights; j++) {
+    for (uint32_t j = 0; j < graph_weight_count(graph_layer(&model->file, (uint8_t)i)); j++) {
         int64_t *g = &model->gradient[i][j];
         if (first) {
             *g = 0;
@@ -125,11 +128,11 @@ typedef struct {
 } way_t;
 
 static void backward_trained(naive_model_t *model, uint32_t i, way_t *way, int8_t *input_error) {
-    const layer_t *layer = &model->network.layer[i];
-    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
+    const uint32_t inputs = graph_inputs(layer), outputs = graph_outputs(layer);
     int64_t *acc = zeros(way->count * inputs);
     for (uint32_t b = 0; b < way->count; b++) {
-        int64_t *gradient = zeros(layer->weights);
+        int64_t *gradient = zeros(graph_weight_count(layer));
         products_t products = {.weights = model->weights[i], .in = way->in + b * inputs, .error = way->error + b * outputs,
                                .gradient = gradient, .input_error = acc + b * inputs};
         visit_products(layer, add_backward, &products);
@@ -142,8 +145,9 @@ static void backward_trained(naive_model_t *model, uint32_t i, way_t *way, int8_
 
 /* Replaces the errors of the layer's outputs by those of its inputs. */
 static void backward_layer(naive_model_t *model, uint32_t i, way_t *way) {
-    const layer_t *layer = &model->network.layer[i];
-    const uint32_t inputs = shape_inputs(&layer->shape), outputs = shape_outputs(&layer->shape);
+    const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
+    const uint32_t inputs = graph_inputs(layer), outputs = graph_outputs(layer);
+    const layer_shape_t shape = graph_shape(layer);
     int8_t *input_error = take(way->count * inputs);
     if (layer->op == OP_RELU) {
         for (uint32_t j = 0; j < way->count * inputs; j++) {
@@ -151,7 +155,7 @@ static void backward_layer(naive_model_t *model, uint32_t i, way_t *way) {
         }
     } else if (layer->op == OP_MAX_POOL) {
         for (uint32_t b = 0; b < way->count; b++) {
-            naive_max_pool_backward(way->in + b * inputs, way->error + b * outputs, &layer->shape, input_error + b * inputs);
+            naive_max_pool_backward(way->in + b * inputs, way->error + b * outputs, &shape, input_error + b * inputs);
         }
     } else {
         backward_trained(model, i, way, input_error);
@@ -162,7 +166,8 @@ static void backward_layer(naive_model_t *model, uint32_t i, way_t *way) {
 
 uint32_t naive_digest(const int8_t *values, uint32_t n, int32_t exponent) {
     uint8_t *bytes = memcpy(take(n + 2), values, n);
-    put_u16(bytes + n, (uint32_t)exponent & 0xFFFFu);
+    const int16_t last = (int16_t)exponent;
+    memcpy(bytes + n, &last, sizeof last);
     const uint32_t digest = xxh32(bytes, n + 2, 0);
     free(bytes);
     return digest;
@@ -175,8 +180,8 @@ static void note_error(naive_model_t *model, const way_t *way, uint32_t n) {
 void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples, const uint8_t *labels,
                           uint32_t count, bool first) {
     const uint8_t partition = settings->partition;
-    const uint32_t last = model->network.layers - 1u, classes = model->network.classes;
-    const uint32_t first_bp = partition < model->network.tensors ? model->network.tensor_layer[partition] : last + 1;
+    const uint32_t last = model->file.layers - 1u, classes = graph_header(&model->file)->classes;
+    const uint32_t first_bp = graph_weighted_layer(&model->file, partition);
     way_t way = {.error = take(count * classes), .exponent = -7, .count = count, .first = first};
     for (uint32_t b = 0; b < count; b++) {
         naive_softmax_error(model->out[last] + b * classes, classes, model->exponent[last], labels[b], settings->logit_error,
@@ -189,7 +194,7 @@ void naive_model_backward(naive_model_t *model, const settings_t *settings, cons
         way.in_exponent = i == 0 ? -7 : model->exponent[i - 1];
         backward_layer(model, i, &way);
         if (i > first_bp) {
-            note_error(model, &way, shape_inputs(&model->network.layer[i].shape));
+            note_error(model, &way, graph_inputs(graph_layer(&model->file, (uint8_t)i)));
         }
     }
     free(way.error);

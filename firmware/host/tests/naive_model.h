@@ -3,10 +3,10 @@
 #define NAIVE_MODEL_H
 
 #include "naive.h"
-#include "network_file.h"
+#include "chain_made.h"
 
 typedef struct {
-    network_t network;
+    graph_file_t file;
     int8_t *weights[ENGINE_MAX_LAYERS];  /* by layer */
     int8_t *out[ENGINE_MAX_LAYERS];      /* outputs of the last group */
     int32_t exponent[ENGINE_MAX_LAYERS]; /* of the last group */
@@ -18,7 +18,7 @@ typedef struct {
 } naive_model_t;
 
 /* `most`: samples of the largest group. */
-void naive_model_begin(naive_model_t *model, const network_file_t *file, uint32_t most);
+void naive_model_begin(naive_model_t *model, const graph_made_t *file, uint32_t most);
 void naive_model_free(naive_model_t *model);
 
 /* The logits of the `count` samples of a group, one sample after the other; their exponent is that of the last layer. */

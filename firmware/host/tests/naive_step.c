@@ -19,8 +19,8 @@ typedef struct {
 } pass_t;
 
 static pass_t run_pass(naive_model_t *model, const settings_t *settings, const step_batch_t *batch, bool backwards) {
-    const uint32_t inputs = shape_inputs(&model->network.layer[0].shape), last = model->network.layers - 1u;
-    const uint32_t classes = model->network.classes;
+    const uint32_t inputs = graph_inputs(graph_layer(&model->file, 0)), last = model->file.layers - 1u;
+    const uint32_t classes = graph_header(&model->file)->classes;
     const uint32_t group = settings->scope == SCOPE_BATCH ? batch->count : 1;
     const pass_t pass = {.logits = take(batch->count * classes), .exponent = take(batch->count * sizeof(int32_t))};
     for (uint32_t b = 0; b < batch->count; b += group) {
@@ -42,7 +42,7 @@ static void free_pass(pass_t *pass) {
 }
 
 static float float_loss(const naive_model_t *model, const step_batch_t *batch, const pass_t *pass) {
-    const uint32_t classes = model->network.classes;
+    const uint32_t classes = graph_header(&model->file)->classes;
     float total = 0.0f;
     for (uint32_t b = 0; b < batch->count; b++) {
         total += cross_entropy_f32(pass->logits + b * classes, classes, pass->exponent[b], batch->labels[b]);
@@ -53,7 +53,7 @@ static float float_loss(const naive_model_t *model, const step_batch_t *batch, c
 /* L_plus and L_minus in integers. */
 static naive_terms_t integer_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
                                     const pass_t *plus, const pass_t *minus) {
-    const uint32_t classes = model->network.classes;
+    const uint32_t classes = graph_header(&model->file)->classes;
     naive_terms_t total = {.a = 0};
     for (uint32_t b = 0; b < batch->count; b++) {
         const naive_terms_t terms = naive_integer_loss(plus->logits + b * classes, plus->exponent[b], minus->logits + b * classes,
@@ -108,7 +108,8 @@ static void change_weights(naive_model_t *model, const settings_t *settings, uin
                              .sign = sign,
                              .shift = naive_bits(settings->r_max) - settings->b_zo};
     for (uint32_t l = 0; l < settings->partition; l++) {
-        const uint32_t layer = model->network.tensor_layer[l], n = model->network.layer[layer].weights;
+        const uint8_t layer = graph_weighted_layer(&model->file, (uint8_t)l);
+        const uint32_t n = graph_weight_count(graph_layer(&model->file, layer));
         int8_t *z = take(n);
         naive_noise(z, n, settings, step, l);
         for (uint32_t j = 0; j < n; j++) {
@@ -120,8 +121,9 @@ static void change_weights(naive_model_t *model, const settings_t *settings, uin
 }
 
 static void update_by_gradients(naive_model_t *model, const settings_t *settings) {
-    for (uint32_t l = settings->partition; l < model->network.tensors; l++) {
-        const uint32_t layer = model->network.tensor_layer[l], n = model->network.layer[layer].weights;
+    for (uint32_t l = settings->partition; l < graph_weighted(&model->file); l++) {
+        const uint8_t layer = graph_weighted_layer(&model->file, (uint8_t)l);
+        const uint32_t n = graph_weight_count(graph_layer(&model->file, layer));
         int64_t largest = 0;
         for (uint32_t j = 0; j < n; j++) {
             const int64_t m = llabs(model->gradient[layer][j]);
@@ -149,7 +151,7 @@ static void train_by_differences(naive_model_t *model, const settings_t *setting
     change_weights(model, settings, step, 0, add_noise);
     pass_t plus = run_pass(model, settings, batch, false);
     change_weights(model, settings, step, 0, take_noise_twice);
-    pass_t minus = run_pass(model, settings, batch, settings->partition < model->network.tensors);
+    pass_t minus = run_pass(model, settings, batch, settings->partition < graph_weighted(&model->file));
     compare_losses(model, settings, batch, &plus, &minus, result);
     change_weights(model, settings, step, result->sign, restore_and_update);
     free_pass(&plus);

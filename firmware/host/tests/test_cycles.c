@@ -21,9 +21,9 @@ static uint64_t cycles_of(uint32_t bookings) {
 /* Every layer is booked once for each group and pass; the last one also with the loss, and with the zeros of the gradients. */
 static void check_profile(const engine_t *engine, uint32_t groups, uint32_t steps) {
     const settings_t *settings = &engine->settings;
-    const network_t *network = &engine->model.network;
-    const uint32_t passes = settings->partition > 0 ? 2 : 1, last = network->layers - 1u;
-    const uint32_t first_bp = network_first_bp(network, settings->partition);
+    const graph_file_t *file = &engine->model.file;
+    const uint32_t passes = settings->partition > 0 ? 2 : 1, last = file->layers - 1u;
+    const uint32_t first_bp = graph_weighted_layer(file, settings->partition);
     const cycle_account_t *account = &engine->model.account;
     for (uint32_t i = 0; i <= last; i++) {
         const uint32_t forward = steps * passes * groups * (i == last ? 2 : 1);
@@ -35,12 +35,12 @@ static void check_profile(const engine_t *engine, uint32_t groups, uint32_t step
 
 static void check_phases(const engine_t *engine, const step_result_t *result, uint32_t groups, uint32_t steps) {
     const settings_t *settings = &engine->settings;
-    const network_t *network = &engine->model.network;
+    const graph_file_t *file = &engine->model.file;
     const uint64_t jump = JUMP, passes = settings->partition > 0 ? 2 : 1;
-    const uint64_t trained = network->layers - network_first_bp(network, settings->partition);
+    const uint64_t trained = file->layers - graph_weighted_layer(file, settings->partition);
     const uint64_t perturbations = settings->partition > 0 ? 2 : 0;
     CHECK(result->cycles_perturb == steps * perturbations * jump, "perturb");
-    CHECK(result->cycles_forward == steps * passes * groups * (network->layers + 1u) * jump, "forward");
+    CHECK(result->cycles_forward == steps * passes * groups * (file->layers + 1u) * jump, "forward");
     CHECK(result->cycles_backward == (trained > 0 ? steps * (groups * trained + 1) * jump : 0), "backward");
     CHECK(result->cycles_update == steps * jump && result->cycles_digest == jump, "update and digest");
     CHECK(result->cycles_total == result->cycles_perturb + result->cycles_forward + result->cycles_backward +
@@ -60,12 +60,12 @@ static void evaluate_and_trace(engine_t *engine, const batch_t *batch) {
 }
 
 static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope,
                                  .batch = 4, .seed = 9, .slots = slots};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 4);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 4);
     const uint32_t groups = scope == SCOPE_BATCH ? 1 : 4;
     for (uint32_t step = 0; step < 2; step++) {
         const step_result_t result =
@@ -78,17 +78,17 @@ static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
     check_profile(trainee.engine, groups, 1);
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
 }
 
 /* Laps of a run: one for each step, of the first ENGINE_MAX_LAPS at most. */
 static void test_laps(uint16_t steps) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9,
                                  .slots = 1};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 1);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 1);
     step_result_t result;
     put_samples(trainee.engine, &batch, 0, 1);
     engine_run(trainee.engine, steps, 1, &result);
@@ -105,7 +105,7 @@ static void test_laps(uint16_t steps) {
     }
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
 }
 
 static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
@@ -118,12 +118,12 @@ static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
 
 /* The stretches of the last step of a run: in the order in which the phases came, none beside one of its own phase, and together its lap. */
 static void test_stretches(uint8_t partition, uint8_t scope, const char *expected) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope, .batch = 3,
                                  .seed = 9, .slots = 3};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 3);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 3);
     step_result_t result;
     put_samples(trainee.engine, &batch, 0, 3);
     engine_run(trainee.engine, 4, 3, &result);
@@ -139,23 +139,23 @@ static void test_stretches(uint8_t partition, uint8_t scope, const char *expecte
           "the stretches of %s are its lap", expected);
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
 }
 
 /* More stretches than there is room for are counted, and the room is not left. */
 static void test_stretches_without_room(void) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = 0, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 60, .seed = 9, .slots = 60};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 60);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 60);
     (void)step_at_once(trainee.engine, 0, &batch);
     const stretches_t *stretches = &trainee.engine->model.stretches;
     CHECK(stretches->made == 2 * 60 + 2, "%u stretches", stretches->made); /* the zeros, forward and backward of each sample, the update */
     CHECK(stretches->told[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is told");
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
 }
 
 /* A counter that has `left` cycles to go before it wraps, and counts 1000 from one reading to the next. */
@@ -167,16 +167,16 @@ static uint32_t ticking(void) {
 }
 
 static step_result_t step_from(uint32_t start) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 2, .seed = 9, .slots = 2};
     clock_now = start;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 2);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 2);
     const step_result_t result = step_at_once(trainee.engine, 0, &batch);
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
     return result;
 }
 
@@ -197,13 +197,13 @@ static void test_wrap_within_a_step(void) {
 
 /* What a booking costs is what lies between two readings, and is booked nowhere. */
 static void test_book_nothing(void) {
-    network_file_t file;
-    file_small_network(&file);
+    graph_made_t file;
+    chain_small(&file);
     const settings_t settings = {.partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9,
                                  .slots = 1};
     clock_now = UINT32_MAX - 2500;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
-    batch_t batch = draw_batch(&trainee.engine->model.network, 1);
+    batch_t batch = draw_batch(&trainee.engine->model.file, 1);
     (void)step_at_once(trainee.engine, 0, &batch);
     const cycle_account_t before = trainee.engine->model.account;
     for (int i = 0; i < 5; i++) {
@@ -212,7 +212,7 @@ static void test_book_nothing(void) {
     CHECK(memcmp(&before, &trainee.engine->model.account, sizeof before) == 0, "the account is that of the step");
     free_batch(&batch);
     trainee_end(&trainee);
-    file_free(&file);
+    made_free(&file);
 }
 
 void test_cycles(void) {

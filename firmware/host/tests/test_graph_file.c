@@ -4,20 +4,34 @@
 #include "graph/checks.h"
 #include "graph_made.h"
 
-static void expect(const graph_made_t *made, uint8_t code, uint32_t a, uint32_t b, const char *what) {
-    graph_file_t file;
-    const failure_t failure = graph_file_open(&file, made->bytes, made->size);
-    CHECK(failure.code == code && failure.a == a && failure.b == b, "%s: code %u, a %u, b %u, not %u, %u, %u", what, failure.code,
-          failure.a, failure.b, code, a, b);
-}
-
 static void test_good_files(void) {
     for (int round = 0; round < 300; round++) {
         graph_made_t made;
         made_random(&made);
-        expect(&made, FAILURE_NONE, 0, 0, "a good file");
+        made_expect(&made, FAILURE_NONE, 0, 0, "a good file");
         made_free(&made);
     }
+}
+
+/* The engine of another format, and one with labels of a byte, ask for more than a good file. */
+static void expect_as(const graph_made_t *made, enum format format, uint8_t code, uint32_t a, uint32_t b) {
+    graph_file_t file;
+    const failure_t failure = graph_file_open_as(&file, made->bytes, made->size, format);
+    CHECK(failure.code == code && failure.a == a && failure.b == b, "format %d: code %u, a %u, b %u", format, failure.code, failure.a, failure.b);
+}
+
+static void test_engines(void) {
+    graph_made_t made, many;
+    made_small(&made);
+    expect_as(&made, FORMAT_TFLITE8, FAILURE_NONE, 0, 0);
+    expect_as(&made, FORMAT_BFP8, FAILURE_NETWORK_LAYER, 0, CHECK_FORMAT);
+    made_free(&made);
+    made_begin(&many, 2, 2, 1, 257);
+    made_fully_connected(&many, 0, 257);
+    made_finish(&many, 127);
+    made_expect(&many, FAILURE_NONE, 0, 0, "257 classes");
+    expect_as(&many, FORMAT_TFLITE8, FAILURE_NETWORK_LAYER, 255, CHECK_CLASSES);
+    made_free(&many);
 }
 
 /* Every length below the full one, in memory that ends where the file does. */
@@ -41,7 +55,7 @@ static void test_truncation(void) {
     }
 CHANGE_HEADER(no_layers, header->layers = 0)
 CHANGE_HEADER(one_class, header->classes = 1)
-CHANGE_HEADER(many_classes, header->classes = 257)
+CHANGE_HEADER(many_classes, header->classes = 1025)
 CHANGE_HEADER(third_rounding, header->single = 2)
 CHANGE_HEADER(zero_is_set, header->none = 256)
 CHANGE_HEADER(scale_below_zero, header->scale = -1.0f)
@@ -53,16 +67,22 @@ static void test_header(void) {
     graph_header_t *header = (graph_header_t *)(void *)made.bytes;
     const graph_header_t good = *header;
     header->magic++;
-    expect(&made, FAILURE_NETWORK_MAGIC, good.magic + 1, 0, "magic");
+    made_expect(&made, FAILURE_NETWORK_MAGIC, good.magic + 1, 0, "magic");
     *header = good;
-    header->version = 3;
-    expect(&made, FAILURE_NETWORK_VERSION, 3, 2, "version");
+    for (uint16_t version = 0; version < 5; version++) {
+        header->version = version;
+        made_expect(&made, version == 3 ? FAILURE_NONE : FAILURE_NETWORK_VERSION, version == 3 ? 0 : version, version == 3 ? 0 : 3, "version");
+    }
     *header = good;
     header->digest ^= 1;
-    expect(&made, FAILURE_NETWORK_DIGEST, good.digest, good.digest ^ 1, "digest");
+    made_expect(&made, FAILURE_NETWORK_DIGEST, good.digest, good.digest ^ 1, "digest");
     *header = good;
     header->layers = 65535;
-    expect(&made, FAILURE_NETWORK_TRUNCATED, made.size, 32 + 65535 * 64, "more records than bytes");
+    made_expect(&made, FAILURE_NETWORK_TRUNCATED, made.size, 32 + 65535 * 32, "more records than bytes");
+    *header = good;
+    header->size = made.size - 4;
+    made_expect(&made, FAILURE_NETWORK_TRUNCATED, made.size, made.size - 4, "bytes after the file");
+    *header = good;
     const struct {
         void (*change)(graph_header_t *header);
         uint32_t check;
@@ -74,7 +94,7 @@ static void test_header(void) {
         *header = good;
         bad[i].change(header);
         made_seal(&made);
-        expect(&made, FAILURE_NETWORK_LAYER, 255, bad[i].check, "a field of the header");
+        made_expect(&made, FAILURE_NETWORK_LAYER, 255, bad[i].check, "a field of the header");
     }
     made_free(&made);
 }
@@ -86,8 +106,17 @@ typedef struct {
     void (*change)(graph_layer_t *layer, const graph_made_t *made);
 } bad_layer_t;
 
+static graph_output_t *output_of(const graph_layer_t *layer, const graph_made_t *made) {
+    return (graph_output_t *)(void *)(made->bytes + layer->parameters_offset);
+}
+
+static graph_factors_t *factors_of(const graph_layer_t *layer, const graph_made_t *made) {
+    return (graph_factors_t *)(void *)(output_of(layer, made) + 1);
+}
+
+/* The parameters by output channel. */
 static int32_t *words_of(const graph_layer_t *layer, const graph_made_t *made) {
-    return (int32_t *)(void *)(made->bytes + layer->parameters_offset);
+    return (int32_t *)(void *)(output_of(layer, made) + 1);
 }
 
 #define CHANGE(name, statement)                                               \
@@ -95,7 +124,8 @@ static int32_t *words_of(const graph_layer_t *layer, const graph_made_t *made) {
         (void)made;                                                           \
         statement;                                                            \
     }
-CHANGE(op_relu, layer->op = 3)
+CHANGE(op_none, layer->op = 0)
+CHANGE(op_nine, layer->op = 9)
 CHANGE(reads_itself, layer->reads[0] = 2)
 CHANGE(reads_two, layer->reads[1] = 1)
 CHANGE(adds_another_shape, layer->reads[1] = 2)
@@ -108,50 +138,53 @@ CHANGE(kernel_of_none, layer->kernel_h = 0)
 CHANGE(fully_connected_wide, layer->out_w = 2)
 CHANGE(stride_of_none, layer->stride = 0)
 CHANGE(add_with_kernel, layer->kernel_w = 1)
-CHANGE(weight_more, layer->weights++)
-CHANGE(channel_more, layer->channels++)
-CHANGE(add_with_weights, layer->weights = 1)
+CHANGE(format_none, layer->format = 0)
+CHANGE(format_other, layer->format = FORMAT_BFP8)
+CHANGE(op_relu, layer->op = OP_RELU; layer->reads[1] = 0)
 CHANGE(weights_elsewhere, layer->weights_offset += 4)
 CHANGE(parameters_elsewhere, layer->parameters_offset -= 4)
 CHANGE(add_with_offset, layer->weights_offset = 32)
 CHANGE(none_is_set, layer->none = 1)
-CHANGE(nothing_is_set, layer->nothing[4] = 1)
+CHANGE(exponent_is_set, layer->weight_exponent = -8)
+CHANGE(output_none_is_set, output_of(layer, made)->none = 1)
+CHANGE(factors_none_is_set, factors_of(layer, made)->none = 1)
 CHANGE(block_five, layer->block = 5)
 CHANGE(block_none, layer->block = 0)
 CHANGE(add_in_a_block, layer->block = 1)
-CHANGE(window_with_factor, layer->add_multiplier[2] = 1)
-CHANGE(window_with_shift, layer->add_shift[0] = 1)
-CHANGE(padding_behind_weights, made->bytes[layer->weights_offset + layer->weights] = 1)
-CHANGE(padding_behind_shifts, made->bytes[layer->parameters_offset + 17 * layer->channels] = 1)
-CHANGE(scale_zero, layer->scale = 0.0f)
-CHANGE(scale_tiny, layer->scale = 0x1p-41f)
-CHANGE(weight_scale_negative, words_of(layer, made)[2 * layer->channels] |= INT32_MIN)
+CHANGE(padding_behind_weights, made->bytes[layer->weights_offset + graph_weight_count(layer)] = 1)
+CHANGE(padding_behind_shifts, made->bytes[layer->parameters_offset + 8 + 17u * layer->out_c] = 1)
+CHANGE(scale_zero, output_of(layer, made)->scale = 0.0f)
+CHANGE(scale_tiny, output_of(layer, made)->scale = 0x1p-41f)
+CHANGE(weight_scale_negative, words_of(layer, made)[2 * layer->out_c] |= INT32_MIN)
 CHANGE(bias_large, words_of(layer, made)[0] = (1 << 30) + 1)
-CHANGE(multiplier_small, words_of(layer, made)[layer->channels] = (1 << 30) - 1)
-CHANGE(shift_large, ((int8_t *)(words_of(layer, made) + 4 * layer->channels))[0] = 31)
-CHANGE(add_shifts_up, layer->add_shift[1] = 1)
+CHANGE(multiplier_small, words_of(layer, made)[layer->out_c] = (1 << 30) - 1)
+CHANGE(shift_large, ((int8_t *)(words_of(layer, made) + 4 * layer->out_c))[0] = 31)
+CHANGE(add_shifts_up, factors_of(layer, made)->shift[1] = 1)
 CHANGE(weight_128, made->bytes[layer->weights_offset] = 0x80)
-CHANGE(sum_differs, words_of(layer, made)[3 * layer->channels]++)
-CHANGE(limits_crossed, layer->act_min = 5; layer->act_max = 4)
-CHANGE(pool_with_zero, layer->zero++)
-CHANGE(pool_with_scale, layer->scale *= 2.0f)
+CHANGE(sum_differs, words_of(layer, made)[3 * layer->out_c]++)
+CHANGE(add_multiplier_small, factors_of(layer, made)->multiplier[2] = (1 << 30) - 1)
+CHANGE(limits_crossed, output_of(layer, made)->act_min = 5; output_of(layer, made)->act_max = 4)
+CHANGE(pool_with_zero, output_of(layer, made)->zero++)
+CHANGE(pool_with_scale, output_of(layer, made)->scale *= 2.0f)
 
 static void test_every_check(void) {
     enum { CONV = 0, DW = 1, PW = 2, MEAN = 6, ADD = 7, FC = 11 };
     static const bad_layer_t bad[] = {
-        {CONV, CHECK_OP, op_relu}, {DW, CHECK_INPUT, reads_itself}, {DW, CHECK_INPUT, reads_two}, {ADD, CHECK_INPUT, adds_another_shape},
-        {ADD, CHECK_INPUT, add_grows}, {FC, CHECK_INPUT, input_differs}, {CONV, CHECK_OUTPUT, one_row_more}, {DW, CHECK_OUTPUT, channels_differ},
-        {PW, CHECK_OUTPUT, one_row_more}, {MEAN, CHECK_OUTPUT, channels_differ}, {CONV, CHECK_OUTPUT, padding_of_the_kernel},
-        {CONV, CHECK_OUTPUT, kernel_of_none}, {FC, CHECK_OUTPUT, fully_connected_wide}, {MEAN, CHECK_KERNEL, stride_of_none},
-        {ADD, CHECK_KERNEL, add_with_kernel}, {FC, CHECK_KERNEL, add_with_kernel}, {CONV, CHECK_COUNT, weight_more},
-        {PW, CHECK_COUNT, channel_more}, {ADD, CHECK_COUNT, add_with_weights}, {CONV, CHECK_PLACE, weights_elsewhere},
-        {DW, CHECK_PLACE, parameters_elsewhere}, {ADD, CHECK_PLACE, add_with_offset}, {PW, CHECK_ZERO, none_is_set}, {FC, CHECK_ZERO, nothing_is_set},
-        {CONV, CHECK_ZERO, block_five}, {CONV, CHECK_ZERO, block_none}, {ADD, CHECK_ZERO, add_in_a_block}, {CONV, CHECK_ZERO, window_with_factor},
-        {MEAN, CHECK_ZERO, window_with_shift}, {CONV, CHECK_ZERO, padding_behind_weights}, {CONV, CHECK_ZERO, padding_behind_shifts},
-        {ADD, CHECK_SCALE, scale_zero}, {CONV, CHECK_SCALE, scale_tiny}, {DW, CHECK_SCALE, weight_scale_negative}, {FC, CHECK_SUMS, bias_large},
-        {CONV, CHECK_SUMS, multiplier_small}, {DW, CHECK_SUMS, shift_large}, {ADD, CHECK_SUMS, add_shifts_up}, {PW, CHECK_WEIGHT, weight_128},
-        {DW, CHECK_WEIGHT, sum_differs}, {CONV, CHECK_LIMITS, limits_crossed}, {MEAN, CHECK_LIMITS, pool_with_zero},
-        {MEAN, CHECK_LIMITS, pool_with_scale},
+        {CONV, CHECK_OP, op_none}, {FC, CHECK_OP, op_nine}, {DW, CHECK_INPUT, reads_itself}, {DW, CHECK_INPUT, reads_two},
+        {ADD, CHECK_INPUT, adds_another_shape}, {ADD, CHECK_INPUT, add_grows}, {FC, CHECK_INPUT, input_differs},
+        {CONV, CHECK_OUTPUT, one_row_more}, {DW, CHECK_OUTPUT, channels_differ}, {PW, CHECK_OUTPUT, one_row_more},
+        {MEAN, CHECK_OUTPUT, channels_differ}, {CONV, CHECK_OUTPUT, padding_of_the_kernel}, {CONV, CHECK_OUTPUT, kernel_of_none},
+        {FC, CHECK_OUTPUT, fully_connected_wide}, {MEAN, CHECK_WINDOW, stride_of_none}, {ADD, CHECK_WINDOW, add_with_kernel},
+        {FC, CHECK_WINDOW, add_with_kernel}, {CONV, CHECK_FORMAT, format_none}, {CONV, CHECK_FORMAT, format_other},
+        {DW, CHECK_FORMAT, format_other}, {ADD, CHECK_FORMAT, op_relu}, {CONV, CHECK_PLACE, weights_elsewhere},
+        {DW, CHECK_PLACE, parameters_elsewhere}, {ADD, CHECK_PLACE, add_with_offset}, {PW, CHECK_ZERO, none_is_set},
+        {FC, CHECK_ZERO, exponent_is_set}, {MEAN, CHECK_ZERO, exponent_is_set}, {FC, CHECK_ZERO, output_none_is_set},
+        {ADD, CHECK_ZERO, factors_none_is_set}, {CONV, CHECK_ZERO, block_five}, {CONV, CHECK_ZERO, block_none}, {ADD, CHECK_ZERO, add_in_a_block},
+        {CONV, CHECK_ZERO, padding_behind_weights}, {CONV, CHECK_ZERO, padding_behind_shifts}, {ADD, CHECK_SCALE, scale_zero},
+        {CONV, CHECK_SCALE, scale_tiny}, {DW, CHECK_SCALE, weight_scale_negative}, {FC, CHECK_SUMS, bias_large},
+        {CONV, CHECK_SUMS, multiplier_small}, {DW, CHECK_SUMS, shift_large}, {ADD, CHECK_SUMS, add_shifts_up},
+        {ADD, CHECK_SUMS, add_multiplier_small}, {PW, CHECK_WEIGHT, weight_128}, {DW, CHECK_WEIGHT, sum_differs},
+        {CONV, CHECK_LIMITS, limits_crossed}, {MEAN, CHECK_LIMITS, pool_with_zero}, {MEAN, CHECK_LIMITS, pool_with_scale},
     };
     graph_made_t made;
     made_small(&made);
@@ -161,7 +194,7 @@ static void test_every_check(void) {
         made_seal(&made);
         char what[32];
         snprintf(what, sizeof what, "change %zu", i);
-        expect(&made, FAILURE_NETWORK_LAYER, bad[i].layer, bad[i].check, what);
+        made_expect(&made, FAILURE_NETWORK_LAYER, bad[i].layer, bad[i].check, what);
         memcpy(made.bytes, good, made.size);
     }
     free(good);
@@ -173,24 +206,24 @@ static void test_whole_files(void) {
     graph_made_t made;
     made_begin(&made, 3, 3, 2, 5);
     made_fully_connected(&made, 0, 4);
-    made_finish(&made);
-    expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_CLASSES, "outputs that are no classes");
+    made_finish(&made, 127);
+    made_expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_CLASSES, "outputs that are no classes");
     made_free(&made);
     made_begin(&made, 200, 200, 1, 2);
     made_fully_connected(&made, 0, 2);
-    made_finish(&made);
-    expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_SUMS, "more than 2^15 products");
+    made_finish(&made, 127);
+    made_expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_SUMS, "more than 2^15 products");
     made_free(&made);
     made_begin(&made, 300, 300, 1, 2);
-    made_window(&made, GRAPH_MAX_POOL, 0, 0, 1, 1, 1, 0);
-    made_window(&made, GRAPH_AVERAGE_POOL, 1, 0, 250, 250, 250, 0);
+    made_window(&made, OP_MAX_POOL, 0, 0, 1, 1, 1, 0);
+    made_window(&made, OP_AVERAGE_POOL, 1, 0, 250, 250, 250, 0);
     made_fully_connected(&made, 2, 2);
-    made_finish(&made);
-    expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_SUMS, "more than 2^16 positions");
+    made_finish(&made, 127);
+    made_expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_SUMS, "more than 2^16 positions");
     made_free(&made);
     made_begin(&made, 3, 3, 2, 5);
     made_fully_connected(&made, 0, 5);
-    made_finish(&made);
+    made_finish(&made, 127);
     uint8_t *longer = memset(take(made.size + 4), 0, made.size + 4);
     memcpy(longer, made.bytes, made.size);
     free(made.bytes);
@@ -198,12 +231,13 @@ static void test_whole_files(void) {
     made.size += 4;
     ((graph_header_t *)(void *)longer)->size = made.size;
     made_seal(&made);
-    expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_PLACE, "a file that goes on");
+    made_expect(&made, FAILURE_NETWORK_LAYER, 0, CHECK_PLACE, "a file that goes on");
     made_free(&made);
 }
 
 void test_graph_file(void) {
     test_good_files();
+    test_engines();
     test_truncation();
     test_header();
     test_every_check();

@@ -1,4 +1,4 @@
-/* A step of the second family is the same however its samples come, wherever its file lies, and however its layers share memory. */
+/* A step of tflite8 is the same however its samples come, wherever its file lies, and however its layers share memory. */
 #include <string.h>
 
 #include "check.h"

@@ -22,8 +22,8 @@ static void check_same(const step_result_t *found, const step_result_t *expected
 /* The same batches to a board that holds them and to one that does not. */
 static void test_streaming(void) {
     for (int round = 0; round < 100; round++) {
-        network_file_t file;
-        file_small_network(&file);
+        graph_made_t file;
+        chain_small(&file);
         settings_t settings = draw_settings((uint8_t)(round % 5));
         settings.scope = SCOPE_SAMPLE;
         settings.batch = (uint16_t)draw(2, 9);
@@ -33,7 +33,7 @@ static void test_streaming(void) {
         trainee_t streaming = trainee_begin(&file, &settings, no_cycles);
         CHECK(streaming.planned < whole.planned, "fewer slots take less memory");
         for (uint32_t i = 0; i < 3; i++) {
-            batch_t batch = draw_batch(&whole.engine->model.network, (uint32_t)draw(1, settings.batch));
+            batch_t batch = draw_batch(&whole.engine->model.file, (uint32_t)draw(1, settings.batch));
             const step_result_t expected = step_at_once(whole.engine, settings.first_step + i, &batch);
             const step_result_t found = step_in_parts(streaming.engine, settings.first_step + i, &batch);
             check_same(&found, &expected, 4, "in parts");
@@ -41,7 +41,7 @@ static void test_streaming(void) {
         }
         trainee_end(&whole);
         trainee_end(&streaming);
-        file_free(&file);
+        made_free(&file);
     }
 }
 
@@ -57,12 +57,12 @@ static step_result_t run(engine_t *engine, uint32_t step, uint16_t steps, const 
 /* A run of n steps is n steps on the same samples. */
 static void test_run(void) {
     for (int round = 0; round < 100; round++) {
-        network_file_t file;
-        file_small_network(&file);
+        graph_made_t file;
+        chain_small(&file);
         settings_t settings = draw_settings((uint8_t)(round % 5));
         settings.slots = settings.batch;
         trainee_t stepping = trainee_begin(&file, &settings, no_cycles), running = trainee_begin(&file, &settings, no_cycles);
-        batch_t batch = draw_batch(&stepping.engine->model.network, (uint32_t)draw(1, settings.batch));
+        batch_t batch = draw_batch(&stepping.engine->model.file, (uint32_t)draw(1, settings.batch));
         const uint16_t steps = (uint16_t)draw(1, 6);
         step_result_t expected = {.step = 0};
         for (uint32_t i = 0; i < steps; i++) {
@@ -76,13 +76,13 @@ static void test_run(void) {
         free_batch(&batch);
         trainee_end(&stepping);
         trainee_end(&running);
-        file_free(&file);
+        made_free(&file);
     }
 }
 
 /* An engine with the small network, and a batch for it. */
 typedef struct {
-    network_file_t file;
+    graph_made_t file;
     trainee_t trainee;
     engine_t *engine;
     batch_t batch;
@@ -92,17 +92,17 @@ static streaming_t begin(uint8_t partition, uint8_t scope, uint16_t slots) {
     const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope,
                                  .batch = 5, .seed = 9, .slots = slots, .first_step = 70};
     streaming_t streaming;
-    file_small_network(&streaming.file);
+    chain_small(&streaming.file);
     streaming.trainee = trainee_begin(&streaming.file, &settings, no_cycles);
     streaming.engine = streaming.trainee.engine;
-    streaming.batch = draw_batch(&streaming.engine->model.network, settings.batch);
+    streaming.batch = draw_batch(&streaming.engine->model.file, settings.batch);
     return streaming;
 }
 
 static void end(streaming_t *streaming) {
     free_batch(&streaming->batch);
     trainee_end(&streaming->trainee);
-    file_free(&streaming->file);
+    made_free(&streaming->file);
 }
 
 static failure_t part(streaming_t *streaming, uint8_t pass, uint16_t first, uint16_t count) {

@@ -3,14 +3,14 @@
 
 #include "check.h"
 #include "net/plan.h"
-#include "network_file.h"
+#include "chain_made.h"
 #include "trainee.h"
 
-static network_t parsed(network_file_t *file) {
-    network_t network;
-    const failure_t failure = network_parse(&network, file->bytes, file->size);
+static graph_file_t opened(const graph_made_t *made) {
+    graph_file_t file;
+    const failure_t failure = graph_file_open_as(&file, made->bytes, made->size, FORMAT_BFP8);
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    return network;
+    return file;
 }
 
 static bool share_a_slot(const buffer_t *a, const buffer_t *b) {
@@ -58,15 +58,15 @@ static void check_placement(const plan_t *plan) {
 
 static void test_placement(void) {
     for (int round = 0; round < 150; round++) {
-        network_file_t file;
-        file_random_network(&file);
-        const network_t network = parsed(&file);
+        graph_made_t file;
+        chain_random(&file);
+        const graph_file_t network = opened(&file);
         plan_t *plan = take(sizeof *plan);
-        const settings_t settings = draw_settings((uint8_t)draw(0, network.tensors));
+        const settings_t settings = draw_settings((uint8_t)draw(0, graph_weighted(&network)));
         plan_make(plan, &network, &settings);
         check_placement(plan);
         free(plan);
-        file_free(&file);
+        made_free(&file);
     }
 }
 
@@ -89,9 +89,9 @@ static void check_rows(const plan_t *plan, const row_t *rows, uint32_t n) {
 /* The small network, 0 conv 8x8x2->8x8x3, 1 relu, 2 pool ->4x4x3, 3 conv 3x2 ->4x5x5, 4 relu, 5 pool ->2x2x5, 6 fc 20->11,
    7 relu, 8 fc 11->5, worked out by hand from the text: 9 layers, loss at slot 9, backward pass of layer i at slot 18 - i. */
 static void test_table(void) {
-    network_file_t file;
-    file_small_network(&file);
-    const network_t network = parsed(&file);
+    graph_made_t file;
+    chain_small(&file);
+    const graph_file_t network = opened(&file);
     plan_t *plan = take(sizeof *plan);
 
     const row_t forward[] = {
@@ -131,14 +131,14 @@ static void test_table(void) {
     plan_make(plan, &network, &(settings_t){.partition = 2, .batch = 4, .slots = 4});
     check_rows(plan, last_two, sizeof last_two / sizeof last_two[0]);
     free(plan);
-    file_free(&file);
+    made_free(&file);
 }
 
 /* The same network with an integer loss: a batch of 7 with 3 slots, and a group of 3. */
 static void test_table_of_groups(void) {
-    network_file_t file;
-    file_small_network(&file);
-    const network_t network = parsed(&file);
+    graph_made_t file;
+    chain_small(&file);
+    const graph_file_t network = opened(&file);
     plan_t *plan = take(sizeof *plan);
 
     const row_t streamed[] = {
@@ -167,29 +167,30 @@ static void test_table_of_groups(void) {
     plan_make(plan, &network, &(settings_t){.partition = 0, .loss = LOSS_INTEGER, .batch = 3, .slots = 3});
     CHECK(plan->buffers == 30, "%u buffers: without zeroth order no logits are kept", plan->buffers);
     free(plan);
-    file_free(&file);
+    made_free(&file);
 }
 
 /* The largest network that a file can describe: every row of the table is there, and no sum wraps. */
 static void test_bounds(void) {
-    network_file_t file;
-    file_begin(&file, 3, 3, 1, 2);
+    graph_made_t file;
+    chain_begin(&file, 3, 3, 1, 2);
     for (int i = 0; i < 31; i++) {
-        file_conv2d(&file, 1, 3, 3, 1, -8);
+        chain_conv2d(&file, 1, 3, 3, 1, -8);
     }
-    file_fully_connected(&file, 2, -8);
-    file_finish(&file, 127);
-    network_t network = parsed(&file);
+    chain_fully_connected(&file, 2, -8);
+    made_finish(&file, 127);
+    const graph_file_t network = opened(&file);
     plan_t *plan = take(sizeof *plan);
     const settings_t settings = {.batch = 1, .slots = 1};
     plan_make(plan, &network, &settings);
     CHECK(plan->buffers == 3 + 32 + 32 + 31 + 32 + 31 + 31 + 32, "%u buffers", plan->buffers);
     check_placement(plan);
 
-    network.layer[5].shape.out_h = network.layer[5].shape.out_w = network.layer[5].shape.out_c = UINT16_MAX;
+    graph_layer_t *layer = made_record(&file, 5);
+    layer->out_h = layer->out_w = layer->out_c = UINT16_MAX;
     CHECK(plan_make(plan, &network, &settings) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
     free(plan);
-    file_free(&file);
+    made_free(&file);
 }
 
 void test_plan(void) {

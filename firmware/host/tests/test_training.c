@@ -14,8 +14,9 @@ static uint32_t cycles(void) {
 }
 
 static void check_weights(const engine_t *engine, const naive_model_t *model, const uint32_t *digests) {
-    for (uint8_t l = 0; l < model->network.tensors; l++) {
-        const uint32_t layer = model->network.tensor_layer[l], n = model->network.layer[layer].weights;
+    for (uint8_t l = 0; l < graph_weighted(&model->file); l++) {
+        const uint8_t layer = graph_weighted_layer(&model->file, (uint8_t)l);
+        const uint32_t n = graph_weight_count(graph_layer(&model->file, layer));
         int8_t *weights = take(n);
         CHECK(engine_read_tensor(engine, l, 0, n, (uint8_t *)weights).code == 0, "read_tensor");
         check_s8(weights, model->weights[layer], n, "weights");
@@ -35,7 +36,7 @@ static void check_result(const step_result_t *found, const step_result_t *expect
 static void train_one_step(engine_t *engine, naive_model_t *model, uint32_t step) {
     const settings_t *settings = &engine->settings;
     const bool resident = settings->slots == settings->batch && draw(0, 1) == 0;
-    batch_t batch = draw_batch(&model->network, (uint32_t)draw(1, settings->batch));
+    batch_t batch = draw_batch(&model->file, (uint32_t)draw(1, settings->batch));
     const step_result_t found = resident ? step_at_once(engine, step, &batch) : step_in_parts(engine, step, &batch);
     const step_result_t expected = naive_step(model, settings, step, batch.inputs, batch.labels, batch.count);
     check_result(&found, &expected);
@@ -44,8 +45,8 @@ static void train_one_step(engine_t *engine, naive_model_t *model, uint32_t step
 }
 
 static void evaluate(engine_t *engine, naive_model_t *model) {
-    batch_t batch = draw_batch(&model->network, engine->settings.slots);
-    const uint32_t classes = model->network.classes, last = model->network.layers - 1u;
+    batch_t batch = draw_batch(&model->file, engine->settings.slots);
+    const uint32_t classes = graph_header(&model->file)->classes, last = model->file.layers - 1u;
     uint8_t *predictions = take(batch.count), *digested = take(batch.count * (classes + 2));
     infer_result_t result = {.predictions = predictions};
     put_samples(engine, &batch, 0, batch.count);
@@ -61,7 +62,8 @@ static void evaluate(engine_t *engine, naive_model_t *model) {
         correct += best == batch.labels[b];
         uint8_t *at = digested + b * (classes + 2);
         memcpy(at, logits, classes);
-        put_u16(at + classes, (uint32_t)model->exponent[last] & 0xFFFFu);
+        const int16_t exponent = (int16_t)model->exponent[last];
+        memcpy(at + classes, &exponent, sizeof exponent);
     }
     CHECK(result.correct == correct, "%u correct, not %u", result.correct, correct);
     CHECK(result.logits_digest == xxh32(digested, batch.count * (classes + 2), 0), "digest of the logits");
@@ -77,7 +79,7 @@ static uint32_t trace_plainly(naive_model_t *model, const settings_t *settings, 
     naive_model_forward(model, batch->inputs + first * batch->elements, count);
     model->observed = slot - first;
     model->errors = 0;
-    if (settings->partition < model->network.tensors) {
+    if (settings->partition < graph_weighted(&model->file)) {
         naive_model_backward(model, settings, batch->inputs + first * batch->elements, batch->labels + first, count, true);
     }
     return slot - first;
@@ -97,8 +99,8 @@ static void check_stage_in_pieces(engine_t *engine, uint16_t slot, uint32_t stag
 
 /* One sample stage by stage: the digests of all stages, then every stage in pieces of seven bytes. */
 static void trace_a_sample(engine_t *engine, naive_model_t *model) {
-    batch_t batch = draw_batch(&model->network, (uint32_t)draw(1, engine->settings.slots));
-    const uint32_t layers = model->network.layers;
+    batch_t batch = draw_batch(&model->file, (uint32_t)draw(1, engine->settings.slots));
+    const uint32_t layers = model->file.layers;
     const uint16_t slot = (uint16_t)draw(0, (int32_t)batch.count - 1);
     uint32_t digests[2 * ENGINE_MAX_LAYERS], length = sizeof digests;
     put_samples(engine, &batch, 0, batch.count);
@@ -106,7 +108,7 @@ static void trace_a_sample(engine_t *engine, naive_model_t *model) {
     const uint32_t member = trace_plainly(model, &engine->settings, &batch, slot);
     CHECK(length == (layers + model->errors) * sizeof digests[0], "%u bytes of digests", length);
     for (uint32_t i = 0; i < layers; i++) {
-        const uint32_t n = shape_outputs(&model->network.layer[i].shape);
+        const uint32_t n = graph_outputs(graph_layer(&model->file, (uint8_t)i));
         const uint32_t expected = naive_digest(model->out[i] + member * n, n, model->exponent[i]);
         CHECK(digests[i] == expected, "output of layer %u of %u", i, layers);
     }
@@ -133,7 +135,7 @@ static void change_settings(engine_t *engine) {
 }
 
 /* Two steps, an evaluation, a trace, a change of the schedule and a third step. */
-static void train(const network_file_t *file, settings_t settings) {
+static void train(const graph_made_t *file, settings_t settings) {
     naive_model_t model;
     naive_model_begin(&model, file, settings.batch);
     trainee_t trainee = trainee_begin(file, &settings, cycles);
@@ -149,17 +151,17 @@ static void train(const network_file_t *file, settings_t settings) {
 
 void test_training(void) {
     for (int round = 0; round < 120; round++) {
-        network_file_t file;
-        file_small_network(&file);
+        graph_made_t file;
+        chain_small(&file);
         train(&file, draw_settings((uint8_t)(round % 5)));
-        file_free(&file);
+        made_free(&file);
     }
     for (int round = 0; round < 400; round++) {
-        network_file_t file;
-        network_t network;
-        file_random_network(&file);
-        CHECK(network_parse(&network, file.bytes, file.size).code == 0, "a bad file");
-        train(&file, draw_settings((uint8_t)draw(0, network.tensors)));
-        file_free(&file);
+        graph_made_t file;
+        graph_file_t opened;
+        chain_random(&file);
+        CHECK(graph_file_open_as(&opened, file.bytes, file.size, FORMAT_BFP8).code == 0, "a bad file");
+        train(&file, draw_settings((uint8_t)draw(0, graph_weighted(&opened))));
+        made_free(&file);
     }
 }

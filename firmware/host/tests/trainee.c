@@ -2,8 +2,8 @@
 
 #include "check.h"
 
-batch_t draw_batch(const network_t *network, uint32_t count) {
-    const uint32_t elements = shape_inputs(&network->layer[0].shape);
+batch_t draw_batch(const graph_file_t *file, uint32_t count) {
+    const uint32_t elements = (uint32_t)graph_elements(file, 0);
     batch_t batch = {.pixels = take(count * elements), .labels = take(count), .inputs = take(count * elements), .count = count,
                      .elements = elements};
     const int32_t darkest = draw(0, 1) == 0 ? 255 : 0; /* some batches are all white */
@@ -12,7 +12,7 @@ batch_t draw_batch(const network_t *network, uint32_t count) {
         batch.inputs[i] = (int8_t)(batch.pixels[i] / 2);
     }
     for (uint32_t b = 0; b < count; b++) {
-        batch.labels[b] = (uint8_t)draw(0, network->classes - 1);
+        batch.labels[b] = (uint8_t)draw(0, graph_header(file)->classes - 1);
     }
     return batch;
 }
@@ -43,7 +43,7 @@ settings_t draw_settings(uint8_t partition) {
     return settings;
 }
 
-static void load(engine_t *engine, const network_file_t *file) {
+static void load(engine_t *engine, const graph_made_t *file) {
     CHECK(engine_load_begin(engine, file->size).code == 0, "load_begin");
     for (uint32_t at = 0; at < file->size;) {
         const uint32_t left = file->size - at, n = left < 1000 ? left : 1000;
@@ -53,16 +53,16 @@ static void load(engine_t *engine, const network_file_t *file) {
     CHECK(engine_load_end(engine).code == 0, "load_end");
 }
 
-static uint32_t bytes_planned(const network_file_t *file, const settings_t *settings) {
-    network_t network;
+static uint32_t bytes_planned(const graph_made_t *file, const settings_t *settings) {
+    graph_file_t opened;
     plan_t *plan = take(sizeof *plan);
-    CHECK(network_parse(&network, file->bytes, file->size).code == 0, "a bad file");
-    const uint32_t planned = plan_make(plan, &network, settings);
+    CHECK(graph_file_open_as(&opened, file->bytes, file->size, FORMAT_BFP8).code == 0, "a bad file");
+    const uint32_t planned = plan_make(plan, &opened, settings);
     free(plan);
     return planned;
 }
 
-trainee_t trainee_begin(const network_file_t *file, const settings_t *settings, uint32_t (*cycles)(void)) {
+trainee_t trainee_begin(const graph_made_t *file, const settings_t *settings, uint32_t (*cycles)(void)) {
     trainee_t trainee = {.engine = take(sizeof(engine_t)), .planned = bytes_planned(file, settings)};
     uint32_t told = 0;
     trainee.arena = take(trainee.planned);

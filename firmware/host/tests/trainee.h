@@ -3,7 +3,7 @@
 #define TRAINEE_H
 
 #include "net/engine.h"
-#include "network_file.h"
+#include "chain_made.h"
 
 typedef struct {
     uint8_t *pixels, *labels;
@@ -11,7 +11,7 @@ typedef struct {
     uint32_t count, elements;
 } batch_t;
 
-batch_t draw_batch(const network_t *network, uint32_t count);
+batch_t draw_batch(const graph_file_t *file, uint32_t count);
 void free_batch(batch_t *batch);
 
 /* Any settings that go together, for a network of which the first `partition` tensors are trained by zeroth order. */
@@ -24,7 +24,7 @@ typedef struct {
     uint32_t planned;
 } trainee_t;
 
-trainee_t trainee_begin(const network_file_t *file, const settings_t *settings, uint32_t (*cycles)(void));
+trainee_t trainee_begin(const graph_made_t *file, const settings_t *settings, uint32_t (*cycles)(void));
 void trainee_end(trainee_t *trainee);
 
 /* Put samples first..first+count-1 of the batch into slots 0..count-1. */

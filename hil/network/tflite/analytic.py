@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hil.network.tflite.layers import Graph
+from hil.graph.ir import Graph
 from hil.network.tflite.lives import Lives
 from hil.network.tflite.settings import GraphSettings
 from hil.network.tflite.way_back import WayBack
@@ -80,11 +80,11 @@ def training_bytes(graph: Graph, settings: GraphSettings) -> int:
     Of back-propagation: parameters, the peak of inference, the values that the way back looks at (PMT: the saved activations), and the
     gradient of the largest trained layer in 8 bits."""
     trained = [graph.layers[index] for index in settings.trained(graph)]
-    parameters = sum(layer.weights * settings.trains_weights + 4 * layer.channels * settings.train_bias for layer in trained)
+    parameters = sum(layer.weight_count * settings.trains_weights + 4 * layer.channels * settings.train_bias for layer in trained)
     if settings.method == "bp":
-        largest = max(layer.weights * settings.trains_weights for layer in trained)
+        largest = max(layer.weight_count * settings.trains_weights for layer in trained)
         return parameters + inference_peak(graph) + _saved(graph, settings) + largest
-    by_nodes = max((layer.weights for layer in trained if settings.by_nodes(layer)), default=0)
+    by_nodes = max((layer.weight_count for layer in trained if settings.by_nodes(layer)), default=0)
     return parameters + inference_peak(graph) + 8 * settings.queries + by_nodes
 
 

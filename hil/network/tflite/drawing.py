@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from hil.graph.ir import Op, Shape
 from hil.network.tflite.floating import FloatGraph, FloatLayer
-from hil.network.tflite.layers import GraphOp, Shape
 
 CALIBRATION = 1  # second word of the seed of the images; weights have the seed alone
 COARSE = (1, 4, 16)  # an image is detail upon areas upon large areas: sides of their squares
@@ -45,17 +45,17 @@ class Drawing:
     def conv(self, kernel: int, stride: int, pad: int, outputs: int, activation: str) -> None:
         """Append a conv2d."""
         weights = self._draw((outputs, kernel, kernel, self.shape[2]), kernel * kernel * self.shape[2])
-        self._append(GraphOp.CONV2D, weights, (kernel, kernel), stride, pad, activation)
+        self._append(Op.CONV2D, weights, (kernel, kernel), stride, pad, activation)
 
     def depthwise(self, kernel: int, stride: int, activation: str) -> None:
         """Append a depthwise convolution with padding kernel // 2."""
         weights = self._draw((kernel, kernel, self.shape[2]), kernel * kernel)
-        self._append(GraphOp.DEPTHWISE, weights, (kernel, kernel), stride, kernel // 2, activation)
+        self._append(Op.DEPTHWISE, weights, (kernel, kernel), stride, kernel // 2, activation)
 
     def pointwise(self, outputs: int, activation: str) -> None:
         """Append a pointwise convolution."""
         self._append(
-            GraphOp.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation
+            Op.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation
         )
 
     def bottleneck(self, kernel: int, stride: int, expanded: int, outputs: int, residual: bool) -> None:
@@ -65,29 +65,29 @@ class Drawing:
         self.depthwise(kernel, stride, "relu6")
         self.pointwise(outputs, "none")
         if residual:
-            self._push(FloatLayer(GraphOp.ADD, (self.value, read)))
+            self._push(FloatLayer(Op.ADD, (self.value, read)))
 
     def max_pool(self, kernel: int) -> None:
         """Append a max_pool whose windows do not overlap."""
-        self._push(FloatLayer(GraphOp.MAX_POOL, (self.value,), kernel=(kernel, kernel), stride=kernel))
+        self._push(FloatLayer(Op.MAX_POOL, (self.value,), kernel=(kernel, kernel), stride=kernel))
 
     def mean(self) -> None:
         """Append an average_pool over the whole image."""
-        self._push(FloatLayer(GraphOp.AVERAGE_POOL, (self.value,), kernel=self.shape[:2], stride=1))
+        self._push(FloatLayer(Op.AVERAGE_POOL, (self.value,), kernel=self.shape[:2], stride=1))
 
     def fully_connected(self, outputs: int, activation: str = "none") -> None:
         """Append a fully connected layer."""
         inputs = math.prod(self.shape)
-        self._append(GraphOp.FULLY_CONNECTED, self._draw((outputs, inputs), inputs), (0, 0), 0, 0, activation)
+        self._append(Op.FULLY_CONNECTED, self._draw((outputs, inputs), inputs), (0, 0), 0, 0, activation)
 
     def _draw(self, shape: tuple[int, ...], fan_in: int) -> np.ndarray:
         rectified = bool(self.graph.layers) and self.graph.layers[-1].activation != "none"
         return self._rng.normal(0.0, math.sqrt((2 if rectified else 1) / fan_in), shape).astype(np.float32)
 
     def _append(
-        self, op: GraphOp, weights: np.ndarray, kernel: tuple[int, int], stride: int, pad: int, activation: str
+        self, op: Op, weights: np.ndarray, kernel: tuple[int, int], stride: int, pad: int, activation: str
     ) -> None:
-        channels = weights.shape[2] if op is GraphOp.DEPTHWISE else len(weights)
+        channels = weights.shape[2] if op is Op.DEPTHWISE else len(weights)
         bias = np.zeros(channels, np.float32)
         self._push(FloatLayer(op, (self.value,), weights, bias, kernel, stride, pad, activation, self.block))
 

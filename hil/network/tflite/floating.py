@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.network.tflite.layers import GraphOp, Shape
+from hil.graph.ir import Op, Shape
 
 LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0)}
 
@@ -26,7 +26,7 @@ class FloatLayer:
         block: of sparse training, 1..4; 0 without weights.
     """
 
-    op: GraphOp
+    op: Op
     reads: tuple[int, ...]
     weights: np.ndarray | None = None
     bias: np.ndarray | None = None
@@ -39,11 +39,11 @@ class FloatLayer:
     def out_shape(self, shape: Shape) -> Shape:
         """Return the output's height, width and channels for those of the input."""
         height, width, channels = shape
-        if self.weights is not None and self.op is not GraphOp.DEPTHWISE:
+        if self.weights is not None and self.op is not Op.DEPTHWISE:
             channels = len(self.weights)
-        if self.op is GraphOp.FULLY_CONNECTED:
+        if self.op is Op.FULLY_CONNECTED:
             return 1, 1, channels
-        if self.op is GraphOp.ADD:
+        if self.op is Op.ADD:
             return shape
         kh, kw = self.kernel
         over, across = height + 2 * self.pad - kh, width + 2 * self.pad - kw
@@ -81,20 +81,20 @@ class FloatGraph:
 
 def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray:
     x = reads[0]
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         return x + reads[1]
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         return _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
-    if layer.op is GraphOp.AVERAGE_POOL:
+    if layer.op is Op.AVERAGE_POOL:
         total, ones = (
             _over_taps(layer, array, shape, 0.0, lambda out, tap, _: out + tap) for array in (x, np.ones_like(x[:1]))
         )
         return total / ones
     assert layer.weights is not None and layer.bias is not None
     weights = layer.weights
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         return (x.reshape(len(x), -1) @ weights.T + layer.bias).reshape(len(x), *shape)
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap * weights[at]) + layer.bias
     return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap @ weights[:, at[0], at[1]].T) + layer.bias
 

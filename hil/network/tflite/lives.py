@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.scratch import ring_width
 from hil.network.tflite.settings import GraphSettings
 from hil.network.tflite.way_back import Span, WayBack
@@ -140,6 +140,6 @@ def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
 def _joins(graph: Graph, index: int, joined: set[int]) -> bool:
     before, layer = graph.layers[index - 1], graph.layers[index]
     if index - 1 in joined:
-        return before.op is GraphOp.DEPTHWISE and layer.op is GraphOp.POINTWISE
-    convolves = before.op in (GraphOp.CONV2D, GraphOp.POINTWISE)
-    return convolves and layer.op is GraphOp.DEPTHWISE and ring_width(layer) <= LONGEST_ROW
+        return before.op is Op.DEPTHWISE and layer.op is Op.POINTWISE
+    convolves = before.op in (Op.CONV2D, Op.POINTWISE)
+    return convolves and layer.op is Op.DEPTHWISE and ring_width(layer) <= LONGEST_ROW

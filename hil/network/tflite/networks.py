@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hil.bounded import read_file
 from hil.errors import RigError, close_matches
+from hil.graph.file import decode
+from hil.graph.ir import Graph
 from hil.network.tflite.drawing import calibration_images
-from hil.network.tflite.file import decode
 from hil.network.tflite.floating import FloatGraph
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.shapes import lenet5, mcunet, resnet_tiny
 
@@ -88,6 +88,6 @@ def build_graph(name: str, seed: int) -> Graph:
 
 def _read_only(graph: Graph) -> Graph:
     for own in (layer.own for layer in graph.layers if layer.own is not None):
-        for array in vars(own).values():
+        for array in (own.weights, own.bias, own.multiplier, own.shift, own.scale):
             array.flags.writeable = False
     return graph

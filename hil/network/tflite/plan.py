@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hil.graph.ir import Graph
 from hil.network.place import end_of, place
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.lives import Lives, Start
 from hil.network.tflite.scratch import gradient_sums, input_error, up, work
 from hil.network.tflite.settings import GraphSettings
@@ -162,7 +162,7 @@ def _standing(
     for index in () if in_ram else lives.trained:
         layer = graph.layers[index]
         if settings.trains_weights:
-            yield f"theta[{index}]", up(layer.weights, 4) + 4 * layer.channels
+            yield f"theta[{index}]", up(layer.weight_count, 4) + 4 * layer.channels
         if settings.train_bias:
             yield f"beta[{index}]", 4 * layer.channels
     yield "labels", 2 * slots

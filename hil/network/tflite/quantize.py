@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from hil.errors import RigError
+from hil.graph.ir import POOLS, AddFactors, Graph, Node, Op, Parameters, named
 from hil.network.tflite.floating import FloatGraph, FloatLayer
-from hil.network.tflite.layers import POOLS, AddFactors, Graph, GraphLayer, GraphOp, Parameters, named
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
 LARGEST_WEIGHT, LARGEST_BIAS = 126, 2**30 - 2**20
@@ -52,9 +52,9 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
         act_min, act_max = act_limits(layer.activation, scale, zero)
         inputs = [grids[value][0] for value in layer.reads]
         own = None if layer.weights is None else _parameters(layer, inputs[0], scale)
-        factors = add_factors(inputs[0], inputs[1], scale) if layer.op is GraphOp.ADD else None
+        factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
-            GraphLayer(
+            Node(
                 name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
                 layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
             )
@@ -125,7 +125,7 @@ def add_factors(first: float, second: float, out: float) -> AddFactors:
 def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Parameters:
     assert layer.weights is not None and layer.bias is not None
     by_channel = layer.weights.astype(np.float64)
-    if layer.op is not GraphOp.DEPTHWISE:
+    if layer.op is not Op.DEPTHWISE:
         by_channel = np.moveaxis(by_channel, 0, -1)  # the channel last
     bias = layer.bias.astype(np.float64)
     largest = np.abs(by_channel).max(axis=tuple(range(by_channel.ndim - 1)))
@@ -133,7 +133,7 @@ def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Paramet
     floor = max(float(largest.max()), SMALLEST_RANGE) * FAINTEST
     scale = np.maximum(np.maximum(largest, floor) / LARGEST_WEIGHT, fits).astype(np.float32)
     weights = np.clip(np.rint(by_channel / scale.astype(np.float64)), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int8)
-    if layer.op is not GraphOp.DEPTHWISE:
+    if layer.op is not Op.DEPTHWISE:
         weights = np.ascontiguousarray(np.moveaxis(weights, -1, 0))
     units = scale_in * scale.astype(np.float64)
     pairs = [multiplier_of(float(unit) / scale_out) for unit in units]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.errors import RigError, close_matches
+from hil.graph.ir import Graph, Node, Op
 from hil.network.checks import check_numbers, check_real, check_words
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 
 WORDS = {
     "method": ("poor-mans", "deepzero", "bp"),
@@ -107,7 +107,7 @@ class GraphSettings:
             return False
         if self.train == "last":
             return all(other.own is None for other in graph.layers[index + 1 :])
-        return self.train != "pointwise" or layer.op is GraphOp.POINTWISE
+        return self.train != "pointwise" or layer.op is Op.POINTWISE
 
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output."""
@@ -129,13 +129,13 @@ class GraphSettings:
         """Whether weights are trained, not biases alone."""
         return self.train != "bias"
 
-    def coordinates(self, layer: GraphLayer) -> int:
+    def coordinates(self, layer: Node) -> int:
         """Return how many numbers of a trained layer are trained: weights and biases."""
-        return layer.weights * self.trains_weights + layer.channels * self.train_bias
+        return layer.weight_count * self.trains_weights + layer.channels * self.train_bias
 
-    def by_nodes(self, layer: GraphLayer) -> bool:
+    def by_nodes(self, layer: Node) -> bool:
         """Return whether a trained layer has its nodes perturbed rather than its weights (section 2)."""
         if self.method != "poor-mans":
             return False
-        d_w = layer.weights if self.trains_weights else layer.channels
+        d_w = layer.weight_count if self.trains_weights else layer.channels
         return self.perturb == "node" or (self.perturb == "adaptive" and d_w >= layer.out_size)

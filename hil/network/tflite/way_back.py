@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
+from hil.graph.ir import POOLS, Graph, Node, Op
 
 Span = tuple[int, int]
 
@@ -53,7 +53,7 @@ class WayBack:
 
     def _looks(self, index: int) -> bool:
         layer = self.graph.layers[index]
-        return index in self._seen or (layer.op is GraphOp.MAX_POOL and self.has_error(layer.reads[0]))
+        return index in self._seen or (layer.op is Op.MAX_POOL and self.has_error(layer.reads[0]))
 
     def error(self, value: int) -> Span | None:
         """While a value has an error."""
@@ -73,14 +73,14 @@ class WayBack:
     def back(self, index: int) -> Span | None:
         """While a layer works on its input's error in memory of its own."""
         layer = self.graph.layers[index]
-        if index not in self.reached or layer.op is GraphOp.ADD or not self.has_error(layer.reads[0]):
+        if index not in self.reached or layer.op is Op.ADD or not self.has_error(layer.reads[0]):
             return None
         if layer.op in POOLS and self._first_giver(layer.reads[0]) == index:
             return None
         return self.slot(index), self.slot(index)
 
 
-def check_pools(layers: Sequence[GraphLayer]) -> None:
+def check_pools(layers: Sequence[Node]) -> None:
     """Check that errors can be handed through the pools among some layers.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Method(Protocol):
         """The trained tensors, input to output."""
         ...
 
-    def __init__(self, network: Network, settings: Settings, arithmetic: Arithmetic | None = None) -> None: ...
+    def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None: ...
 
     @property
     def arithmetic(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph
+from hil.graph.ir import Graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient

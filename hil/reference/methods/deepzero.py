@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.network.tflite.layers import GraphOp
+from hil.graph.ir import Op
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
 from hil.reference.methods.trained_graph import Samples
@@ -74,17 +74,17 @@ class DeepZero(ZerothOrder):
 
 def _by_weight(layer: TrainedLayer, x: np.ndarray) -> np.ndarray:
     """Return what each weight of a channel multiplies, [positions, K]; depthwise: [positions, kh * kw * C]."""
-    if layer.layer.op is GraphOp.DEPTHWISE:
+    if layer.layer.op is Op.DEPTHWISE:
         places = layer.fast.places(x, 0)
-        return np.stack([place[0, 0] for place in places], axis=2).reshape(-1, layer.layer.weights)
+        return np.stack([place[0, 0] for place in places], axis=2).reshape(-1, layer.layer.weight_count)
     return layer.fast.patches(x)[0, 0]
 
 
 def _changes(layer: TrainedLayer, chosen: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each coordinate its output channel, and what raising it adds to the sums of this channel, [positions, coordinates]."""
-    weights = layer.layer.weights if layer.trains_weights else 0
+    weights = layer.layer.weight_count if layer.trains_weights else 0
     of_bias = chosen >= weights
-    if layer.layer.op is GraphOp.DEPTHWISE:
+    if layer.layer.op is Op.DEPTHWISE:
         channels, columns = chosen % layer.layer.channels, chosen
     else:
         channels, columns = chosen // layer.layer.taps, chosen % layer.layer.taps

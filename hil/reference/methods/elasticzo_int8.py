@@ -8,7 +8,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 from hil.reference.arith import bits
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic, Pass
@@ -31,7 +31,7 @@ class ElasticZoInt8:
         RigError: a partition of more tensors than the network has.
     """
 
-    def __init__(self, network: Network, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
+    def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, choose no more."

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.network.tflite.layers import Graph
+from hil.graph.ir import Graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.floats import F

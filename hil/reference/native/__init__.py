@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.network.graph import Layer, Network
+from hil.graph.ir import Graph, Node
 from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import NotBuilt, library
@@ -12,7 +12,7 @@ LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 127 * 127
 
 
-def fastest(network: Network) -> Arithmetic:
+def fastest(network: Graph) -> Arithmetic:
     """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's, which says why."""
     if not all(fits(layer) for layer in network.trained):
         return Plain(network, "weights of -128, or sums beyond 32 bits")
@@ -25,12 +25,12 @@ def fastest(network: Network) -> Arithmetic:
 class Plain(NumpyArithmetic):
     """NumPy's, and why: it is not chosen for its speed."""
 
-    def __init__(self, network: Network, reason: str) -> None:
+    def __init__(self, network: Graph, reason: str) -> None:
         super().__init__(network)
         self.name = f"{NumpyArithmetic.name} ({reason})"
 
 
-def fits(layer: Layer) -> bool:
+def fits(layer: Node) -> bool:
     """Return whether no sum of a layer forward, of its input's error or of its gradient can leave int32, and no weight is -128."""
     assert layer.weights is not None
     outputs, positions = layer.out_shape[2], layer.out_shape[0] * layer.out_shape[1]

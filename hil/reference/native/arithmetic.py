@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.network.graph import Layer, Network, Op
+from hil.graph.ir import Graph, Node, Op
 from hil.network.settings import Settings
 from hil.reference.arithmetic import NumpyArithmetic, Pass, Tensors
 from hil.reference.loss import ERROR_EXP
@@ -39,7 +39,7 @@ class NativeArithmetic(NumpyArithmetic):
         native: the library.
     """
 
-    def __init__(self, network: Network, native: Native) -> None:
+    def __init__(self, network: Graph, native: Native) -> None:
         super().__init__(network)
         self._native, self.name = native, native.name
 
@@ -81,13 +81,13 @@ class NativeArithmetic(NumpyArithmetic):
                     handed = self._input_error(layer, weights[stage.weights], handed)
         return found
 
-    def _gradient(self, layer: Layer, error: Group, x: Group) -> np.ndarray:
+    def _gradient(self, layer: Node, error: Group, x: Group) -> np.ndarray:
         exponents = error[1] + x[1]
         if layer.op is Op.CONV2D:
             return self._native.convolution_gradient(error[0], x[0], exponents, layer.kernel, layer.pad)
         return self._native.dense_gradient(error[0], x[0], exponents)
 
-    def _input_error(self, layer: Layer, weights: np.ndarray, error: Group) -> Group:
+    def _input_error(self, layer: Node, weights: np.ndarray, error: Group) -> Group:
         if layer.op is Op.FULLY_CONNECTED:
             return self._native.dense(error, weights.T, layer.weight_exp)
         turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
@@ -134,7 +134,7 @@ class NativeArithmetic(NumpyArithmetic):
         return native.dense(x, own, layer.weight_exp, stage.relu)
 
 
-def stages(layers: Sequence[Layer], kept_from: int) -> list[Stage]:
+def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
     """Return the stages of a forward pass.
 
     Rounding is monotonic, so that relu and pool may come before it; but the error of a pool's output needs its input.

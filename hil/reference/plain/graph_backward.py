@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.plain.graph_layers import Own, Values, clamp, gradient, loss, run, taps, windows
 from hil.reference.plain.graph_method import moved
@@ -66,7 +66,7 @@ class PlainBackPropagation:
             if index + 1 not in errors:
                 continue
             layer, error = self.graph.layers[index], errors[index + 1]
-            pool = layer.op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
+            pool = layer.op in (Op.MAX_POOL, Op.AVERAGE_POOL)
             if not pool:
                 inside = [layer.act_min < q < layer.act_max for q in values[index + 1]]
                 error = Tensor(
@@ -96,7 +96,7 @@ class PlainBackPropagation:
 
     def _input_error(self, index: int, error: Tensor, x: Values) -> Tensor:
         layer, own = self.graph.layers[index], self.own[index]
-        if layer.op is GraphOp.ADD:
+        if layer.op is Op.ADD:
             return error
         if own is None:
             return Tensor(through_pool(layer, error.values, x), error.exponent)
@@ -107,14 +107,14 @@ class PlainBackPropagation:
             acc[i] += own.weights[w] * even[o]
         return eight_bits(acc, error.exponent)
 
-    def _given(self, layer: GraphLayer, value: int, output: Scaled) -> Scaled:
+    def _given(self, layer: Node, value: int, output: Scaled) -> Scaled:
         """Return the factor that a reader gives (section 1)."""
         p = output.c
         if layer.own is not None:
             p = p * max(slope(layer, o) for o in range(layer.channels))
-        elif layer.op is GraphOp.ADD:
+        elif layer.op is Op.ADD:
             p = p * (F32(self.graph.scale_of(value)) / F32(layer.scale))
-        elif layer.op is GraphOp.AVERAGE_POOL:
+        elif layer.op is Op.AVERAGE_POOL:
             p = p / F32(layer.kernel[0] * layer.kernel[1])
         return normalised(p, output.j)
 
@@ -124,7 +124,7 @@ class PlainBackPropagation:
         count = len(own.weights) if self._trains_weights else 0
         exponent = total.exponent + self.factors[index + 1].j
         for j, g in enumerate(total.values[:count]):
-            o = j % layer.channels if layer.op is GraphOp.DEPTHWISE else j // (count // layer.channels)
+            o = j % layer.channels if layer.op is Op.DEPTHWISE else j // (count // layer.channels)
             by = self._moved((index, False, j), g, self._factor(index, o, samples, False), exponent)
             own.weights[j] = clamp(own.weights[j] - by, -WEIGHT_LIMIT, WEIGHT_LIMIT)
         for o, g in enumerate(total.values[count:]):
@@ -174,7 +174,7 @@ class PlainBackPropagation:
     def _trains_weights(self) -> bool:
         return self.settings.train != "bias"
 
-    def _count(self, layer: GraphLayer) -> None:
+    def _count(self, layer: Node) -> None:
         self.runs += 1
         self.macs += layer.macs
 
@@ -196,13 +196,13 @@ def normalised(p: np.float32, j: int) -> Scaled:
     return Scaled(F32(2 * half), j + power - 1)
 
 
-def slope(layer: GraphLayer, o: int) -> np.float32:
+def slope(layer: Node, o: int) -> np.float32:
     """Return r_o."""
     assert layer.own is not None
     return F32(layer.own.multiplier[o]) * F32(2.0 ** (int(layer.own.shift[o]) - 31))
 
 
-def shares(layer: GraphLayer) -> list[int]:
+def shares(layer: Node) -> list[int]:
     """Return k_o of every channel."""
     assert layer.own is not None
     rounded = [slope(layer, o) for o in range(layer.channels)]
@@ -223,14 +223,14 @@ def eight_bits(sums: list[int], exponent: int) -> Tensor:
     return Tensor([round_shift(one, s) for one in sums], exponent + s) if s > 0 else Tensor(sums, exponent)
 
 
-def through_pool(layer: GraphLayer, error: Values, x: Values) -> Values:
+def through_pool(layer: Node, error: Values, x: Values) -> Values:
     """Return the error of a pool's input."""
     channels, out = layer.out_shape[2], [0] * layer.in_size
     chosen: dict[int, int] = {}  # output -> the input that it was
     for position, _, at in windows(layer):
         for c in range(channels):
             o, i = position * channels + c, at * channels + c
-            if layer.op is GraphOp.AVERAGE_POOL:
+            if layer.op is Op.AVERAGE_POOL:
                 out[i] = error[o]
             elif o not in chosen or x[i] > x[chosen[o]]:
                 chosen[o] = i

@@ -9,7 +9,7 @@ from math import floor
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.reference.plain.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC
@@ -51,7 +51,7 @@ def rescale(acc: int, multiplier: int, shift: int, rounding: str) -> int:
     return half_away(Fraction(half_up(Fraction(raised * multiplier, 2**31)), 2 ** max(-shift, 0)))
 
 
-def windows(layer: GraphLayer) -> Iterator[tuple[int, int, int]]:
+def windows(layer: Node) -> Iterator[tuple[int, int, int]]:
     """Yield output position, tap, and input position of all that lies inside the image: flat numbers of (y, x), (ky, kx), (y, x)."""
     (height, width, _), (out_h, out_w, _), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
     for y, x, ky, kx in np.ndindex(out_h, out_w, kh, kw):
@@ -60,15 +60,15 @@ def windows(layer: GraphLayer) -> Iterator[tuple[int, int, int]]:
             yield y * out_w + x, ky * kw + kx, row * width + column
 
 
-def taps(layer: GraphLayer) -> Iterator[tuple[int, int, int]]:
+def taps(layer: Node) -> Iterator[tuple[int, int, int]]:
     """Yield flat indices (output, weight, input) of every product of a layer with weights; padding adds nothing."""
     channels, outputs = layer.in_shape[2], layer.out_shape[2]
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         yield from ((o, o * layer.in_size + i, i) for o in range(outputs) for i in range(layer.in_size))
         return
     area = layer.kernel[0] * layer.kernel[1]
     for position, tap, at in windows(layer):
-        if layer.op is GraphOp.DEPTHWISE:
+        if layer.op is Op.DEPTHWISE:
             yield from ((position * channels + c, tap * channels + c, at * channels + c) for c in range(channels))
             continue
         for o in range(outputs):
@@ -76,9 +76,9 @@ def taps(layer: GraphLayer) -> Iterator[tuple[int, int, int]]:
                 yield position * outputs + o, (o * area + tap) * channels + c, at * channels + c
 
 
-def run(graph: Graph, layer: GraphLayer, inputs: Sequence[Values], own: Own | None) -> Values:
+def run(graph: Graph, layer: Node, inputs: Sequence[Values], own: Own | None) -> Values:
     """Run one layer for one sample."""
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         return _add(graph, layer, inputs)
     if own is None:
         return _pool(layer, inputs[0])
@@ -92,7 +92,7 @@ def run(graph: Graph, layer: GraphLayer, inputs: Sequence[Values], own: Own | No
     return [clamp(layer.zero + value, layer.act_min, layer.act_max) for value in scaled]
 
 
-def _add(graph: Graph, layer: GraphLayer, inputs: Sequence[Values]) -> Values:
+def _add(graph: Graph, layer: Node, inputs: Sequence[Values]) -> Values:
     assert layer.factors is not None
     factors = list(zip(layer.factors.multipliers, layer.factors.shifts, strict=True))
     zeros = [graph.zero_of(value) for value in layer.reads]
@@ -104,21 +104,21 @@ def _add(graph: Graph, layer: GraphLayer, inputs: Sequence[Values]) -> Values:
     return out
 
 
-def _pool(layer: GraphLayer, x: Values) -> Values:
+def _pool(layer: Node, x: Values) -> Values:
     channels = layer.out_shape[2]
     seen: list[list[int]] = [[] for _ in range(layer.out_size)]
     for position, _, at in windows(layer):
         for c in range(channels):
             seen[position * channels + c].append(x[at * channels + c])
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         return [clamp(max(values), layer.act_min, layer.act_max) for values in seen]
     means = (half_away(Fraction(sum(values), len(values))) for values in seen)
     return [clamp(mean, layer.act_min, layer.act_max) for mean in means]
 
 
-def gradient(layer: GraphLayer, x: Values, zero: int, error: Values) -> Own:
+def gradient(layer: Node, x: Values, zero: int, error: Values) -> Own:
     """Return the gradients of weights and biases (section 5) of the output's error and the input with its zero point."""
-    weights, bias = [0] * layer.weights, [0] * layer.channels
+    weights, bias = [0] * layer.weight_count, [0] * layer.channels
     for o, w, i in taps(layer):
         weights[w] += error[o] * (x[i] - zero)
     for o, e in enumerate(error):

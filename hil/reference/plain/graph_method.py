@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.plain.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
 from hil.reference.plain.layers import accumulated
@@ -184,12 +184,12 @@ class PlainGraphMethod:
 
     def _chain(self, index: int) -> int:
         """Return of how many layers the group is that begins with a layer."""
-        first = self.graph.layers[index].op in (GraphOp.CONV2D, GraphOp.POINTWISE)
-        if not (first and self._follows(index + 1, GraphOp.DEPTHWISE)):
+        first = self.graph.layers[index].op in (Op.CONV2D, Op.POINTWISE)
+        if not (first and self._follows(index + 1, Op.DEPTHWISE)):
             return 1
-        return 3 if self._follows(index + 2, GraphOp.POINTWISE) else 2
+        return 3 if self._follows(index + 2, Op.POINTWISE) else 2
 
-    def _follows(self, index: int, op: GraphOp) -> bool:
+    def _follows(self, index: int, op: Op) -> bool:
         """Return whether a layer goes on where the one before it ends, alone, and neither has its nodes perturbed."""
         layers = self.graph.layers
         if index >= len(layers) or layers[index].op is not op:
@@ -211,7 +211,7 @@ class PlainGraphMethod:
 
     def _split(self, index: int, values: list[int]) -> tuple[list[int], list[int]]:
         """Return the part of the weights and that of the biases."""
-        count = self.graph.layers[index].weights if self.settings.train != "bias" else 0
+        count = self.graph.layers[index].weight_count if self.settings.train != "bias" else 0
         return values[:count], values[count:]
 
     def _chosen(self, weights: list[int], bias: list[int]) -> list[int]:

@@ -8,13 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op
 from hil.reference.plain.numbers import Tensor, bits, round_shift, trunc_shift
 
 Group = list[Tensor]  # one tensor a sample: the samples that share an exponent
 
 
-def taps(layer: Layer) -> Iterator[tuple[int, int, int]]:
+def taps(layer: Node) -> Iterator[tuple[int, int, int]]:
     """Yield each product of a layer as (output, weight, input), indices into the flattened tensors; no padding."""
     if layer.op is Op.FULLY_CONNECTED:
         yield from ((o, o * layer.in_size + i, i) for o in range(layer.out_size) for i in range(layer.in_size))
@@ -28,7 +28,7 @@ def taps(layer: Layer) -> Iterator[tuple[int, int, int]]:
                 yield (y * out_w + x) * out_c + o, weight, (i_y * in_w + i_x) * in_c + c
 
 
-def windows(layer: Layer) -> Iterator[tuple[int, list[int]]]:
+def windows(layer: Node) -> Iterator[tuple[int, list[int]]]:
     """Yield every output of a max_pool with its window, row by row: indices into the flattened tensors."""
     (_, in_w, channels), (out_h, out_w, _), k = layer.in_shape, layer.out_shape, layer.stride
     for y, x, c in product(range(out_h), range(out_w), range(channels)):
@@ -44,7 +44,7 @@ def narrowed(group: Group) -> Group:
     return [Tensor([round_shift(value, s) for value in acc.values], acc.exponent + s) for acc in group]
 
 
-def forward(layer: Layer, weights: list[int], group: Group) -> Group:
+def forward(layer: Node, weights: list[int], group: Group) -> Group:
     """Return the outputs of a layer for a group of samples (section 4); `weights` is not read where the layer has none."""
     if layer.op is Op.RELU:
         return [Tensor([max(value, 0) for value in x.values], x.exponent) for x in group]
@@ -60,7 +60,7 @@ def forward(layer: Layer, weights: list[int], group: Group) -> Group:
     return narrowed(sums)
 
 
-def input_error(layer: Layer, weights: list[int], inputs: Group, outputs: Group, errors: Group) -> Group:
+def input_error(layer: Node, weights: list[int], inputs: Group, outputs: Group, errors: Group) -> Group:
     """Return the errors of a layer's inputs, from those of its outputs (section 7)."""
     samples = list(zip(inputs, outputs, errors, strict=True))
     if layer.op is Op.RELU:
@@ -82,7 +82,7 @@ def input_error(layer: Layer, weights: list[int], inputs: Group, outputs: Group,
     return back if layer.op is Op.MAX_POOL else narrowed(back)
 
 
-def weight_gradient(layer: Layer, x: Tensor, error: Tensor) -> Tensor:
+def weight_gradient(layer: Node, x: Tensor, error: Tensor) -> Tensor:
     """Return the gradient of a layer's weights for one sample: exact sums, wider than int8 (section 7)."""
     gradient = [0] * math.prod(np.shape(layer.weights))
     for o, w, i in taps(layer):

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 from hil.reference.plain.layers import Group, accumulated, forward, input_error, weight_gradient
 from hil.reference.plain.loss import integer_losses, logits_error, sample_loss
@@ -20,7 +20,7 @@ Gradients = dict[int, Tensor]  # by index of the trained tensor
 class PlainElasticZoInt8:
     """ElasticZO-INT8 by section 9. `weights` holds one flattened list a trained tensor."""
 
-    def __init__(self, network: Network, settings: Settings) -> None:
+    def __init__(self, network: Graph, settings: Settings) -> None:
         self.weights = [[int(w) for w in np.ravel(layer.weights)] for layer in network.trained]
         self._input_exp = network.input_exp
         # With each layer goes the index of its trained tensor; a layer without weights carries its predecessor's.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.network.tflite.layers import POOLS, Graph, GraphLayer, GraphOp
+from hil.graph.ir import POOLS, Graph, Node, Op
 from hil.network.tflite.way_back import check_pools
 from hil.reference.floats import F, exp32
 from hil.reference.tflite.factors import SHARE_BITS, Chain, Ratio, shares
@@ -95,7 +95,7 @@ class BackwardPass:
     ) -> None:
         """Give what a layer reads its error."""
         layer = self._graph.layers[index]
-        if layer.op is GraphOp.ADD:
+        if layer.op is Op.ADD:
             given = errors
         elif layer.op in POOLS:
             given = Errors(_of_pool(self._layers[index], errors.values, values[layer.reads[0]]), errors.exponents)
@@ -109,23 +109,23 @@ class BackwardPass:
                 held[value] = given if before is None else joined(before, given, self.chain.of_reader[index, place])
 
 
-def _of_weights(layer: GraphLayer, error: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
+def _of_weights(layer: Node, error: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Return the exact sums of w * e' at each input position, [N, H, W, C], of weights in the layout of `Own`."""
     even = np.copysign(np.floor((np.abs(error) * share + F(2 ** (SHARE_BITS - 1))) * F(2.0**-SHARE_BITS)), error)
-    kh, kw = layer.kernel if layer.op is not GraphOp.FULLY_CONNECTED else (1, 1)
-    by_input = np.abs(weights).reshape(kh * kw, -1, 1 if layer.op is GraphOp.DEPTHWISE else layer.channels)
+    kh, kw = layer.kernel if layer.op is not Op.FULLY_CONNECTED else (1, 1)
+    by_input = np.abs(weights).reshape(kh * kw, -1, 1 if layer.op is Op.DEPTHWISE else layer.channels)
     dtype = F if LARGEST_ERROR * by_input.sum(axis=(0, 2)).max() < EXACT_FLOAT32 else np.float64
     even, weights = even.astype(dtype, copy=False), weights.astype(dtype, copy=False)
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         return _folded(layer, even, (even * tap for tap in weights))
     spread = even.reshape(-1, layer.channels) @ weights.T
-    if layer.op in (GraphOp.FULLY_CONNECTED, GraphOp.POINTWISE):
+    if layer.op in (Op.FULLY_CONNECTED, Op.POINTWISE):
         return spread.reshape(-1, *layer.in_shape)
     by_tap = spread.reshape(len(error), *layer.out_shape[:2], kh * kw, -1)
     return _folded(layer, even, (by_tap[..., tap, :] for tap in range(kh * kw)))
 
 
-def _folded(layer: GraphLayer, error: np.ndarray, taps: Iterable[np.ndarray]) -> np.ndarray:
+def _folded(layer: Node, error: np.ndarray, taps: Iterable[np.ndarray]) -> np.ndarray:
     """Return what the taps of all windows, [N, oh, ow, C] each, give to the input's positions together, [N, H, W, C].
 
     The type is that of the output's error [N, ...].
@@ -145,7 +145,7 @@ def _folded(layer: GraphLayer, error: np.ndarray, taps: Iterable[np.ndarray]) ->
 
 def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the error of a pool's input [N, 1, H, W, C]: to the first largest of each window, or to all of it."""
-    if fast.layer.op is GraphOp.AVERAGE_POOL:
+    if fast.layer.op is Op.AVERAGE_POOL:
         return _folded(fast.layer, error, [error] * (fast.layer.kernel[0] * fast.layer.kernel[1]))
     places = [place[:, 0] for place in fast.places(x, NEVER)]
     largest = np.maximum.reduce(places)

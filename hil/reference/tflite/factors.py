@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.reference.floats import F
 
 SMALLEST_NORMAL = F(2.0**-126)
@@ -74,24 +74,24 @@ class Chain:
                 self.of_value[value] = given
 
 
-def _given(graph: Graph, layer: GraphLayer, c: np.float32, value: int) -> np.float32:
+def _given(graph: Graph, layer: Node, c: np.float32, value: int) -> np.float32:
     """Return p of what a layer with the output's C_y gives to a value that it reads."""
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         return c * (F(graph.scale_of(value)) / F(layer.scale))
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         return c
-    if layer.op is GraphOp.AVERAGE_POOL:
+    if layer.op is Op.AVERAGE_POOL:
         return c / F(layer.kernel[0] * layer.kernel[1])
     return F(c * slopes(layer).max())
 
 
-def slopes(layer: GraphLayer) -> np.ndarray:
+def slopes(layer: Node) -> np.ndarray:
     """Return r_o, the steps of the output that one step of a sum is, float32 [O]."""
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(F), layer.own.shift.astype(np.int32) - 31)
 
 
-def shares(layer: GraphLayer) -> np.ndarray:
+def shares(layer: Node) -> np.ndarray:
     """Return k_o, the slope of each output channel in parts of 2^15 of the largest, float32 [O]."""
     assert layer.own is not None
     largest = int(np.argmax(slopes(layer)))

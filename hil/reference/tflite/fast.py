@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.reference.tflite import graph as plain
 from hil.reference.tflite.rescale import INT32_MAX, requantize
 from hil.reference.tflite.scaling import Scaling
@@ -23,7 +23,7 @@ LARGEST_BIAS_STEP = 20  # bits of the largest perturbation of a bias
 NEVER = -1000.0  # less than any value: the padding never wins
 
 
-def bias_steps(layer: GraphLayer) -> np.ndarray:
+def bias_steps(layer: Node) -> np.ndarray:
     """Return the exponent of m_o of every output channel, int64 [O] (docs/arithmetic-zeroth-order.md, section 3)."""
     assert layer.own is not None
     return np.clip(-layer.own.shift.astype(np.int64), 0, LARGEST_BIAS_STEP)
@@ -45,7 +45,7 @@ class Own:
 class FastLayer:
     """One layer of a graph, ready to run."""
 
-    def __init__(self, graph: Graph, layer: GraphLayer) -> None:
+    def __init__(self, graph: Graph, layer: Node) -> None:
         self.layer, self._graph = layer, graph
         self.zeros = [graph.zero_of(value) for value in layer.reads]
         self.low, self.high = layer.act_min - layer.zero, layer.act_max - layer.zero
@@ -53,7 +53,7 @@ class FastLayer:
         if layer.own is not None:
             own = layer.own
             self._scaling = Scaling.of(own.multiplier, own.shift, graph.rounding, self.low, self.high)
-        if layer.op is GraphOp.ADD:
+        if layer.op is Op.ADD:
             self._sums = self._table()
 
     def _table(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class FastLayer:
         Raises:
             OverflowError: a sum might not be in int32.
         """
-        channels_last = self.layer.op is GraphOp.DEPTHWISE
+        channels_last = self.layer.op is Op.DEPTHWISE
         by_tap = (
             weights.reshape(-1, self.layer.channels) if channels_last else weights.reshape(self.layer.channels, -1).T
         )
@@ -96,7 +96,7 @@ class FastLayer:
             dtype: what `float_type` says.
         """
         lead = weights.shape[:-1]
-        if self.layer.op is GraphOp.DEPTHWISE:
+        if self.layer.op is Op.DEPTHWISE:
             matrix = weights.reshape(*lead, -1, self.layer.channels).astype(dtype)
         else:
             matrix = weights.astype(dtype).reshape(*lead, self.layer.channels, -1).swapaxes(-1, -2)
@@ -105,19 +105,19 @@ class FastLayer:
     def run(self, inputs: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
         """Return the output, float32 [N, R, oh, ow, O], of what the layer reads and its weights."""
         op = self.layer.op
-        if op is GraphOp.ADD:
+        if op is Op.ADD:
             a, b = (x + np.float32(zero + 128) for x, zero in zip(inputs, self.zeros, strict=True))
             return self._sums[(a * np.float32(256) + b).astype(np.int32)]
-        if op is GraphOp.MAX_POOL:
+        if op is Op.MAX_POOL:
             return self._max_pool(inputs[0])
-        if op is GraphOp.AVERAGE_POOL:
+        if op is Op.AVERAGE_POOL:
             return self._average_pool(inputs[0])
         assert own is not None
         return self.scaled(self.sums(inputs[0], own))
 
     def sums(self, x: np.ndarray, own: Own) -> np.ndarray:
         """Return acc, exact in floats, [N, R, oh, ow, O]."""
-        if self.layer.op is GraphOp.DEPTHWISE:
+        if self.layer.op is Op.DEPTHWISE:
             acc = self._depthwise(x, own.weights)
         else:
             acc = self._product(self.patches(x).astype(own.weights.dtype, copy=False), own.weights)
@@ -131,9 +131,9 @@ class FastLayer:
         """Return what the taps of every output position see, [N, R, positions, taps of all channels]."""
         layer = self.layer
         lead = x.shape[:2]
-        if layer.op is GraphOp.FULLY_CONNECTED:
+        if layer.op is Op.FULLY_CONNECTED:
             return x.reshape(*lead, 1, -1)
-        if layer.op is GraphOp.POINTWISE:
+        if layer.op is Op.POINTWISE:
             return x.reshape(*lead, -1, x.shape[-1])
         seen = sliding_window_view(self._padded(x, 0), layer.kernel, axis=(2, 3))  # [..., C, kh, kw]
         seen = np.moveaxis(seen[:, :, :: layer.stride, :: layer.stride], 4, -1)

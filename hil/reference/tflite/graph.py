@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.reference.tflite import layers
 from hil.reference.tflite.layers import Window
 from hil.reference.tflite.rescale import Quantization
@@ -19,12 +19,12 @@ def input_values(graph: Graph, images: np.ndarray) -> np.ndarray:
     return (images.reshape(-1, *graph.in_shape).astype(np.int16) - PIXEL_OFFSET).astype(np.int8)
 
 
-def window_of(layer: GraphLayer) -> Window:
+def window_of(layer: Node) -> Window:
     """Return the windows of a convolution or a pool."""
     return Window(layer.kernel, (layer.out_shape[0], layer.out_shape[1]), layer.stride, layer.pad)
 
 
-def quantization_of(graph: Graph, layer: GraphLayer) -> Quantization:
+def quantization_of(graph: Graph, layer: Node) -> Quantization:
     """Return what a layer rescales by: of a layer with weights, or the last rescaling of an add."""
     if layer.own is not None:
         factors = layer.own.multiplier.astype(np.int64), layer.own.shift.astype(np.int64)
@@ -37,7 +37,7 @@ def quantization_of(graph: Graph, layer: GraphLayer) -> Quantization:
 
 
 def run(
-    graph: Graph, layer: GraphLayer, inputs: Sequence[np.ndarray], weights: np.ndarray | None, bias: np.ndarray | None
+    graph: Graph, layer: Node, inputs: Sequence[np.ndarray], weights: np.ndarray | None, bias: np.ndarray | None
 ) -> np.ndarray:
     """Run one layer.
 
@@ -54,20 +54,20 @@ def run(
         OverflowError: a sum is not in int32.
     """
     x, limits = inputs[0], (layer.act_min, layer.act_max)
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         return layers.max_pool(x, window_of(layer), *limits)
-    if layer.op is GraphOp.AVERAGE_POOL:
+    if layer.op is Op.AVERAGE_POOL:
         return layers.average_pool(x, window_of(layer), *limits)
     quantization = quantization_of(graph, layer)
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         assert layer.factors is not None
         zeros = graph.zero_of(layer.reads[0]), graph.zero_of(layer.reads[1])
         return layers.add(x, inputs[1], *zeros, layer.factors, quantization)
     assert weights is not None and bias is not None
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         flat = x.reshape(*x.shape[:-3], -1)
         return layers.fully_connected(flat, weights, bias, quantization)[..., None, None, :]
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         return layers.depthwise(x, weights, bias, window_of(layer), quantization)
     return layers.conv2d(x, weights, bias, window_of(layer), quantization)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.network.tflite.layers import AddFactors
+from hil.graph.ir import AddFactors
 from hil.reference.tflite.rescale import Quantization, requantize, rescale
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer
+from hil.graph.ir import Graph, Node
 from hil.reference.tflite.fast import FastLayer, Own
 from hil.reference.tflite.graph import PIXEL_OFFSET
 
@@ -85,7 +85,7 @@ def perturbed_nodes(layer: FastLayer, out: np.ndarray, noise: np.ndarray) -> np.
     return out + noise.reshape(*noise.shape[:2], *layer.layer.out_shape) * inside
 
 
-def _largest_array(layer: GraphLayer) -> int:
+def _largest_array(layer: Node) -> int:
     """Return the elements of the largest array that one pass through a layer has: input, output or patches."""
     patches = layer.kernel[0] * layer.kernel[1] * layer.in_shape[2] * layer.out_shape[0] * layer.out_shape[1]
     window = layer.own is not None and layer.own.weights.ndim == 4

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.arith import bits
 from hil.reference.floats import F
@@ -106,7 +106,7 @@ class TrainedLayer:
         if self.trains_weights:
             dtype = F if of_bias * LARGEST_INPUT < EXACT_FLOAT32 else np.float64
             e, values = errors.astype(dtype, copy=False), x.astype(dtype, copy=False)
-            if self.layer.op is GraphOp.DEPTHWISE:
+            if self.layer.op is Op.DEPTHWISE:
                 places = self.fast.places(values, 0)
                 parts += [np.einsum("nhwc,nhwc->nc", place[:, 0], e) for place in places]
             else:
@@ -124,7 +124,7 @@ class TrainedLayer:
         with np.errstate(over="ignore", under="ignore"):
             units = [scale] * self.trains_weights + [self._input_scale * scale] * self.trains_bias
             found = [by_channel / unit / unit if qas else by_channel for unit in units]
-        if self.trains_weights and layer.op is not GraphOp.DEPTHWISE:
+        if self.trains_weights and layer.op is not Op.DEPTHWISE:
             found[0] = found[0].reshape(-1, *[1] * (self.weights.ndim - 1))
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 
 
@@ -75,8 +75,8 @@ def _joined(graph: Graph, settings: GraphSettings) -> set[int]:
         readers = [other for other in graph.layers if index + 1 in other.reads]
         if readers != [following] or {index, index + 1} & by_nodes:
             continue
-        ends = index in joined and layer.op is GraphOp.DEPTHWISE and following.op is GraphOp.POINTWISE
-        convolves = index not in joined and layer.op in (GraphOp.CONV2D, GraphOp.POINTWISE)
-        if ends or (convolves and following.op is GraphOp.DEPTHWISE):
+        ends = index in joined and layer.op is Op.DEPTHWISE and following.op is Op.POINTWISE
+        convolves = index not in joined and layer.op in (Op.CONV2D, Op.POINTWISE)
+        if ends or (convolves and following.op is Op.DEPTHWISE):
             joined.add(index + 1)
     return joined

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hil.graph.ir import Op, chain
 from hil.link.session import Refused
-from hil.network.graph import Network, Op
 from hil.trial.confirm.checks import Profile
 from hil.trial.confirm.figures import ALONE, Figures
 from hil.trial.subject.exponents import ExponentSubject
@@ -38,7 +38,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     last = subject.network.layers[-1]
     shape = (1, 1, last.in_size)
     settings = replace(subject.settings, partition=0, batch=SAMPLES, scope="sample", loss="float", loss_fraction=0)
-    alone = ExponentSubject(prepared.spec.method, Network((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings)
+    alone = ExponentSubject(prepared.spec.method, chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings)
     pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *shape), np.uint8)
     try:
         device.load(alone.file())

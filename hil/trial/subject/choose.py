@@ -10,12 +10,11 @@ import numpy as np
 
 from hil.boards import Board
 from hil.errors import Blocked, RigError, close_matches, shown
+from hil.graph.file import file_size
+from hil.graph.ir import Graph, Op
 from hil.network import BUILDERS, build
-from hil.network.graph import Network
 from hil.network.npz import read_npz
 from hil.network.settings import Settings
-from hil.network.tflite.file import file_size
-from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.methods import METHODS, graph_settings
 from hil.network.tflite.networks import NETWORKS, build_graph
 from hil.network.tflite.settings import GraphSettings
@@ -95,7 +94,7 @@ def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:
 @lru_cache(maxsize=16)  # the same for every board
 def _chosen(graph: Graph, settings: GraphSettings) -> tuple[GraphSettings, int, int]:
     """Return the settings as they hold for a network, how many layers they train, and how many coordinates these have."""
-    if settings.train == "pointwise" and all(layer.op is not GraphOp.POINTWISE for layer in graph.layers):
+    if settings.train == "pointwise" and all(layer.op is not Op.POINTWISE for layer in graph.layers):
         settings = replace(settings, train="all")  # a block of a network without pointwise layers is all of its layers
     trained = settings.trained(graph)
     return settings, len(trained), sum(settings.coordinates(graph.layers[index]) for index in trained)
@@ -144,7 +143,7 @@ def _arrays(path: Path, count: int) -> list[np.ndarray]:
     return [arrays[f"w{index}"] for index in range(count)]
 
 
-def _checkpoint(path: Path, network: Network) -> list[np.ndarray]:
+def _checkpoint(path: Path, network: Graph) -> list[np.ndarray]:
     """Read a checkpoint; every tensor must have the shape that the network has."""
     weights = _arrays(path, len(network.trained))
     for layer, array in zip(network.trained, weights, strict=True):

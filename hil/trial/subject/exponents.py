@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.graph.file import encode, places_in_file
+from hil.graph.ir import Graph
 from hil.link.messages import description
-from hil.network.analytic import forward_macs, training_bytes
-from hil.network.blob import encode
-from hil.network.graph import Network
-from hil.network.plan import Plan, plan, weight_count
+from hil.network.analytic import training_bytes
+from hil.network.plan import Plan, plan
 from hil.network.settings import WORDS, Settings
 from hil.reference.methods import method
 from hil.trial.confirm.least import LeastCycles, least_forward, least_moves
@@ -34,12 +34,12 @@ class ExponentSubject:
 
     in_flash, chosen = False, False
 
-    def __init__(self, name: str, network: Network, settings: Settings) -> None:
+    def __init__(self, name: str, network: Graph, settings: Settings) -> None:
         self._method = method(name)
         self.network, self.settings = network, settings
         self.in_shape = network.in_shape
         self.layers = tuple(layer.name for layer in network.layers)
-        self.tensors = tuple(Tensor(layer.name, "int8", weight_count(layer)) for layer in network.trained)
+        self.tensors = tuple(Tensor(layer.name, "int8", layer.weight_count) for layer in network.trained)
 
     def file(self, weights: Sequence[np.ndarray] | None = None) -> bytes:
         """Return the network file (docs/network.md)."""
@@ -96,7 +96,7 @@ class ExponentSubject:
 
     def places(self, plan: Planned) -> tuple[int, ...]:
         """The file lies at the start of the arena and its weights are used in place."""
-        return tuple(layer.weight_offset for layer in self.network.trained)
+        return tuple(weights for weights, _ in places_in_file(self.network).values())
 
     def analytic(self) -> dict[str, Any]:
         """Return what ElasticZO's equations give: (13) for C = 0, (14) for C = L, (15) between."""
@@ -105,7 +105,7 @@ class ExponentSubject:
         return {
             "equation": equation,
             "bytes": training_bytes(self.network, partition, self.settings.batch),
-            "macs_forward": forward_macs(self.network),
+            "macs_forward": self.network.macs,
             "weights": sum(sizes),
             "weights_by_zo": sum(sizes[:partition]),
         }
@@ -139,7 +139,7 @@ class ExponentSubject:
 
     def step_macs(self) -> int:
         """Forward passes, and twice as much for a backward pass."""
-        return self.settings.batch * forward_macs(self.network) * (self.passes() + 2)
+        return self.settings.batch * self.network.macs * (self.passes() + 2)
 
     def smaller(self) -> str:
         """A smaller batch, or less of back-propagation."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.graph.file import encode, file_size, places_in_file
+from hil.graph.ir import Graph
 from hil.network.tflite.analytic import Work, step_work, training_bytes
-from hil.network.tflite.file import encode, file_size, places_in_file
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.lives import Lives
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import WORDS, GraphSettings
@@ -57,12 +57,12 @@ class GraphSubject:
     def _tensors(self, index: int) -> Iterator[Tensor]:
         layer = self.network.layers[index]
         if self.settings.trains_weights:
-            yield Tensor(layer.name, "int8", layer.weights)
+            yield Tensor(layer.name, "int8", layer.weight_count)
         if self.settings.train_bias:
             yield Tensor(f"{layer.name}.bias", "int32", layer.channels)
 
     def file(self, weights: Sequence[np.ndarray] | None = None) -> bytes:
-        """Return the network file (docs/network-tflite.md)."""
+        """Return the network file (docs/network.md)."""
         return encode(self.network if weights is None else self.settings.with_trained(self.network, weights))
 
     def reference(self) -> Method:
@@ -137,8 +137,8 @@ class GraphSubject:
             "macs_forward": self.network.macs,
             "macs_step": work.macs,
             "layer_runs": work.layer_runs,
-            "weights": sum(layer.weights for layer in self.network.layers),
-            "weights_by_zo": sum(self.network.layers[index].weights for index in by_zo),
+            "weights": sum(layer.weight_count for layer in self.network.layers),
+            "weights_by_zo": sum(self.network.layers[index].weight_count for index in by_zo),
         }
 
     def bookings(self) -> None:

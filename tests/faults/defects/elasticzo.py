@@ -19,7 +19,7 @@ ELASTICZO_ROWS = (
     _row("rounding: pseudo-stochastic ties go up", "cls1", "arith/psto_shift.h", "hi > lo ? 1 : 0", "hi >= lo ? 1 : 0", ("fc3",), "error"),
     _row("sign: the label's error does not cancel the others", "cls1", "kernels/softmax_error_s8.c", "psto_shift(-shares, 4)", "psto_shift(-shares / 2, 4)", ("fc3",), "error"),
     _row("sign: the relu gate lets zeros through", "cls1", "kernels/relu_s8_backward_dsp.c", "(0, load_word(out), 0, load_word(error))", "(load_word(out), 0, load_word(error), 0)", ("relu4",), "error handed on"),
-    _row("stale buffer: gradients of the step before stay", "cls1", "net/backward.c", "memset(gradient_of(model, i), 0, layer->weights *", "memset(gradient_of(model, i), 0, (layer->weights & 1) *", ("fc3",), "weight"),
+    _row("stale buffer: gradients of the step before stay", "cls1", "net/backward.c", "memset(gradient_of(model, i), 0, graph_weight_count(layer) *", "memset(gradient_of(model, i), 0, (graph_weight_count(layer) & 1) *", ("fc3",), "weight"),
     _row("index: the weight gradient skips the last four inputs", "cls1", "kernels/fully_connected_s8_weight_gradient_dsp.c", ".end = in + fours}", ".end = in + fours - 4}", ("fc3",), "weight", gate=True),
     _row("rounding: the loss forgets a term", "full-zo", "kernels/cross_entropy_scaled_f32.c", "j < n; j++", "j + 1 < n; j++", ("loss",), "loss"),
     _row("index: the error of a maximum goes to the second of equals", "full-bp", "kernels/max_pool_row_s8_backward_dsp.c", "where_at_least_s8(ab, cd, load_word(error), 0)", "load_word(error) ^ where_at_least_s8(cd, ab, load_word(error), 0)", ("pool1", "pool2"), "error handed on"),

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import xxhash
 
+from hil.graph.file import encode as encode_graph
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
 from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.file import encode as encode_graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.settings import WORDS as WORDS_OF
 from hil.network.tflite.settings import GraphSettings
@@ -41,15 +41,15 @@ class Broken(Exception):
 
 
 def lenet_like() -> bytes:
-    """Return a small network of the first family (docs/network.md): 4 x 4 inputs, one fully connected layer."""
+    """Return a small network in bfp8 (docs/network.md): 4 x 4 inputs, one fully connected layer."""
     weights = bytes((i * 37 + 11) % 201 - 100 & 0xFF for i in range(64))
-    shape = struct.pack("<3H3H", 4, 4, 1, 1, 1, 4)
-    rest = struct.pack("<3HHb7x", 4, 4, 1, 4, -7) + struct.pack("<BBBBBbH", 2, 0, 0, 0, 0, -7, 0) + shape + struct.pack("<III", 64, 64, 0) + weights
-    return with_digest(struct.pack("<IHHII", 0x54454E48, 1, 1, HEAD + len(rest), 0) + rest)
+    layer = struct.pack("<2B4xBb2x", 2, 2, 1, -7) + struct.pack("<3H3H2xII", 4, 4, 1, 1, 1, 4, 64, 0)
+    rest = struct.pack("<3HHf4x", 4, 4, 1, 4, 2.0**-7) + layer + weights
+    return with_digest(struct.pack("<IHHII", 0x54454E48, 3, 1, HEAD + len(rest), 0) + rest)
 
 
 def graph_like() -> bytes:
-    """Return a small network of the second family with every kind of layer that is trained."""
+    """Return a small network in tflite8 with every kind of layer that is trained."""
     net = Drawing("small", (SIDE, SIDE, CHANNELS), CLASSES, 11)
     net.conv(3, 2, 1, 4, "relu6")
     net.bottleneck(3, 1, 6, 4, residual=True)

@@ -10,7 +10,7 @@ from hil.campaign.checkpoints import Checkpoints
 from hil.campaign.journal import NAME, Journal, read_journal
 from hil.campaign.keeper import Keeper
 from hil.campaign.point import Point, point_of
-from hil.network.graph import Layer, Network, Op
+from hil.graph.ir import Graph, Op, bfp8_node, chain
 from hil.network.settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial.outcome import StepRow, step_digest
@@ -18,10 +18,10 @@ from hil.trial.outcome import StepRow, step_digest
 STEPS, BATCH, CAMPAIGN = 5, 2, 0xC0FFEE
 
 
-def network() -> Network:
+def network() -> Graph:
     """Return one fully connected layer, 4 x 2 inputs and 4 classes."""
     weights = np.random.default_rng(3).integers(-100, 100, (4, 8)).astype(np.int8)
-    return Network((Layer("fc1", Op.FULLY_CONNECTED, (4, 2, 1), (1, 1, 4), weights=weights, weight_exp=-7),), 4)
+    return chain((bfp8_node("fc1", Op.FULLY_CONNECTED, (4, 2, 1), (1, 1, 4), weights=weights, weight_exp=-7),), 4)
 
 
 def row(step: int, digest: int) -> StepRow:

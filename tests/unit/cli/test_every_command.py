@@ -60,6 +60,8 @@ WRONG = {
     "campaign resume MISSING": "holds no campaign: `hil campaign start` begins one",
     "boards --json more": "unrecognized arguments: more",
     "methods mezoo": "there is no method 'mezoo': did you mean mezo?",
+    "network convert MISSING": "give a network file of version 1 or 2",
+    "network": "the following arguments are required: action, FILE",
     "networks lenet": "there is no network 'lenet': did you mean lenet5",
     "matrix --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
     "matrix --network lenet": "there is no network 'lenet': did you mean lenet5",

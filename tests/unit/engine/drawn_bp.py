@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 
 
@@ -38,7 +38,7 @@ def rewired(graph: Graph, rng: np.random.Generator) -> Graph:
     shapes = [graph.in_shape, *(layer.out_shape for layer in layers)]
     for index, layer in enumerate(layers):
         alike = [value for value in range(index + 1) if shapes[value] == shapes[layer.reads[0]]]
-        if layer.op not in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL) and rng.random() < 0.3:
+        if layer.op not in (Op.MAX_POOL, Op.AVERAGE_POOL) and rng.random() < 0.3:
             layers[index] = replace(layer, reads=(int(rng.choice(alike)), *layer.reads[1:]))
     return replace(graph, layers=tuple(layers))
 
@@ -46,7 +46,7 @@ def rewired(graph: Graph, rng: np.random.Generator) -> Graph:
 def takes_pools(graph: Graph, chosen: GraphSettings) -> bool:
     """Return whether every pool from the first trained layer on has windows apart from each other, within the image."""
     for layer in graph.layers[min(chosen.trained(graph)) :]:
-        if layer.op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+        if layer.op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             seen = [
                 [set(range(at * layer.stride - layer.pad, at * layer.stride - layer.pad + kernel)) for at in range(out)]
                 for kernel, out in zip(layer.kernel, layer.out_shape[:2], strict=True)

@@ -7,7 +7,7 @@ import ctypes
 from hypothesis import given
 
 from engine.test_host_engine import FAST, cases, engine_of, images_of
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.network.settings import Settings
 from hil.trial.latency import LAP_PHASES
 from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
@@ -15,7 +15,7 @@ from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
 
 @FAST
 @given(case=cases())
-def test_the_bookings_of_a_step_are_those_of_the_engine(library: ctypes.CDLL, case: tuple[Network, Settings, int]) -> None:
+def test_the_bookings_of_a_step_are_those_of_the_engine(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, chosen.batch)
     expected = bookings_by_phase(network, chosen)

@@ -15,8 +15,8 @@ from reference.test_graph_passes import extreme
 
 from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
-from hil.network.tflite.file import encode
-from hil.network.tflite.layers import Graph
+from hil.graph.file import encode
+from hil.graph.ir import Graph
 from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method

@@ -16,9 +16,9 @@ from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from hil.errors import RigError
+from hil.graph.file import encode
+from hil.graph.ir import Graph
 from hil.network.tflite.analytic import step_work
-from hil.network.tflite.file import encode
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.plan import GraphPlan, plan_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method

@@ -10,8 +10,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from engine.graph_engine import GraphEngine
+from hil.graph.file import encode
 from hil.network.tflite.drawing import calibration_images
-from hil.network.tflite.file import encode
 from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from engine.host_engine import EngineRefused, HostEngine, Step
+from hil.graph.file import encode
+from hil.graph.ir import Graph
 from hil.network import build
-from hil.network.blob import encode, placed
-from hil.network.graph import Network
 from hil.network.plan import plan
 from hil.network.settings import VARIANTS, Settings
 
@@ -32,7 +32,7 @@ FIELDS = (
 
 
 @contextmanager
-def engine_of(library: ctypes.CDLL, network: Network) -> Iterator[HostEngine]:
+def engine_of(library: ctypes.CDLL, network: Graph) -> Iterator[HostEngine]:
     """Give an engine with the network loaded."""
     engine = HostEngine(library, encode(network))
     try:
@@ -41,7 +41,7 @@ def engine_of(library: ctypes.CDLL, network: Network) -> Iterator[HostEngine]:
         engine.close()
 
 
-def images_of(network: Network, count: int, seed: int = 0) -> tuple[np.ndarray, list[int]]:
+def images_of(network: Graph, count: int, seed: int = 0) -> tuple[np.ndarray, list[int]]:
     """Draw images uint8 [count, height, width, channels] and their labels."""
     rng = np.random.default_rng(seed)
     shape = (count, *network.in_shape)
@@ -69,9 +69,9 @@ def streamed(
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Network, Settings, int]:
+def cases(draw: st.DrawFn) -> tuple[Graph, Settings, int]:
     """Draw a network as a file can hold it, settings for it, and a number of slots."""
-    network = placed(replace(draw(networks()), input_exp=-7))
+    network = replace(draw(networks()), scale=2.0**-7)
     perturb, loss = draw(st.sampled_from(["clamped", "exact"])), draw(st.sampled_from(["float", "integer"]))
     chosen = Settings(
         partition=draw(st.integers(0, len(network.trained))),
@@ -93,7 +93,7 @@ def cases(draw: st.DrawFn) -> tuple[Network, Settings, int]:
 @FAST
 @given(case=cases())
 def test_the_engine_and_the_host_plan_the_same_memory(
-    library: ctypes.CDLL, case: tuple[Network, Settings, int]
+    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
 ) -> None:
     network, chosen, slots = case
     expected = plan(network, chosen, slots)
@@ -106,7 +106,7 @@ def test_the_engine_and_the_host_plan_the_same_memory(
 @FAST
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
 def test_a_streamed_batch_and_a_run_train_as_a_resident_batch_does(
-    library: ctypes.CDLL, case: tuple[Network, Settings, int], seed: int
+    library: ctypes.CDLL, case: tuple[Graph, Settings, int], seed: int
 ) -> None:
     network, chosen, slots = case
     images, labels = images_of(network, chosen.batch, seed)
@@ -146,7 +146,7 @@ def test_lenet5_streams_and_runs_with_the_same_digests(library: ctypes.CDLL, var
 
 @FAST
 @given(case=cases())
-def test_a_group_of_one_is_the_scope_of_a_sample(library: ctypes.CDLL, case: tuple[Network, Settings, int]) -> None:
+def test_a_group_of_one_is_the_scope_of_a_sample(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, 1)
     outcomes = []
@@ -160,7 +160,7 @@ def test_a_group_of_one_is_the_scope_of_a_sample(library: ctypes.CDLL, case: tup
 @FAST
 @given(case=cases())
 def test_the_exact_form_without_an_update_keeps_the_weights(
-    library: ctypes.CDLL, case: tuple[Network, Settings, int]
+    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
 ) -> None:
     """On black images both passes lose the same, so that the sign is 0 and the update nothing."""
     network, chosen, _ = case
@@ -181,7 +181,7 @@ def test_the_exact_form_without_an_update_keeps_the_weights(
 
 
 def logits_by(
-    library: ctypes.CDLL, network: Network, weights: list[np.ndarray], image: np.ndarray
+    library: ctypes.CDLL, network: Graph, weights: list[np.ndarray], image: np.ndarray
 ) -> tuple[list[int], int]:
     """Return the logits of an image and their exponent under other weights, by an evaluation of their own."""
     changed = network.with_weights(

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.test_host_engine import cases, engine_of, images_of, resident
+from hil.graph.ir import Graph
 from hil.network import build
-from hil.network.graph import Network
 from hil.network.settings import VARIANTS, Settings
 from hil.reference.methods import method
 
@@ -23,7 +23,7 @@ FORMS = [
 ]
 
 
-def check_steps(library: ctypes.CDLL, network: Network, chosen: Settings, seed: int, steps: int = 2) -> None:
+def check_steps(library: ctypes.CDLL, network: Graph, chosen: Settings, seed: int, steps: int = 2) -> None:
     """Train some steps on both and compare all that they report, and all tensors."""
     reference = method("elasticzo-int8")(network, chosen)
     reference.configure(chosen, 7)
@@ -45,7 +45,7 @@ def check_steps(library: ctypes.CDLL, network: Network, chosen: Settings, seed: 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
-def test_a_step_is_that_of_the_reference(library: ctypes.CDLL, case: tuple[Network, Settings, int], seed: int) -> None:
+def test_a_step_is_that_of_the_reference(library: ctypes.CDLL, case: tuple[Graph, Settings, int], seed: int) -> None:
     network, chosen, _ = case
     check_steps(library, network, chosen, seed)
 

@@ -16,9 +16,9 @@ from hil.experiment.curve import checkpoint_path, read_checkpoint, read_run, wri
 from hil.experiment.exponents import SEGMENT, ExponentRun
 from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
+from hil.graph.file import decode
 from hil.link.replies import Loaded, Planned, Stepped
 from hil.link.session import Took
-from hil.network.blob import decode
 from hil.reference.methods import Method, method
 from hil.trial import TrialSpec
 from hil.trial.lockstep import LockStep

@@ -9,7 +9,7 @@ from reference.drawn_graphs import Builder
 
 from hil.data import load
 from hil.experiment.slope import cosine, cosines, slopes
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.networks import build_graph
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods.poor_mans import PoorMans
@@ -18,21 +18,21 @@ STEP = 1e-4
 SAMPLES = 5
 
 
-def drawn(pool: GraphOp) -> Graph:
+def drawn(pool: Op) -> Graph:
     """Return a graph with every operation around a residual add."""
     builder = Builder(np.random.default_rng(2), (6, 6, 2), "double", 4, 6)
-    builder.append(GraphOp.CONV2D, (6, 6, 3), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (6, 6, 3), (3, 3), 1, 1)
-    builder.append(GraphOp.POINTWISE, (6, 6, 3), (1, 1), 1)
+    builder.append(Op.CONV2D, (6, 6, 3), (3, 3), 1, 1)
+    builder.append(Op.DEPTHWISE, (6, 6, 3), (3, 3), 1, 1)
+    builder.append(Op.POINTWISE, (6, 6, 3), (1, 1), 1)
     builder.append_add(1)
-    builder.append(GraphOp.CONV2D, (3, 3, 4), (3, 3), 2, 1)
+    builder.append(Op.CONV2D, (3, 3, 4), (3, 3), 2, 1)
     builder.append(pool, (1, 1, 4), (2, 2), 2)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 4))
     return builder.graph
 
 
-@pytest.mark.parametrize("pool", [GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL])
-def test_against_numeric_differences(pool: GraphOp) -> None:
+@pytest.mark.parametrize("pool", [Op.MAX_POOL, Op.AVERAGE_POOL])
+def test_against_numeric_differences(pool: Op) -> None:
     graph = drawn(pool)
     rng = np.random.default_rng(3)
     images, labels = rng.integers(0, 256, (SAMPLES, *graph.in_shape)), rng.integers(0, graph.classes, SAMPLES)

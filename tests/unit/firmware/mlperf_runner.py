@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.network.graph import Network
+from hil.graph.ir import Graph
 from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.floats import exp32
 
@@ -58,7 +58,7 @@ def parse(line: str) -> list[float]:
     return [float(number) for number in match[1].split(",")]
 
 
-def expected_results(network: Network, pixels: bytes) -> list[float]:
+def expected_results(network: Graph, pixels: bytes) -> list[float]:
     """Return what the reference's forward pass gives for one input: softmax in float32, to three decimals."""
     weights = [layer.weights for layer in network.trained]
     images = np.frombuffer(pixels, np.uint8).reshape(1, *network.in_shape[:2])

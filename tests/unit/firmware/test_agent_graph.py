@@ -1,4 +1,4 @@
-"""A network of the second family over the link: what the requests do, what they refuse, and the same numbers as the reference."""
+"""A network in tflite8 over the link: what the requests do, what they refuse, and the same numbers as the reference."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from agent_client import SETTINGS, Client, network
 from agent_link_model import MESSAGES
 from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
+from hil.graph.file import encode
+from hil.graph.ir import Graph
 from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.file import encode
-from hil.network.tflite.layers import Graph
 from hil.network.tflite.quantize import quantize
 from hil.network.tflite.settings import WORDS, GraphSettings
 from hil.reference.methods import graph_method
 
 CHOSEN = GraphSettings(eta=0.5, queries=3, batch=1, perturb="adaptive", seed=7)
-NO_NETWORK, WRONG_FAMILY = {"error": "no_network", "a": 0, "b": 0}, {"error": "network_version", "a": 2, "b": 1}
+NO_NETWORK, WRONG_FORMAT = {"error": "no_network", "a": 0, "b": 0}, {"error": "network_layer", "a": 0, "b": 5}
 
 
 def made_graph() -> Graph:
@@ -173,17 +173,26 @@ def test_tensors_are_read_and_written_as_bytes(client: Client) -> None:
     assert tuple(client.call("step", step=0, count=1)["digests"]) == reference.step(PICTURES[:1], LABELS[:1]).digests
 
 
-def test_a_family_refuses_what_is_asked_of_the_other(client: Client) -> None:
+def test_a_format_refuses_what_is_asked_of_the_other(client: Client) -> None:
     assert client.call("configure_graph", **request(CHOSEN, 1)) == NO_NETWORK
     assert client.call("work") == NO_NETWORK
     client.load(network())
-    assert client.call("configure_graph", **request(CHOSEN, 1)) == {"error": "network_version", "a": 1, "b": 2}
+    assert client.call("configure_graph", **request(CHOSEN, 1)) == WRONG_FORMAT
     load(client, encode(GRAPH))
-    assert client.call("configure", **SETTINGS) == WRONG_FAMILY
+    assert client.call("configure", **SETTINGS) == WRONG_FORMAT
     assert client.call("load_end") == NO_NETWORK
     assert client.call("digests")["error"] == "not_configured"
     client.prepare()
     assert client.call("step", step=0, count=1)["error"] == "slots_empty"
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 4])
+def test_a_file_of_another_version_is_refused(client: Client, version: int) -> None:
+    """Whatever stands after it: neither engine reads on."""
+    other = {"error": "network_version", "a": version, "b": 3}
+    for blob in (network(), encode(GRAPH)):
+        assert load(client, blob[:4] + struct.pack("<H", version) + blob[6:]) == other
+    assert client.call("digests") == NO_NETWORK
 
 
 def test_flash_is_read_where_it_is_only(client: Client) -> None:

@@ -18,7 +18,7 @@ from mlperf_runner import Runner, expected_results, parse
 
 from hil.bench.mlperf_tiny import make_ready
 from hil.data import load
-from hil.network.blob import decode
+from hil.graph.file import decode
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec
 from hil.trial.prepare import prepare

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.network.graph import Layer, Network, Op, Shape, named
+from hil.graph.ir import OPS, Format, Graph, Node, Op, Shape, bfp8_node, chain, named
 
 WEIGHTS = ("uniform", "extreme", "sparse", "small", "zero")
 
 
 @st.composite
-def networks(draw: st.DrawFn, largest: int = 7, exponents: tuple[int, int] = (-12, 0)) -> Network:
+def networks(draw: st.DrawFn, largest: int = 7, exponents: tuple[int, int] = (-12, 0)) -> Graph:
     """Draw a chain of up to 8 layers that ends in a fully connected one.
 
     Args:
@@ -24,9 +24,9 @@ def networks(draw: st.DrawFn, largest: int = 7, exponents: tuple[int, int] = (-1
     shape: Shape = (draw(st.integers(1, largest)), draw(st.integers(1, largest)), draw(st.integers(1, 3)))
     classes = draw(st.integers(2, 5))
     ops: list[Op] = []
-    layers: list[Layer] = []
+    layers: list[Node] = []
     depth = draw(st.integers(0, 7))
-    for op in draw(st.lists(st.sampled_from(list(Op)), min_size=depth, max_size=depth)):
+    for op in draw(st.lists(st.sampled_from(OPS[Format.BFP8]), min_size=depth, max_size=depth)):
         if op is Op.RELU and (not ops or ops[-1] is Op.RELU):
             continue  # a relu works in the buffer of the layer before it
         layers.append(_layer(draw, op, shape, draw(st.integers(1, 6)), exponents))
@@ -35,20 +35,20 @@ def networks(draw: st.DrawFn, largest: int = 7, exponents: tuple[int, int] = (-1
     layers.append(_layer(draw, Op.FULLY_CONNECTED, shape, classes, exponents))
     ops.append(Op.FULLY_CONNECTED)
     layers = [replace(layer, name=name) for layer, name in zip(layers, named(ops), strict=True)]
-    return Network(tuple(layers), classes, input_exp=draw(st.sampled_from([-7, -7, -20, 3])))
+    return chain(tuple(layers), classes, input_exp=draw(st.sampled_from([-7, -7, -20, 3])))
 
 
-def _layer(draw: st.DrawFn, op: Op, shape: Shape, outputs: int, exponents: tuple[int, int]) -> Layer:
+def _layer(draw: st.DrawFn, op: Op, shape: Shape, outputs: int, exponents: tuple[int, int]) -> Node:
     height, width, channels = shape
     if op is Op.RELU:
-        return Layer("", op, shape, shape)
+        return bfp8_node("", op, shape, shape)
     if op is Op.MAX_POOL:
         k = draw(st.integers(1, min(3, height, width)))
-        return Layer("", op, shape, (height // k, width // k, channels), kernel=(k, k), stride=k)
+        return bfp8_node("", op, shape, (height // k, width // k, channels), kernel=(k, k), stride=k)
     exponent = draw(st.integers(*exponents))
     if op is Op.FULLY_CONNECTED:
         weights = drawn_weights(draw, (outputs, height * width * channels))
-        return Layer("", op, shape, (1, 1, outputs), weights=weights, weight_exp=exponent)
+        return bfp8_node("", op, shape, (1, 1, outputs), weights=weights, weight_exp=exponent)
     kernel = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     least = max(0, -(-(kernel[0] - height) // 2), -(-(kernel[1] - width) // 2))
     if least >= min(kernel):
@@ -57,7 +57,7 @@ def _layer(draw: st.DrawFn, op: Op, shape: Shape, outputs: int, exponents: tuple
     outputs = min(outputs, 3)
     out = height + 2 * pad - kernel[0] + 1, width + 2 * pad - kernel[1] + 1, outputs
     weights = drawn_weights(draw, (outputs, *kernel, channels))
-    return Layer("", op, shape, out, kernel=kernel, stride=1, pad=pad, weights=weights, weight_exp=exponent)
+    return bfp8_node("", op, shape, out, kernel=kernel, stride=1, pad=pad, weights=weights, weight_exp=exponent)
 
 
 def drawn_weights(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Small graphs of the second family for hypothesis: every operation, values read twice, odd windows, extreme weights."""
+"""Small graphs in `tflite8` for hypothesis: every operation, values read twice, odd windows, extreme weights."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import AddFactors, Graph, GraphLayer, GraphOp, Parameters, Shape, named
+from hil.graph.ir import OPS, POOLS, AddFactors, Format, Graph, Node, Op, Parameters, Shape, named
 from network.drawn import drawn_weights
 
 SCALES = st.integers(-12, 4).map(lambda e: float(np.float32(2.0**e * 1.37)))
 ZEROS = st.integers(-128, 127)
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
 
 
 @st.composite
@@ -22,8 +21,8 @@ def graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
     graph = Graph("drawn", (), in_shape, draw(st.integers(2, 5)), draw(SCALES), draw(ZEROS))
     graph = replace(graph, rounding=draw(st.sampled_from(["double", "single"])))
     for _ in range(draw(st.integers(0, most))):
-        graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, draw(st.sampled_from(list(GraphOp))))))
-    graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, GraphOp.FULLY_CONNECTED, graph.classes)))
+        graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, draw(st.sampled_from(OPS[Format.TFLITE8])))))
+    graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, Op.FULLY_CONNECTED, graph.classes)))
     names = named([layer.op for layer in graph.layers])
     return replace(graph, layers=tuple(replace(a, name=name) for a, name in zip(graph.layers, names, strict=True)))
 
@@ -32,29 +31,29 @@ def _shape(graph: Graph, value: int) -> Shape:
     return graph.layers[value - 1].out_shape if value else graph.in_shape
 
 
-def _layer(draw: st.DrawFn, graph: Graph, op: GraphOp, outputs: int = 0) -> GraphLayer:
+def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0) -> Node:
     value = draw(st.integers(0, len(graph.layers)))
     shape = _shape(graph, value)
     low, high = sorted((draw(ZEROS), draw(ZEROS)))
-    common = GraphLayer("", op, (value,), shape, shape, act_min=low, act_max=high, scale=draw(SCALES), zero=draw(ZEROS))
-    if op is GraphOp.ADD:
+    common = Node("", op, (value,), shape, shape, act_min=low, act_max=high, scale=draw(SCALES), zero=draw(ZEROS))
+    if op is Op.ADD:
         return _add(draw, graph, common)
-    if op is GraphOp.FULLY_CONNECTED:
+    if op is Op.FULLY_CONNECTED:
         out = (1, 1, outputs or draw(st.integers(1, 6)))
         return _weighted(draw, replace(common, out_shape=out), (out[2], shape[0] * shape[1] * shape[2]))
-    if op is GraphOp.POINTWISE:
+    if op is Op.POINTWISE:
         layer = replace(common, kernel=(1, 1), stride=1, out_shape=(*shape[:2], draw(st.integers(1, 6))))
         return _weighted(draw, layer, (layer.out_shape[2], 1, 1, shape[2]))
     layer = _window(draw, common)
     if op in POOLS:
         return replace(layer, scale=graph.scale_of(value), zero=graph.zero_of(value))
-    if op is GraphOp.DEPTHWISE:
+    if op is Op.DEPTHWISE:
         return _weighted(draw, layer, (*layer.kernel, shape[2]))
     layer = replace(layer, out_shape=(*layer.out_shape[:2], draw(st.integers(1, 4))))
     return _weighted(draw, layer, (layer.out_shape[2], *layer.kernel, shape[2]))
 
 
-def _window(draw: st.DrawFn, layer: GraphLayer) -> GraphLayer:
+def _window(draw: st.DrawFn, layer: Node) -> Node:
     """Draw TFLite's SAME or VALID, or the padding that is the same on all sides."""
     height, width, channels = layer.in_shape
     stride = draw(st.integers(1, 3))
@@ -71,7 +70,7 @@ def _window(draw: st.DrawFn, layer: GraphLayer) -> GraphLayer:
     return replace(layer, kernel=kernel, stride=stride, pad=pad, out_shape=(*sizes, channels))
 
 
-def _add(draw: st.DrawFn, graph: Graph, layer: GraphLayer) -> GraphLayer:
+def _add(draw: st.DrawFn, graph: Graph, layer: Node) -> Node:
     same = [value for value in range(len(graph.layers) + 1) if _shape(graph, value) == layer.in_shape]
     multipliers = [draw(st.integers(2**30, 2**31 - 1)) for _ in range(3)]
     shifts = [draw(st.integers(-20, 0)) for _ in range(3)]
@@ -79,7 +78,7 @@ def _add(draw: st.DrawFn, graph: Graph, layer: GraphLayer) -> GraphLayer:
     return replace(layer, reads=(layer.reads[0], draw(st.sampled_from(same))), factors=factors)
 
 
-def _weighted(draw: st.DrawFn, layer: GraphLayer, shape: tuple[int, ...]) -> GraphLayer:
+def _weighted(draw: st.DrawFn, layer: Node, shape: tuple[int, ...]) -> Node:
     channels = layer.out_shape[2]
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     own = Parameters(

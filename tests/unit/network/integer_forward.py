@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 
 
 def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:
@@ -28,10 +28,10 @@ def values(graph: Graph, image: np.ndarray) -> list[np.ndarray]:
     return out
 
 
-def run(graph: Graph, layer: GraphLayer, reads: list[np.ndarray]) -> np.ndarray:
+def run(graph: Graph, layer: Node, reads: list[np.ndarray]) -> np.ndarray:
     """Return a layer's output from the values that it reads."""
     zero_x = graph.zero_of(layer.reads[0])
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         parts = [
             rescale((x - graph.zero_of(value)) * 2**20, m, s, graph.rounding)
             for x, value, m, s in zip(reads, layer.reads, layer.factors.multipliers, layer.factors.shifts, strict=False)
@@ -47,7 +47,7 @@ def run(graph: Graph, layer: GraphLayer, reads: list[np.ndarray]) -> np.ndarray:
     return np.clip(result, layer.act_min, layer.act_max).reshape(layer.out_shape)
 
 
-def _window(layer: GraphLayer, x: np.ndarray, y: int, across: int) -> tuple[np.ndarray, slice, slice]:
+def _window(layer: Node, x: np.ndarray, y: int, across: int) -> tuple[np.ndarray, slice, slice]:
     """Return what of a window lies inside the image, and which of its taps those are."""
     spans = []
     for place, kernel, size in zip((y, across), layer.kernel, x.shape[:2], strict=True):
@@ -57,22 +57,22 @@ def _window(layer: GraphLayer, x: np.ndarray, y: int, across: int) -> tuple[np.n
     return x[y0:y1, x0:x1], slice(ky, ky + y1 - y0), slice(kx, kx + x1 - x0)
 
 
-def _sums(layer: GraphLayer, x: np.ndarray) -> np.ndarray:
+def _sums(layer: Node, x: np.ndarray) -> np.ndarray:
     weights = layer.own.weights.astype(np.int64)
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         return weights @ x.reshape(-1)
     out = np.zeros(layer.out_shape, np.int64)
     for y in range(layer.out_shape[0]):
         for across in range(layer.out_shape[1]):
             inside, rows, columns = _window(layer, x, y, across)
-            if layer.op is GraphOp.DEPTHWISE:
+            if layer.op is Op.DEPTHWISE:
                 out[y, across] = (inside * weights[rows, columns]).sum((0, 1))
             else:
                 out[y, across] = (inside[None] * weights[:, rows, columns]).sum((1, 2, 3))
     return out
 
 
-def _pool(layer: GraphLayer, x: np.ndarray) -> np.ndarray:
+def _pool(layer: Node, x: np.ndarray) -> np.ndarray:
     out = np.zeros(layer.out_shape, np.int64)
     for y in range(layer.out_shape[0]):
         for across in range(layer.out_shape[1]):
@@ -80,5 +80,5 @@ def _pool(layer: GraphLayer, x: np.ndarray) -> np.ndarray:
             count = prod(inside.shape[:2])
             total = inside.sum((0, 1))
             mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
-            out[y, across] = inside.max((0, 1)) if layer.op is GraphOp.MAX_POOL else mean
+            out[y, across] = inside.max((0, 1)) if layer.op is Op.MAX_POOL else mean
     return out

@@ -9,11 +9,11 @@ import pytest
 
 from hil.data import load
 from hil.errors import RigError
+from hil.graph.file import decode, encode, file_size
+from hil.graph.ir import Graph, Op
 from hil.network.lenet5 import lenet5
 from hil.network.tflite.analytic import step_work
 from hil.network.tflite.drawing import calibration_images
-from hil.network.tflite.file import decode, encode, file_size
-from hil.network.tflite.layers import Graph, GraphOp
 from hil.network.tflite.methods import graph_settings
 from hil.network.tflite.networks import NETWORKS, WEIGHTS, build_graph, find_network
 from hil.network.tflite.plan import plan_graph
@@ -24,7 +24,7 @@ SPARSE = GraphSettings(train="pointwise", blocks=4, perturb="adaptive", wise="la
 
 
 def sizes(graph: Graph) -> tuple[int, int, int]:
-    return sum(layer.weights for layer in graph.layers), sum(layer.channels for layer in graph.layers), graph.macs
+    return sum(layer.weight_count for layer in graph.layers), sum(layer.channels for layer in graph.layers), graph.macs
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))
@@ -72,10 +72,10 @@ def test_sparse_training_of_mcunets_block_3_keeps_to_the_papers_cost() -> None:
     assert by_hand <= 1_162_500_000
     trained = [graph.layers[index] for index in SPARSE.trained(graph)]
     assert [(layer.op, SPARSE.by_nodes(layer)) for layer in trained] == [
-        (GraphOp.POINTWISE, False),
-        (GraphOp.POINTWISE, True),
+        (Op.POINTWISE, False),
+        (Op.POINTWISE, True),
     ]
-    assert sum(layer.weights + 4 * layer.channels for layer in trained) == 2 * 48 * 192 + 4 * (192 + 48) == 19_392
+    assert sum(layer.weight_count + 4 * layer.channels for layer in trained) == 2 * 48 * 192 + 4 * (192 + 48) == 19_392
 
 
 def test_lenet_is_the_other_familys_with_biases() -> None:
@@ -95,10 +95,10 @@ def test_the_residual_network_fits_every_board(name: str) -> None:
     assert 20_000 <= weights <= 60_000
     assert macs < 2_500_000
     assert {layer.op for layer in graph.layers} >= {
-        GraphOp.ADD,
-        GraphOp.DEPTHWISE,
-        GraphOp.POINTWISE,
-        GraphOp.AVERAGE_POOL,
+        Op.ADD,
+        Op.DEPTHWISE,
+        Op.POINTWISE,
+        Op.AVERAGE_POOL,
     }
     reach = [layer.scale * (layer.act_max - layer.zero) for layer in graph.layers if layer.act_min == layer.zero]
     assert max(reach) <= 6.05
@@ -115,7 +115,7 @@ def test_drawn_networks_tell_images_apart() -> None:
             values = integer_forward.values(graph, image)
             logits.append(values[-1].ravel())
             for layer, value in zip(graph.layers, values[1:], strict=True):
-                if layer.op is GraphOp.POINTWISE and layer.act_min == -128 < layer.zero:
+                if layer.op is Op.POINTWISE and layer.act_min == -128 < layer.zero:
                     assert np.mean((value > -128) & (value < 127)) > 0.9, layer.name
                 assert len(np.unique(value)) > 3, layer.name
         assert all(np.any(a != b) for a, b in pairwise(logits))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hil.graph.file import encode
+from hil.graph.ir import Graph, Op
 from hil.network import build
-from hil.network.blob import encode
-from hil.network.graph import Network, Op
 from hil.network.plan import Buffer, Plan, plan
 from hil.network.settings import Settings
 from network.drawn import networks
@@ -18,7 +18,7 @@ from network.drawn import networks
 ALWAYS = ("blob", "labels", "samples", "plus_", "grad")
 
 
-def accesses(network: Network, partition: int) -> dict[str, list[int]]:
+def accesses(network: Graph, partition: int) -> dict[str, list[int]]:
     """Walk through a step and write down in which slot which buffer is touched; a relu works in its predecessor's buffer."""
     layers, n, first_bp = network.layers, len(network.layers), network.first_bp(partition)
     touched: dict[str, list[int]] = defaultdict(list)
@@ -60,7 +60,7 @@ def accesses(network: Network, partition: int) -> dict[str, list[int]]:
     return touched
 
 
-def check_lifetimes(network: Network, chosen: Settings, made: Plan) -> None:
+def check_lifetimes(network: Graph, chosen: Settings, made: Plan) -> None:
     n, first_bp = len(network.layers), network.first_bp(chosen.partition)
     touched = accesses(network, chosen.partition)
     passing = {b.name: (b.first, b.last) for b in made.buffers if not b.name.startswith(ALWAYS)}
@@ -72,7 +72,7 @@ def check_lifetimes(network: Network, chosen: Settings, made: Plan) -> None:
     assert set(lasting.values()) == {(0, 2 * n + 1)}
 
 
-def check_sizes(network: Network, chosen: Settings, slots: int, made: Plan) -> None:
+def check_sizes(network: Graph, chosen: Settings, slots: int, made: Plan) -> None:
     batch, group = chosen.batch, chosen.batch if chosen.scope == "batch" else 1
 
     def size(name: str) -> int:
@@ -125,7 +125,7 @@ def check_placement(made: Plan) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), network=networks(), batch=st.integers(1, 5), partition=st.integers(0, 9))
-def test_drawn_networks(data: st.DataObject, network: Network, batch: int, partition: int) -> None:
+def test_drawn_networks(data: st.DataObject, network: Graph, batch: int, partition: int) -> None:
     words = {"loss": ["float", "integer"], "scope": ["sample", "batch"]}
     drawn = {name: data.draw(st.sampled_from(values)) for name, values in words.items()}
     chosen = Settings(min(partition, len(network.trained)), batch=batch, **drawn)

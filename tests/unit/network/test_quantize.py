@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.network.tflite.file import decode, encode
+from hil.graph.file import decode, encode
+from hil.graph.ir import Graph, Node, Op
 from hil.network.tflite.floating import LIMITS, FloatGraph, FloatLayer
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
 from hil.network.tflite.quantize import LARGEST_BIAS, act_limits, add_factors, grid_of, multiplier_of, quantize
 from network import integer_forward
 
 ACTIVATIONS = st.sampled_from(sorted(LIMITS))
-POOLS = (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
+POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 
 
 @st.composite
@@ -28,39 +28,39 @@ def float_graphs(draw: st.DrawFn) -> FloatGraph:
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     size, channels = draw(st.integers(3, 7)), draw(st.integers(1, 3))
     graph = FloatGraph("drawn", (), (size, size, channels), draw(st.integers(2, 4)))
-    kinds = [GraphOp.CONV2D, GraphOp.DEPTHWISE, GraphOp.POINTWISE, *POOLS, GraphOp.ADD]
-    for op in [GraphOp.CONV2D, *draw(st.lists(st.sampled_from(kinds), max_size=4)), GraphOp.FULLY_CONNECTED]:
+    kinds = [Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS, Op.ADD]
+    for op in [Op.CONV2D, *draw(st.lists(st.sampled_from(kinds), max_size=4)), Op.FULLY_CONNECTED]:
         layer = _float_layer(draw, rng, op, graph)
         if layer is not None:
             graph = replace(graph, layers=(*graph.layers, layer))
     return graph
 
 
-def _float_layer(draw: st.DrawFn, rng: np.random.Generator, op: GraphOp, graph: FloatGraph) -> FloatLayer | None:
+def _float_layer(draw: st.DrawFn, rng: np.random.Generator, op: Op, graph: FloatGraph) -> FloatLayer | None:
     shapes = graph.shapes()
     height, width, channels = shapes[-1]
     value, out = len(graph.layers), draw(st.integers(1, 4))
     activation = draw(ACTIVATIONS)
-    if op is GraphOp.ADD:
+    if op is Op.ADD:
         others = [other for other in range(value) if shapes[other] == shapes[-1]]
         return FloatLayer(op, (value, draw(st.sampled_from(others))), activation=activation) if others else None
     kernel = (
         (1, 1)
-        if op is GraphOp.POINTWISE
+        if op is Op.POINTWISE
         else (draw(st.integers(1, min(3, height))), draw(st.integers(1, min(3, width))))
     )
-    pad = 0 if op is GraphOp.POINTWISE else draw(st.integers(0, min(kernel) - 1))
-    stride = 1 if op is GraphOp.POINTWISE else draw(st.integers(1, 2))
+    pad = 0 if op is Op.POINTWISE else draw(st.integers(0, min(kernel) - 1))
+    stride = 1 if op is Op.POINTWISE else draw(st.integers(1, 2))
     if op in POOLS:
         return FloatLayer(op, (value,), kernel=kernel, stride=stride, pad=pad)
     spread = 2.0 ** draw(st.integers(-3, 1))
-    if op is GraphOp.FULLY_CONNECTED:
+    if op is Op.FULLY_CONNECTED:
         weights = rng.normal(0, spread, (graph.classes, height * width * channels))
         return FloatLayer(
             op, (value,), weights.astype(np.float32), rng.normal(0, 1, graph.classes).astype(np.float32), block=4
         )
-    shape = (*kernel, channels) if op is GraphOp.DEPTHWISE else (out, *kernel, channels)
-    bias = rng.normal(0, 1, channels if op is GraphOp.DEPTHWISE else out).astype(np.float32)
+    shape = (*kernel, channels) if op is Op.DEPTHWISE else (out, *kernel, channels)
+    bias = rng.normal(0, 1, channels if op is Op.DEPTHWISE else out).astype(np.float32)
     weights = rng.normal(0, spread, shape).astype(np.float32)
     return FloatLayer(op, (value,), weights, bias, kernel, stride, pad, activation, draw(st.integers(1, 4)))
 
@@ -90,22 +90,22 @@ def _real(graph: Graph, value: int, q: np.ndarray) -> np.ndarray:
 
 
 def _one_layer(
-    exact: FloatLayer, layer: GraphLayer, graph: Graph, real: list[np.ndarray]
+    exact: FloatLayer, layer: Node, graph: Graph, real: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the float layer's output before its limits, and how far the integer one may be from it."""
     rounding = (
         1.001 * layer.scale
     )  # half a step to the grid, half a step because the first of two roundings came before
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         return real[0][0] + real[1][0], np.full(layer.out_shape, rounding)
     shape = tuple(real[0].shape[1:])
     alone = FloatGraph("alone", (replace(exact, reads=(0,), activation="none"),), shape, 2)
     wanted = alone.values(real[0] * 255)[1][0]
     if layer.own is None:
         return wanted, np.full(layer.out_shape, rounding)
-    half = (layer.own.scale / 2)[:, None] if layer.op is GraphOp.FULLY_CONNECTED else layer.own.scale / 2
+    half = (layer.own.scale / 2)[:, None] if layer.op is Op.FULLY_CONNECTED else layer.own.scale / 2
     ones = np.ones_like(exact.weights)
-    ones = ones * (half if layer.op in (GraphOp.FULLY_CONNECTED, GraphOp.DEPTHWISE) else half[:, None, None, None])
+    ones = ones * (half if layer.op in (Op.FULLY_CONNECTED, Op.DEPTHWISE) else half[:, None, None, None])
     unit = graph.scale_of(layer.reads[0]) * layer.own.scale / 2
     spread = FloatGraph("cost", (replace(exact, reads=(0,), weights=ones, bias=unit, activation="none"),), shape, 2)
     return wanted, rounding + spread.values(np.abs(real[0]) * 255)[1][0]
@@ -119,10 +119,10 @@ def test_weights_use_their_grid_up_to_126(floats: FloatGraph, seed: int) -> None
         if layer.own is None:
             continue
         weights = layer.own.weights.astype(np.float64)
-        axes = (0, 1) if layer.op is GraphOp.DEPTHWISE else tuple(range(1, weights.ndim))
+        axes = (0, 1) if layer.op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
         scale = (
             layer.own.scale
-            if layer.op is GraphOp.DEPTHWISE
+            if layer.op is Op.DEPTHWISE
             else layer.own.scale.reshape(-1, *(1,) * (weights.ndim - 1))
         )
         assert np.all(np.abs(weights).max(axes) == 126), "normal weights are neither all tiny nor beside a huge bias"
@@ -186,8 +186,8 @@ def test_limits_carry_the_activation() -> None:
 def test_a_silent_channel_and_a_huge_bias_stay_in_range() -> None:
     weights = np.array([[[[1.0]]], [[[0.0]]], [[[1e-9]]], [[[1e-3]]]], np.float32)
     bias = np.array([0.5, 0.25, 3000.0, -1e6], np.float32)
-    conv = FloatLayer(GraphOp.POINTWISE, (0,), weights, bias, (1, 1), 1, 0, "none", 1)
-    fc = FloatLayer(GraphOp.FULLY_CONNECTED, (1,), np.ones((2, 16), np.float32), np.zeros(2, np.float32), block=4)
+    conv = FloatLayer(Op.POINTWISE, (0,), weights, bias, (1, 1), 1, 0, "none", 1)
+    fc = FloatLayer(Op.FULLY_CONNECTED, (1,), np.ones((2, 16), np.float32), np.zeros(2, np.float32), block=4)
     floats = FloatGraph("odd", (conv, fc), (2, 2, 1), 2)
     graph = quantize(floats, images_for(floats))
     own = graph.layers[0].own
@@ -209,13 +209,13 @@ def test_the_whole_agrees_with_the_float_graph() -> None:
         return rng.normal(0, 0.1, n).astype(np.float32)
 
     layers = (
-        FloatLayer(GraphOp.CONV2D, (0,), weights(8, 3, 3, 2), bias(8), (3, 3), 2, 1, "relu6", 1),
-        FloatLayer(GraphOp.POINTWISE, (1,), 2 * weights(16, 1, 1, 8), bias(16), (1, 1), 1, 0, "relu6", 2),
-        FloatLayer(GraphOp.DEPTHWISE, (2,), weights(3, 3, 16) * 2, bias(16), (3, 3), 1, 1, "relu6", 2),
-        FloatLayer(GraphOp.POINTWISE, (3,), 2 * weights(8, 1, 1, 16), bias(8), (1, 1), 1, 0, "none", 2),
-        FloatLayer(GraphOp.ADD, (4, 1)),
-        FloatLayer(GraphOp.AVERAGE_POOL, (5,), kernel=(2, 2), stride=2),
-        FloatLayer(GraphOp.FULLY_CONNECTED, (6,), weights(10, 128), bias(10), block=4),
+        FloatLayer(Op.CONV2D, (0,), weights(8, 3, 3, 2), bias(8), (3, 3), 2, 1, "relu6", 1),
+        FloatLayer(Op.POINTWISE, (1,), 2 * weights(16, 1, 1, 8), bias(16), (1, 1), 1, 0, "relu6", 2),
+        FloatLayer(Op.DEPTHWISE, (2,), weights(3, 3, 16) * 2, bias(16), (3, 3), 1, 1, "relu6", 2),
+        FloatLayer(Op.POINTWISE, (3,), 2 * weights(8, 1, 1, 16), bias(8), (1, 1), 1, 0, "none", 2),
+        FloatLayer(Op.ADD, (4, 1)),
+        FloatLayer(Op.AVERAGE_POOL, (5,), kernel=(2, 2), stride=2),
+        FloatLayer(Op.FULLY_CONNECTED, (6,), weights(10, 128), bias(10), block=4),
     )
     floats = FloatGraph("whole", layers, (16, 16, 2), 10)
     assert floats.shapes()[-2] == (4, 4, 8)
@@ -227,7 +227,7 @@ def test_the_whole_agrees_with_the_float_graph() -> None:
 
 
 def test_images_of_another_shape_are_refused() -> None:
-    floats = FloatGraph("one", (FloatLayer(GraphOp.FULLY_CONNECTED, (0,), np.ones((2, 4), np.float32), np.zeros(2, np.float32), block=1),), (2, 2, 1), 2)  # fmt: skip
+    floats = FloatGraph("one", (FloatLayer(Op.FULLY_CONNECTED, (0,), np.ones((2, 4), np.float32), np.zeros(2, np.float32), block=1),), (2, 2, 1), 2)  # fmt: skip
     with pytest.raises(RigError, match="give uint8"):
         quantize(floats, np.zeros((3, 2, 3, 1), np.uint8))
     with pytest.raises(RigError, match="give uint8"):

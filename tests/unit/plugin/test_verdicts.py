@@ -10,6 +10,7 @@ import pytest
 from project import Done, Project
 
 from hil.boards import image_of
+from hil.graph.file import places_in_file
 from hil.network import build
 from hil.record import VERDICTS, schema
 
@@ -120,7 +121,8 @@ TRIALS = {"all": 11, "pass": 4, "fail": 3, "blocked": 4}
 @pytest.fixture(scope="module", params=["0", "2"], ids=["one process", "two workers"])
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
     pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
-    flip = image_of("stm32h7b3").symbols["__arena_start"] + build("lenet5", 1).trained[0].weight_offset
+    weights, _ = places_in_file(build("lenet5", 1))[0]
+    flip = image_of("stm32h7b3").symbols["__arena_start"] + weights
     project = Project(tmp_path_factory.mktemp("project")).write(f'FAULT = "ram_flip:{flip}:6:60000000"\n' + PROJECT)
     return project.run("--board=stm32h7b3", "--reality=virtual", "-n", request.param)
 

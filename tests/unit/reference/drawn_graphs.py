@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.network.tflite.layers import KIND, AddFactors, Graph, GraphLayer, GraphOp, Parameters, Shape
+from hil.graph.ir import KIND, AddFactors, Graph, Node, Op, Parameters, Shape
 from hil.reference.tflite import graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps
-WINDOWED = (GraphOp.CONV2D, GraphOp.DEPTHWISE, GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL)
+WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.MAX_POOL, Op.AVERAGE_POOL)
 
 
 def factor_parts(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +32,7 @@ class Builder:
     rounding: str
     classes: int
     bits: int = 7
-    layers: list[GraphLayer] = field(default_factory=list)
+    layers: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.values = [self.rng.integers(-128, 128, (6, *self.in_shape)).astype(np.int8)]
@@ -49,19 +49,19 @@ class Builder:
         return height, width, channels
 
     def append(
-        self, op: GraphOp, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0
+        self, op: Op, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0
     ) -> None:
         """Append a layer that reads the last value."""
-        if op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+        if op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             scale, zero = self.graph.scale_of(len(self.layers)), self.graph.zero_of(len(self.layers))
             low, high = -128, 127
         else:
             scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
         read, own = len(self.layers), None
-        plain = GraphLayer(
+        plain = Node(
             self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero
         )
-        if op not in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+        if op not in (Op.MAX_POOL, Op.AVERAGE_POOL):
             own = self._parameters(plain)
         self._add(plain, own)
 
@@ -75,9 +75,9 @@ class Builder:
             factor_parts(np.array(f)) for f in (scales[0] / largest, scales[1] / largest, largest / (2**20 * scale))
         ]
         factors = AddFactors(tuple(int(m) for m, _ in parts), tuple(int(s) for _, s in parts))
-        layer = GraphLayer(
-            self._name(GraphOp.ADD),
-            GraphOp.ADD,
+        layer = Node(
+            self._name(Op.ADD),
+            Op.ADD,
             reads,
             self.shape,
             self.shape,
@@ -94,14 +94,14 @@ class Builder:
         )
         self._add(layer, None)
 
-    def _add(self, layer: GraphLayer, own: Parameters | None) -> None:
+    def _add(self, layer: Node, own: Parameters | None) -> None:
         block = 0 if own is None else int(self.rng.integers(1, 5))
-        layer = GraphLayer(**{**layer.__dict__, "own": own, "block": block})
+        layer = Node(**{**layer.__dict__, "own": own, "block": block})
         self.layers.append(layer)
         weights = (None, None) if own is None else (own.weights, own.bias)
         self.values.append(spec.run(self.graph, layer, [self.values[v] for v in layer.reads], *weights))
 
-    def _name(self, op: GraphOp) -> str:
+    def _name(self, op: Op) -> str:
         return f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
 
     def _activation(self) -> tuple[int, int, int]:
@@ -109,18 +109,18 @@ class Builder:
         kind, zero = self.rng.integers(3), int(self.rng.integers(-128, 20))
         return zero, -128 if kind == 0 else zero, 127 if kind < 2 else min(127, zero + int(self.rng.integers(60, 160)))
 
-    def _parameters(self, layer: GraphLayer) -> Parameters:
+    def _parameters(self, layer: Node) -> Parameters:
         """Draw weights, then biases and multipliers that fill the range of the output."""
         rng, outputs = self.rng, layer.out_shape[2]
         shape = {
-            GraphOp.DEPTHWISE: (*layer.kernel, outputs),
-            GraphOp.FULLY_CONNECTED: (outputs, layer.in_size),
+            Op.DEPTHWISE: (*layer.kernel, outputs),
+            Op.FULLY_CONNECTED: (outputs, layer.in_size),
         }.get(layer.op, (outputs, *layer.kernel, layer.in_shape[2]))
         largest = 2**self.bits - 1
         weights = rng.integers(-largest, largest + 1, shape).astype(np.int8)
         one = np.full(outputs, 2**30, np.int32), np.full(outputs, -31, np.int8)
         without_bias = Parameters(weights, np.zeros(outputs, np.int32), *one, np.ones(outputs, np.float32))
-        trial = GraphLayer(**{**layer.__dict__, "own": without_bias})
+        trial = Node(**{**layer.__dict__, "own": without_bias})
         acc = sums(self.graph, trial, self.values[layer.reads[0]]).reshape(-1, outputs)
         mean, spread = acc.mean(axis=0), acc.std(axis=0) + 50
         bias = np.rint(spread * rng.uniform(-0.5, 0.8, outputs) - mean).astype(np.int32)
@@ -129,16 +129,16 @@ class Builder:
         return Parameters(weights, bias, *factor_parts(factor), scale)
 
 
-def sums(graph: Graph, layer: GraphLayer, x: np.ndarray) -> np.ndarray:
+def sums(graph: Graph, layer: Node, x: np.ndarray) -> np.ndarray:
     """Return acc of a layer with weights, int64 [B, oh, ow, O], by a product with all windows."""
     from hil.reference.tflite.layers import centred, windows
 
     assert layer.own is not None
     weights, values = layer.own.weights.astype(np.int64), centred(x, graph.zero_of(layer.reads[0]))
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         return (values.reshape(len(x), -1) @ weights.T + layer.own.bias)[:, None, None, :]
     seen = windows(values, spec.window_of(layer), 0)
-    if layer.op is GraphOp.DEPTHWISE:
+    if layer.op is Op.DEPTHWISE:
         return (seen * weights).sum(axis=(-3, -2)) + layer.own.bias
     return np.tensordot(seen, weights, axes=((-3, -2, -1), (1, 2, 3))) + layer.own.bias
 
@@ -151,7 +151,7 @@ def drawn_graph(rng: np.random.Generator, largest: int = 5, middle: int = 4, apa
     )
     for _ in range(int(rng.integers(0, middle + 1))):
         _append_one(builder, rng, apart)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, builder.classes))
+    builder.append(Op.FULLY_CONNECTED, (1, 1, builder.classes))
     return builder.graph
 
 
@@ -161,18 +161,18 @@ def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None
     if rng.random() < 0.35 and len(builder.layers):
         builder.append_add(int(rng.choice(twins)))
         return
-    op = GraphOp(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2])))
+    op = Op(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2])))
     outputs = (
-        int(rng.integers(1, 4)) if op in (GraphOp.CONV2D, GraphOp.POINTWISE, GraphOp.FULLY_CONNECTED) else channels
+        int(rng.integers(1, 4)) if op in (Op.CONV2D, Op.POINTWISE, Op.FULLY_CONNECTED) else channels
     )
-    if op is GraphOp.POINTWISE:
+    if op is Op.POINTWISE:
         builder.append(op, (height, width, outputs), (1, 1), 1)
-    elif op is GraphOp.FULLY_CONNECTED:
+    elif op is Op.FULLY_CONNECTED:
         builder.append(op, (1, 1, outputs))
     else:
         kernel = int(rng.integers(1, min(3, height) + 1)), int(rng.integers(1, min(3, width) + 1))
         stride, pad = int(rng.integers(1, 3)), int(rng.integers(0, min(kernel)))
-        if apart and op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+        if apart and op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             kernel = (height, width) if rng.random() < 0.3 else kernel
             stride, pad = 1 if kernel == (height, width) else max(kernel) + int(rng.integers(2)), 0
         out = [
@@ -184,15 +184,15 @@ def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None
 
 def many_readers(builder: Builder, side: int, channels: int) -> Graph:
     """Return a value with four readers: a depthwise layer and three adds, one of which reads another value twice; as many classes as channels."""
-    builder.append(GraphOp.CONV2D, (side, side, channels), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (side, side, channels), (3, 3), 1, 1)
+    builder.append(Op.CONV2D, (side, side, channels), (3, 3), 1, 1)
+    builder.append(Op.DEPTHWISE, (side, side, channels), (3, 3), 1, 1)
     builder.append_add(1)
-    builder.append(GraphOp.POINTWISE, (side, side, channels), (1, 1), 1)
+    builder.append(Op.POINTWISE, (side, side, channels), (1, 1), 1)
     builder.append_add(1)
     builder.append_add(1)
     builder.append_add(6)
-    builder.append(GraphOp.AVERAGE_POOL, (1, 1, channels), (side, side), 1)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, channels))
+    builder.append(Op.AVERAGE_POOL, (1, 1, channels), (side, side), 1)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, channels))
     return builder.graph
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 
 Weights = dict[int, tuple[np.ndarray, np.ndarray]]  # of the layers, by index: float weights and biases in their shapes
 
@@ -35,28 +35,28 @@ def values(graph: Graph, weights: Weights, images: np.ndarray) -> list[np.ndarra
 
 
 def _run(
-    graph: Graph, layer: GraphLayer, inputs: list[np.ndarray], own: tuple[np.ndarray, np.ndarray] | None
+    graph: Graph, layer: Node, inputs: list[np.ndarray], own: tuple[np.ndarray, np.ndarray] | None
 ) -> np.ndarray:
     x = inputs[0]
-    if layer.op is GraphOp.ADD:
+    if layer.op is Op.ADD:
         scales = [graph.scale_of(value) for value in layer.reads]
         return (inputs[0] * scales[0] + inputs[1] * scales[1]) / layer.scale
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         return _windows(layer, x, -np.inf).max(axis=(-2, -1))
-    if layer.op is GraphOp.AVERAGE_POOL:
+    if layer.op is Op.AVERAGE_POOL:
         return np.nanmean(_windows(layer, x, np.nan), axis=(-2, -1))
     assert own is not None and layer.own is not None
     weights, bias = own
-    if layer.op is GraphOp.FULLY_CONNECTED:
+    if layer.op is Op.FULLY_CONNECTED:
         acc = (x.reshape(len(x), -1) @ weights.T)[:, None, None]
-    elif layer.op is GraphOp.DEPTHWISE:
+    elif layer.op is Op.DEPTHWISE:
         acc = np.einsum("byxcij,ijc->byxc", _windows(layer, x, 0), weights)
     else:
         acc = np.einsum("byxcij,oijc->byxo", _windows(layer, x, 0), weights)
     return (acc + bias) * layer.own.multiplier * np.exp2(layer.own.shift.astype(float) - 31)
 
 
-def _windows(layer: GraphLayer, x: np.ndarray, outside: float) -> np.ndarray:
+def _windows(layer: Node, x: np.ndarray, outside: float) -> np.ndarray:
     """Return [B, oh, ow, C, kh, kw]."""
     (kh, kw), (height, width, _), s = layer.kernel, layer.out_shape, layer.stride
     padded = np.pad(x, ((0, 0), (layer.pad, kh + s), (layer.pad, kw + s), (0, 0)), constant_values=outside)

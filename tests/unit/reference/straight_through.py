@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp
+from hil.graph.ir import Graph, Node, Op
 from hil.reference.plain.graph_layers import taps, windows
 from hil.reference.tflite import graph as spec
 
@@ -22,11 +22,11 @@ def gradients(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
     for index in reversed(range(len(graph.layers))):
         layer = graph.layers[index]
         error, x = errors[index + 1], values[layer.reads[0]]
-        if layer.op in (GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL):
+        if layer.op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             errors[layer.reads[0]] += _of_pool(layer, error, x)
             continue
         error = error * ((values[index + 1] > layer.act_min) & (values[index + 1] < layer.act_max))
-        if layer.op is GraphOp.ADD:
+        if layer.op is Op.ADD:
             for value in layer.reads:
                 errors[value] += error * graph.scale_of(value) / layer.scale
             continue
@@ -43,14 +43,14 @@ def gradients(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
     return found
 
 
-def _of_pool(layer: GraphLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _of_pool(layer: Node, error: np.ndarray, x: np.ndarray) -> np.ndarray:
     channels, area = layer.out_shape[2], layer.kernel[0] * layer.kernel[1]
     seen = np.zeros((layer.out_size // channels, area), int)
     for position, tap, at in windows(layer):
         seen[position, tap] = at
     of_image, inside = error.reshape(len(x), -1, 1, channels), x.reshape(len(x), -1, channels)[:, seen]
     share = np.full(inside.shape, 1 / area)
-    if layer.op is GraphOp.MAX_POOL:
+    if layer.op is Op.MAX_POOL:
         share = np.arange(area)[:, None] == inside.argmax(axis=2)[:, :, None]  # the first of the largest
     out = np.zeros((len(x), layer.in_size // channels, channels))
     out[:, seen.ravel()] = (of_image * share).reshape(len(x), -1, channels)

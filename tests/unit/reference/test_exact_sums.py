@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op, bfp8_node
 from hil.reference import layers
 from hil.reference.gradient import convolution_gradients
 from hil.reference.plain import layers as plain
@@ -19,14 +19,14 @@ def extreme(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(121, 128, shape).astype(np.int8)
 
 
-def fully_connected(rng: np.random.Generator, inputs: int, outputs: int) -> Layer:
+def fully_connected(rng: np.random.Generator, inputs: int, outputs: int) -> Node:
     weights = extreme(rng, outputs, inputs)
-    return Layer("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=-9)
+    return bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=-9)
 
 
-def conv2d(rng: np.random.Generator, side: int, channels: int, outputs: int) -> Layer:
+def conv2d(rng: np.random.Generator, side: int, channels: int, outputs: int) -> Node:
     weights, shape = extreme(rng, outputs, 3, 3, channels), (side, side, channels)
-    return Layer("conv1", Op.CONV2D, shape, (side, side, outputs), (3, 3), 1, 1, weights=weights, weight_exp=-9)
+    return bfp8_node("conv1", Op.CONV2D, shape, (side, side, outputs), (3, 3), 1, 1, weights=weights, weight_exp=-9)
 
 
 def flat(array: np.ndarray) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.network.graph import Layer, Network, Op
+from hil.graph.ir import Graph, Op, bfp8_node, chain
 from hil.network.settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 
@@ -17,7 +17,7 @@ BITS = 6
 CLASSES = 5
 
 
-def network(rng: np.random.Generator) -> Network:
+def network(rng: np.random.Generator) -> Graph:
     """conv2d, relu, max_pool, fully connected; exponents as Xavier's initial weights have them."""
 
     def drawn(*shape: int, fan: int) -> tuple[np.ndarray, int]:
@@ -25,12 +25,12 @@ def network(rng: np.random.Generator) -> Network:
 
     conv, conv_exp = drawn(3, 3, 3, 2, fan=45)
     fc, fc_exp = drawn(CLASSES, 48, fan=53)
-    return Network(
+    return chain(
         (
-            Layer("conv1", Op.CONV2D, (8, 8, 2), (8, 8, 3), (3, 3), 1, 1, conv, conv_exp),
-            Layer("relu1", Op.RELU, (8, 8, 3), (8, 8, 3)),
-            Layer("pool1", Op.MAX_POOL, (8, 8, 3), (4, 4, 3), (2, 2), 2),
-            Layer("fc1", Op.FULLY_CONNECTED, (4, 4, 3), (1, 1, CLASSES), weights=fc, weight_exp=fc_exp),
+            bfp8_node("conv1", Op.CONV2D, (8, 8, 2), (8, 8, 3), (3, 3), 1, 1, conv, conv_exp),
+            bfp8_node("relu1", Op.RELU, (8, 8, 3), (8, 8, 3)),
+            bfp8_node("pool1", Op.MAX_POOL, (8, 8, 3), (4, 4, 3), (2, 2), 2),
+            bfp8_node("fc1", Op.FULLY_CONNECTED, (4, 4, 3), (1, 1, CLASSES), weights=fc, weight_exp=fc_exp),
         ),
         CLASSES,
     )

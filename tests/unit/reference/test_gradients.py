@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.network.graph import Layer, Network, Op
+from hil.graph.ir import Graph, Op, bfp8_node
 from hil.reference import gradient
 from hil.reference.gradient import Gradient, batch_gradient, outer_sum
 from hil.reference.plain import layers as plain
@@ -89,7 +89,7 @@ def test_sums_beyond_the_mantissa() -> None:
     spread=st.sampled_from([0, 1, 3, 40]),
     batch=st.integers(1, 9),
 )
-def test_a_batch_is_summed_as_the_text_says(network: Network, seed: int, spread: int, batch: int) -> None:
+def test_a_batch_is_summed_as_the_text_says(network: Graph, seed: int, spread: int, batch: int) -> None:
     """Layers of all shapes and kernels; the loops of the specification add one sample after the other."""
     rng = np.random.default_rng(seed)
     for layer in network.trained:
@@ -109,7 +109,7 @@ def test_where_a_sum_may_saturate_it_is_made_sample_by_sample(monkeypatch: pytes
     monkeypatch.setattr(gradient, "INT32_MAX", 30_000)
     monkeypatch.setattr(gradient, "INT32_MIN", -30_000)
     weights = np.zeros((1, 1, 1, 1), np.int8)
-    layer = Layer("conv", Op.CONV2D, (1, 1, 1), (1, 1, 1), kernel=(1, 1), stride=1, weights=weights)
+    layer = bfp8_node("conv", Op.CONV2D, (1, 1, 1), (1, 1, 1), kernel=(1, 1), stride=1, weights=weights)
     error, x = np.array([127, 127, -127], np.int8).reshape(1, 1, 1, 3), np.full((1, 1, 1, 3), 127, np.int8)
     assert batch_gradient(layer, error, x, np.zeros(3, int)).tolist() == [30_000 - 127 * 127]
 

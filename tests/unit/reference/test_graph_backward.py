@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import GraphLayer, GraphOp
+from hil.graph.ir import Node, Op
 from hil.network.tflite.networks import build_graph
 from hil.reference.floats import F
 from hil.reference.gradient import Gradient
@@ -74,11 +74,11 @@ def test_the_error_of_the_logits_is_the_slope_of_the_loss(logits: list[int], lab
     assert found.tolist() == loops.logits_error(logits, label, F(scale)).values
 
 
-def layer_with(multipliers: list[int], shifts: list[int]) -> GraphLayer:
+def layer_with(multipliers: list[int], shifts: list[int]) -> Node:
     """Return a pointwise layer of two inputs with these factors, all weights 1."""
     n = len(multipliers)
     builder = Builder(np.random.default_rng(1), (1, 1, 2), "double", 2)
-    builder.append(GraphOp.POINTWISE, (1, 1, n), (1, 1), 1)
+    builder.append(Op.POINTWISE, (1, 1, n), (1, 1), 1)
     [layer] = builder.graph.layers
     assert layer.own is not None
     changed = replace(
@@ -116,7 +116,7 @@ def test_errors_are_made_even_before_they_are_summed(errors: list[int], expected
     """Shares of 1 and 1/2, halves away from zero: -3 becomes -2, 5 becomes 3; then the sum of both."""
     layer = layer_with([2**30, 2**30], [0, -1])
     builder = Builder(np.random.default_rng(1), (1, 1, 2), "double", 2)
-    builder.append(GraphOp.POINTWISE, (1, 1, 2), (1, 1), 1)
+    builder.append(Op.POINTWISE, (1, 1, 2), (1, 1), 1)
     graph = replace(builder.graph, layers=(builder.graph.layers[0], replace(layer, reads=(1,))))
     fast, held = [FastLayer(graph, one) for one in graph.layers], {}
     own = [None, fast[1].own(layer.own.weights.ravel(), layer.own.bias, np.float32)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 from hil.reference.methods.back_propagation import BackPropagation
@@ -80,8 +80,8 @@ def test_a_layer_that_nothing_reads_stays_as_it_is() -> None:
     """And one whose output only such a layer reads, and a value's factor is that of the readers that an error reaches."""
     builder = Builder(np.random.default_rng(1), (3, 3, 2), "double", 3, 6)  # no weight beyond its limit
     for _ in range(3):
-        builder.append(GraphOp.POINTWISE, (3, 3, 2), (1, 1), 1)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
+        builder.append(Op.POINTWISE, (3, 3, 2), (1, 1), 1)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     layers = builder.graph.layers
     graph = replace(builder.graph, layers=(*layers[:3], replace(layers[3], reads=(1,))))
     chosen = GraphSettings(method="bp", eta=300.0, qas=0, momentum=0.5, train_bias=0)

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods.back_propagation import BackPropagation
 from hil.reference.tflite.factors import slopes
@@ -30,27 +30,27 @@ CHOSEN = GraphSettings(method="bp", qas=0)
 def max_pooled(seed: int) -> Graph:
     """Return convolutions with a stride, a hidden fully connected layer and a max_pool."""
     builder = Builder(np.random.default_rng(seed), (8, 8, 2), "double", 4, 6)
-    builder.append(GraphOp.CONV2D, (8, 8, 4), (3, 3), 1, 1)
-    builder.append(GraphOp.MAX_POOL, (4, 4, 4), (2, 2), 2)
-    builder.append(GraphOp.CONV2D, (2, 2, 5), (2, 2), 2)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 12))
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
+    builder.append(Op.CONV2D, (8, 8, 4), (3, 3), 1, 1)
+    builder.append(Op.MAX_POOL, (4, 4, 4), (2, 2), 2)
+    builder.append(Op.CONV2D, (2, 2, 5), (2, 2), 2)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 12))
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 4))
     return builder.graph
 
 
 def deep(seed: int) -> Graph:
     """Return three inverted bottlenecks, the second with a stride and the others with an add."""
     builder = Builder(np.random.default_rng(seed), (8, 8, 2), "double", 4, 6)
-    builder.append(GraphOp.POINTWISE, (8, 8, 4), (1, 1), 1)
+    builder.append(Op.POINTWISE, (8, 8, 4), (1, 1), 1)
     for block in range(3):
         value, side = len(builder.layers), 8 if block < 1 else 4
-        builder.append(GraphOp.POINTWISE, (*builder.shape[:2], 8), (1, 1), 1)
-        builder.append(GraphOp.DEPTHWISE, (side, side, 8), (3, 3), builder.shape[0] // side, 1)
-        builder.append(GraphOp.POINTWISE, (side, side, 4), (1, 1), 1)
+        builder.append(Op.POINTWISE, (*builder.shape[:2], 8), (1, 1), 1)
+        builder.append(Op.DEPTHWISE, (side, side, 8), (3, 3), builder.shape[0] // side, 1)
+        builder.append(Op.POINTWISE, (side, side, 4), (1, 1), 1)
         if block in (0, 2):
             builder.append_add(value)
-    builder.append(GraphOp.AVERAGE_POOL, (1, 1, 4), (4, 4), 1)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
+    builder.append(Op.AVERAGE_POOL, (1, 1, 4), (4, 4), 1)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 4))
     return builder.graph
 
 
@@ -64,7 +64,7 @@ def estimates(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int,
         factor = method.backward.chain.of_value[layer.index + 1]
         unit = slopes(layer.layer).astype(float) * float(factor.c) * 2.0 ** (factor.j + gradient.exponent) / len(images)
         weights, bias = (part.astype(float) for part in layer.parts(gradient.total))
-        by_channel = unit if layer.layer.op is GraphOp.DEPTHWISE else unit.reshape(-1, *[1] * (weights.ndim - 1))
+        by_channel = unit if layer.layer.op is Op.DEPTHWISE else unit.reshape(-1, *[1] * (weights.ndim - 1))
         result[layer.index] = [(weights * by_channel).ravel(), bias * unit]
     return result
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.methods import graph_method
@@ -120,18 +120,18 @@ def test_perturbations_count_for_nothing() -> None:
         )
 
 
-def pooled(op: GraphOp, kernel: tuple[int, int], stride: int, pad: int, out: tuple[int, int]) -> Graph:
+def pooled(op: Op, kernel: tuple[int, int], stride: int, pad: int, out: tuple[int, int]) -> Graph:
     """Return a pointwise layer on 4 x 5, a pool and the logits; the last in block 2."""
     builder = Builder(np.random.default_rng(1), (4, 5, 2), "double", 2)
-    builder.append(GraphOp.POINTWISE, (4, 5, 2), (1, 1), 1)
+    builder.append(Op.POINTWISE, (4, 5, 2), (1, 1), 1)
     builder.append(op, (*out, 2), kernel, stride, pad)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 2))
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 2))
     first, pool, last = builder.graph.layers
     return replace(builder.graph, layers=(replace(first, block=1), pool, replace(last, block=2)))
 
 
-@pytest.mark.parametrize("op", [GraphOp.MAX_POOL, GraphOp.AVERAGE_POOL])
-def test_pools_whose_windows_overlap_or_leave_the_image_are_refused(op: GraphOp) -> None:
+@pytest.mark.parametrize("op", [Op.MAX_POOL, Op.AVERAGE_POOL])
+def test_pools_whose_windows_overlap_or_leave_the_image_are_refused(op: Op) -> None:
     overlapping = [((2, 2), 1, 0, (3, 4)), ((2, 3), 2, 0, (2, 2))]
     for shape in (*overlapping, ((2, 2), 2, 1, (2, 3)), ((2, 2), 2, 0, (2, 3))):
         graph = pooled(op, *shape)

@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.network.tflite.layers import Graph, GraphLayer, GraphOp, Parameters
+from hil.graph.ir import Graph, Node, Op, Parameters
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.gradient import Gradient
 from hil.reference.methods.poor_mans import PoorMans
@@ -47,7 +47,7 @@ def chain(
         shapes = (1, 1, inputs), (1, 1, outputs)
         name = f"fc{index + 1}"
         layers.append(
-            GraphLayer(name, GraphOp.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own)
+            Node(name, Op.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own)
         )
     return Graph("chain", tuple(layers), (1, 1, widths[0]), widths[-1])
 
@@ -130,7 +130,7 @@ def expected(graph: Graph, wise: str, perturb: str, image: np.ndarray, label: in
     values = [spec.input_values(graph, image[None])]
     for layer in graph.layers:
         assert layer.own is not None
-        sizes.append(layer.weights + layer.channels if perturb == "weight" else layer.out_size)
+        sizes.append(layer.weight_count + layer.channels if perturb == "weight" else layer.out_size)
         values.append(spec.run(graph, layer, [values[-1]], layer.own.weights, layer.own.bias))
     groups = [list(range(len(sizes)))] if wise == "model" else [[index] for index in range(len(sizes))]
     means: list[np.ndarray] = []

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 from reference import float_graph
@@ -31,12 +31,12 @@ LARGEST = 50  # update of a weight, in steps
 def residual_graph(seed: int) -> Graph:
     """Return conv, depthwise, pointwise, an add, a mean and fully connected, with ReLU, ReLU6 or none."""
     builder = Builder(np.random.default_rng(seed), (5, 5, 2), "double", 4, BITS)
-    builder.append(GraphOp.CONV2D, (5, 5, 4), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (5, 5, 4), (3, 3), 1, 1)
-    builder.append(GraphOp.POINTWISE, (5, 5, 4), (1, 1), 1)
+    builder.append(Op.CONV2D, (5, 5, 4), (3, 3), 1, 1)
+    builder.append(Op.DEPTHWISE, (5, 5, 4), (3, 3), 1, 1)
+    builder.append(Op.POINTWISE, (5, 5, 4), (1, 1), 1)
     builder.append_add(1)
-    builder.append(GraphOp.AVERAGE_POOL, (2, 2, 4), (2, 2), 2)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 4))
+    builder.append(Op.AVERAGE_POOL, (2, 2, 4), (2, 2), 2)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 4))
     return builder.graph
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods import graph_method
 from hil.reference.methods.deepzero import DeepZero
@@ -105,8 +105,8 @@ def test_a_layer_that_nothing_reads(chosen: GraphSettings) -> None:
     """Its passes all have the clean loss, and it stays as it is."""
     rng = np.random.default_rng(1)
     builder = Builder(rng, (3, 3, 2), "double", 3)
-    builder.append(GraphOp.POINTWISE, (3, 3, 2), (1, 1), 1)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
+    builder.append(Op.POINTWISE, (3, 3, 2), (1, 1), 1)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     first, last = builder.graph.layers
     graph = replace(builder.graph, layers=(first, replace(last, reads=(0,))))
     check(graph_method(chosen.method), graph, chosen, rng, 2)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.tflite.layers import AddFactors, Graph, GraphLayer, GraphOp, Parameters
+from hil.graph.ir import AddFactors, Graph, Node, Op, Parameters
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.plain import graph_layers as loops
@@ -128,9 +128,9 @@ def test_add_of_every_pair(rounding: str) -> None:
         ((-128, 3, -7), AddFactors((1518500250, 2**30, 1317624577), (0, -1, -18))),
         ((5, -20, 0), AddFactors((2**30, 2**30, 2**30), (0, 0, -20))),
     ):
-        layer = GraphLayer(
+        layer = Node(
             "add1",
-            GraphOp.ADD,
+            Op.ADD,
             (1, 2),
             (256, 256, 1),
             (256, 256, 1),
@@ -139,7 +139,7 @@ def test_add_of_every_pair(rounding: str) -> None:
             zero=zeros[2],
             factors=factors,
         )
-        before = [replace(layer, op=GraphOp.MAX_POOL, zero=zero, factors=None) for zero in zeros[:2]]
+        before = [replace(layer, op=Op.MAX_POOL, zero=zero, factors=None) for zero in zeros[:2]]
         graph = Graph("add", (*before, layer), (256, 256, 1), 2, rounding=rounding)
         a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
         expected = [[added(p, q, zeros, factors, rounding) for q in range(-128, 128)] for p in range(-128, 128)]
@@ -177,7 +177,7 @@ def test_a_pass_from_any_layer_on_is_the_end_of_a_whole_one(seed: int, queries: 
         logits = method.forward.logits(layer.index, dict(enumerate(values)), own)
         for n in range(2):
             for q in range(queries):
-                weights, bias = np.split(noise[n, q].astype(np.int32), [layer.layer.weights])
+                weights, bias = np.split(noise[n, q].astype(np.int32), [layer.layer.weight_count])
                 changed = (
                     layer.weights + weights.reshape(layer.weights.shape).astype(np.int8),
                     layer.bias + (bias << layer.bias_steps).astype(np.int32),
@@ -201,7 +201,7 @@ def wide_layer(weight: int, bias: int) -> tuple[Graph, np.ndarray]:
         np.full(2, -10, np.int8),
         np.ones(2, np.float32),
     )
-    layer = GraphLayer("fc1", GraphOp.FULLY_CONNECTED, (0,), (1, 1, 600), (1, 1, 2), block=1, own=own)
+    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 600), (1, 1, 2), block=1, own=own)
     return Graph("wide", (layer,), (1, 1, 600), 2), np.full((1, 1, 1, 600), 255, np.uint8)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.network.tflite.layers import Graph, GraphOp
+from hil.graph.ir import Graph, Op
 from hil.network.tflite.settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.methods import graph_method
@@ -31,12 +31,12 @@ SETTINGS = GraphSettings(queries=3, eta=0.5)
 def whole_graph(seed: int = 2, bits: int = 7) -> Graph:
     """Return one layer of each kind with weights of `bits`, each in a block of its own, around a residual add."""
     builder = Builder(np.random.default_rng(seed), (4, 4, 2), "double", 3, bits)
-    builder.append(GraphOp.CONV2D, (4, 4, 3), (3, 3), 1, 1)
-    builder.append(GraphOp.DEPTHWISE, (4, 4, 3), (3, 3), 1, 1)
-    builder.append(GraphOp.POINTWISE, (4, 4, 3), (1, 1), 1)
+    builder.append(Op.CONV2D, (4, 4, 3), (3, 3), 1, 1)
+    builder.append(Op.DEPTHWISE, (4, 4, 3), (3, 3), 1, 1)
+    builder.append(Op.POINTWISE, (4, 4, 3), (1, 1), 1)
     builder.append_add(1)
-    builder.append(GraphOp.MAX_POOL, (2, 2, 3), (2, 2), 2)
-    builder.append(GraphOp.FULLY_CONNECTED, (1, 1, 3))
+    builder.append(Op.MAX_POOL, (2, 2, 3), (2, 2), 2)
+    builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     layers, blocks = list(builder.graph.layers), iter((1, 2, 3, 4))
     return replace(
         builder.graph,
@@ -104,7 +104,7 @@ def test_gradient_norm_scaling_divides_by_what_it_says(wise: str, perturb: str) 
     trained = PoorMans(graph, common).trained
     for layer in trained:
         d = sum(one.dimension for one in trained) if wise == "model" else layer.dimension
-        expected = layer.layer.out_size if layer.by_nodes else layer.layer.weights + layer.layer.channels
+        expected = layer.layer.out_size if layer.by_nodes else layer.layer.weight_count + layer.layer.channels
         assert layer.dimension == expected
         nq = 2 * common.queries
         without = replace(common, gns=0, eta=float(F(50.0) * (F(nq) / F(nq + d - 1))))

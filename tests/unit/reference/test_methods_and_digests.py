@@ -11,8 +11,8 @@ from network.drawn import networks
 
 from hil.data import load
 from hil.errors import RigError
+from hil.graph.ir import Graph, Op, bfp8_node, chain
 from hil.network import build
-from hil.network.graph import Layer, Network, Op
 from hil.network.settings import Settings
 from hil.reference.methods import method
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
@@ -77,7 +77,7 @@ def test_a_step_reports_the_digests_after_it() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(network=networks(largest=5), seed=st.integers(0, 2**32), batch=st.integers(1, 5))
-def test_evaluation_is_the_specifications(network: Network, seed: int, batch: int) -> None:
+def test_evaluation_is_the_specifications(network: Graph, seed: int, batch: int) -> None:
     rng = np.random.default_rng(seed)
     images = rng.integers(0, 256, (batch, *network.in_shape)).astype(np.uint8)
     labels = rng.integers(0, network.classes, batch)
@@ -104,8 +104,8 @@ def test_accuracy_is_the_share_of_right_predictions() -> None:
 def test_a_gradient_of_one_moves_the_weights_by_one() -> None:
     """By hand: x = 1, s = -5, h = 5 and -1, v = 2^10 and 2^4, P = 2016 and 31, so zero-sum's e = g = -1 and 1, and b = 1 is not 0."""
     weights = np.array([[120], [-20]], np.int8)
-    layer = Layer("fc1", Op.FULLY_CONNECTED, (1, 1, 1), (1, 1, 2), weights=weights, weight_exp=2)
-    trained = ElasticZoInt8(Network((layer,), 2), Settings(0, batch=1, logit_error="zero-sum"))
+    layer = bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, 1), (1, 1, 2), weights=weights, weight_exp=2)
+    trained = ElasticZoInt8(chain((layer,), 2), Settings(0, batch=1, logit_error="zero-sum"))
     trained.step(np.array([[[2]]], np.uint8), np.array([0]))
     assert trained.weights[0].tolist() == [[121], [-21]]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from hil.graph.ir import Graph, Op, bfp8_node, chain
 from hil.network import build
-from hil.network.graph import Layer, Network, Op
 from hil.reference.native import fastest
 from hil.reference.native.library import Native
 
 WHY = "NumPy (weights of -128, or sums beyond 32 bits)"
 
 
-def fully_connected(inputs: int, weight: int) -> Network:
+def fully_connected(inputs: int, weight: int) -> Graph:
     weights = np.full((2, inputs), weight, np.int8)
-    return Network((Layer("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, 2), weights=weights),), 2)
+    return chain((bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, 2), weights=weights),), 2)
 
 
 def test_a_network_whose_sums_fit(native: Native) -> None:
@@ -26,8 +26,8 @@ def test_a_network_whose_sums_may_not_fit() -> None:
     """133,144 products of 127^2 are the last below 2^31."""
     assert fastest(fully_connected(133_145, 1)).name == WHY
     image, weights = (512, 512, 1), np.ones((2, 1, 1, 1), np.int8)
-    conv = Layer("conv1", Op.CONV2D, image, (512, 512, 2), (1, 1), 1, 0, weights)
-    assert fastest(Network((conv,), 2)).name == WHY  # its gradient's
+    conv = bfp8_node("conv1", Op.CONV2D, image, (512, 512, 2), (1, 1), 1, 0, weights)
+    assert fastest(chain((conv,), 2)).name == WHY  # its gradient's
 
 
 def test_a_weight_that_no_tensor_has() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op, bfp8_node
 from hil.reference import layers as plain
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.gradient import batch_gradient
@@ -24,7 +24,7 @@ def first(tensor: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), layer=convolutions())
-def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None:
+def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
     x, exponents = data.draw(groups(layer.in_shape))
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(min(3, len(x)))])
     error = np.ascontiguousarray(np.resize(error, (len(x), *layer.out_shape)))
@@ -45,7 +45,7 @@ def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outpu
     x, exponents = data.draw(groups((1, 1, inputs)))
     exponents = exponents * spread // 60
     error = np.stack([data.draw(values((1, 1, outputs))) for _ in range(len(x))])
-    layer = Layer(
+    layer = bfp8_node(
         "fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=np.zeros((outputs, inputs), np.int8)
     )
     got = native.dense_gradient(error, x, exponents)
@@ -56,14 +56,14 @@ def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outpu
 @given(data=st.data(), k=st.integers(1, 4), channels=st.integers(1, 37), relu=st.booleans())
 def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu: bool) -> None:
     height, width = data.draw(st.integers(k, 11)), data.draw(st.integers(k, 11))
-    layer = Layer("pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), k)
+    layer = bfp8_node("pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), k)
     x, exponents = data.draw(groups(layer.in_shape))
     x = np.maximum(x, 0) if relu else x
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(len(x))])
     out, _ = plain.forward(layer, None, last(x), exponents, together=False)
     expected, _ = plain.input_error(layer, None, last(error), exponents, last(x), out, together=False)
     if relu:
-        before = Layer("relu1", Op.RELU, layer.in_shape, layer.in_shape)
+        before = bfp8_node("relu1", Op.RELU, layer.in_shape, layer.in_shape)
         expected, _ = plain.input_error(before, None, expected, exponents, last(x), last(x), together=False)
     np.testing.assert_array_equal(native.unpooled(error, x, k, relu), first(expected))
 
@@ -78,7 +78,7 @@ def test_sums_that_saturate(native: Native, sign: int) -> None:
     error[:, :, :, 1] //= 2
     exponents = np.zeros(samples, np.int64)
     exponents[450:] = 1
-    layer = Layer("conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), 1, 0, np.zeros((2, 1, 1, 1), np.int8))
+    layer = bfp8_node("conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), 1, 0, np.zeros((2, 1, 1, 1), np.int8))
     for count in (368, 369, 400, 450, 500):
         part = error[:count], x[:count], exponents[:count]
         got = native.convolution_gradient(*part, layer.kernel, layer.pad)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.graph import Layer, Op
+from hil.graph.ir import Node, Op, bfp8_node
 from hil.reference import layers as plain
 from hil.reference.native.library import Native
 
@@ -14,19 +14,19 @@ from .drawn_batches import groups, last, values
 
 
 @st.composite
-def convolutions(draw: st.DrawFn) -> Layer:
+def convolutions(draw: st.DrawFn) -> Node:
     kh, kw = draw(st.integers(1, 5)), draw(st.integers(1, 5))
     pad = draw(st.integers(0, min(kh, kw) - 1))
     height, width = (draw(st.integers(max(1, k - 2 * pad), 19)) for k in (kh, kw))
     channels, outputs = draw(st.integers(1, 20)), draw(st.integers(1, 37))
     weights = draw(values((outputs, kh, kw, channels)))
     out = height + 2 * pad - kh + 1, width + 2 * pad - kw + 1, outputs
-    return Layer("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), 1, pad, weights, -7)
+    return bfp8_node("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), 1, pad, weights, -7)
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), layer=convolutions())
-def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None:
+def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
     """With what follows them fused and alone."""
     x, exponents = data.draw(groups(layer.in_shape))
     relu, k = data.draw(st.booleans()), data.draw(st.integers(1, min(3, *layer.out_shape[:2])))
@@ -36,7 +36,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None
     if relu:
         expected = np.maximum(expected, 0)
     height, width, channels = layer.out_shape
-    pool = Layer("pool1", Op.MAX_POOL, layer.out_shape, (height // k, width // k, channels), (k, k), k)
+    pool = bfp8_node("pool1", Op.MAX_POOL, layer.out_shape, (height // k, width // k, channels), (k, k), k)
     pooled, _ = plain.forward(pool, None, expected, expected_exponents, together=False)
     np.testing.assert_array_equal(last(got), pooled)
     np.testing.assert_array_equal(got_exponents, expected_exponents)
@@ -48,7 +48,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Layer) -> None
 def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outputs: int) -> None:
     weights, relu = data.draw(values((outputs, inputs))), data.draw(st.booleans())
     x, exponents = data.draw(groups((1, 1, inputs)))
-    layer = Layer("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=3)
+    layer = bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, inputs), (1, 1, outputs), weights=weights, weight_exp=3)
     got, got_exponents = native.dense((x, exponents), weights, 3, relu)
     expected, expected_exponents = plain.forward(layer, weights, last(x), exponents, together=False)
     np.testing.assert_array_equal(last(got), np.maximum(expected, 0) if relu else expected)

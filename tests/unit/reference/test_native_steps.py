@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from hil.data import batches, load
+from hil.graph.ir import Graph
 from hil.network import build
-from hil.network.graph import Network
 from hil.network.settings import VARIANTS, Settings
 from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
@@ -26,7 +26,7 @@ STEPS = 50
 
 
 def same_steps(
-    native: Native, network: Network, chosen: Settings, given_batches: list[tuple[np.ndarray, np.ndarray]]
+    native: Native, network: Graph, chosen: Settings, given_batches: list[tuple[np.ndarray, np.ndarray]]
 ) -> None:
     ours = ElasticZoInt8(network, chosen, NativeArithmetic(network, native))
     theirs = ElasticZoInt8(network, chosen, NumpyArithmetic(network))
@@ -43,14 +43,14 @@ def same_steps(
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), network=networks(largest=9, exponents=(-14, 2)), seed=st.integers(0, 2**32))
-def test_small_networks(native: Native, data: st.DataObject, network: Network, seed: int) -> None:
+def test_small_networks(native: Native, data: st.DataObject, network: Graph, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, chosen.batch, seed + step) for step in range(3)])
 
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), network=networks(largest=5, exponents=(-32, 8)), seed=st.integers(0, 2**32))
-def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObject, network: Network, seed: int) -> None:
+def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObject, network: Graph, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     same_steps(native, network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from hil.data import load
+from hil.graph.ir import Graph
 from hil.network import build
-from hil.network.graph import Network
 from hil.network.settings import VARIANTS, WORDS, Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.plain import PlainElasticZoInt8
@@ -25,7 +25,7 @@ STEPS = 2
 
 
 @st.composite
-def method_settings(draw: st.DrawFn, network: Network) -> Settings:
+def method_settings(draw: st.DrawFn, network: Graph) -> Settings:
     tensors = len(network.trained)
     perturb, loss = (draw(st.sampled_from(WORDS[word])) for word in ("perturb", "loss"))
     return Settings(
@@ -44,14 +44,14 @@ def method_settings(draw: st.DrawFn, network: Network) -> Settings:
     )
 
 
-def samples(network: Network, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def samples(network: Graph, batch: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return images of very different brightness, so that the exponents of the samples differ, and their labels."""
     rng = np.random.default_rng(seed)
     images = rng.integers(0, 256, (batch, *network.in_shape)) >> rng.integers(0, 9, (batch, 1, 1, 1))
     return images.astype(np.uint8), rng.integers(0, network.classes, batch).astype(np.uint8)
 
 
-def check_steps(network: Network, chosen: Settings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+def check_steps(network: Graph, chosen: Settings, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
     fast, slow = ElasticZoInt8(network, chosen), PlainElasticZoInt8(network, chosen)
     for step, (images, labels) in enumerate(batches):
         if step:  # the schedule changes what it may, the weights stay
@@ -72,14 +72,14 @@ def check_steps(network: Network, chosen: Settings, batches: list[tuple[np.ndarr
 
 @settings(max_examples=120, deadline=None)
 @given(data=st.data(), network=networks(largest=6, exponents=(-14, 2)), seed=st.integers(0, 2**32))
-def test_small_networks(data: st.DataObject, network: Network, seed: int) -> None:
+def test_small_networks(data: st.DataObject, network: Graph, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     check_steps(network, chosen, [samples(network, chosen.batch, seed + step) for step in range(STEPS)])
 
 
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), network=networks(largest=4, exponents=(-10, -4)), seed=st.integers(0, 2**32))
-def test_a_larger_batch_and_a_step_of_fewer(data: st.DataObject, network: Network, seed: int) -> None:
+def test_a_larger_batch_and_a_step_of_fewer(data: st.DataObject, network: Graph, seed: int) -> None:
     """Enough samples of one exponent for whole products; then a step that the data set's end cut short, then one sample."""
     chosen = replace(data.draw(method_settings(network)), batch=30)
     check_steps(network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
@@ -87,7 +87,7 @@ def test_a_larger_batch_and_a_step_of_fewer(data: st.DataObject, network: Networ
 
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), network=networks(largest=4, exponents=(-32, 8)), seed=st.integers(0, 2**32))
-def test_extreme_exponents(data: st.DataObject, network: Network, seed: int) -> None:
+def test_extreme_exponents(data: st.DataObject, network: Graph, seed: int) -> None:
     chosen = data.draw(method_settings(network))
     check_steps(network, chosen, [samples(network, chosen.batch, seed)])
 
@@ -111,7 +111,7 @@ def test_the_first_weights_are_left_alone() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), network=networks(largest=5), seed=st.integers(0, 2**32))
-def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Network, seed: int) -> None:
+def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Graph, seed: int) -> None:
     partition = data.draw(st.integers(0, len(network.trained)))
     scope = data.draw(st.sampled_from(["sample", "batch"]))
     form = data.draw(st.sampled_from(WORDS["logit_error"]))

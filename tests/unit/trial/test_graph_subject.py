@@ -7,7 +7,7 @@ import pytest
 import xxhash
 
 from hil.errors import RigError
-from hil.network.tflite.file import decode
+from hil.graph.file import decode
 from hil.network.tflite.methods import METHODS
 from hil.network.tflite.networks import NETWORKS
 from hil.report.memory import lifetimes

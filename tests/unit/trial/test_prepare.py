@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked, RigError
+from hil.graph.file import encode
 from hil.network import build
-from hil.network.blob import encode
 from hil.network.plan import plan
 from hil.network.settings import VARIANTS
 from hil.trial import TrialSpec, does_not_fit

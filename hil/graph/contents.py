@@ -1,0 +1,205 @@
+"""What a reader refuses of the data of a layer, format by format: checks 7, 9, 11, 12 and 13 of docs/network.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hil.graph.ir import BFP8_INPUT_EXPONENT, POOLS, Format, Op
+from hil.graph.record import OUTPUT, Arrays, Factors, Header, Output, Record
+
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
+LARGEST_BIAS = 2**30
+LEAST_MULTIPLIER = 2**30
+SHIFTS, ADD_SHIFTS = (-31, 30), (-31, 0)
+EXPONENTS = (-32, 8)
+MOST_BFP8 = (2**31 - 1) // 127**2  # products of int8 that a sum in int32 holds
+
+Fault = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A layer whose data lie inside the file."""
+
+    blob: bytes
+    index: int
+    records: Sequence[Record]
+    header: Header
+
+    @property
+    def record(self) -> Record:
+        """Its own record."""
+        return self.records[self.index]
+
+    @property
+    def error_products(self) -> int:
+        """Products behind the error of one input."""
+        record = self.record
+        if record.op == Op.FULLY_CONNECTED:
+            return record.channels
+        area = record.kernel[0] * record.kernel[1]
+        return area if record.op == Op.DEPTHWISE else area * record.channels
+
+    @property
+    def positions(self) -> int:
+        """Output positions."""
+        return self.record.out_shape[0] * self.record.out_shape[1]
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """The weights as they lie in the file."""
+        return np.frombuffer(self.blob, np.int8, self.record.weights, self.record.weights_at)
+
+    @property
+    def padding_of_weights(self) -> bytes:
+        """The bytes after the weights up to a multiple of 4."""
+        end = self.record.weights_at + self.record.weights
+        return self.blob[end : end + -end % 4]
+
+
+@dataclass(frozen=True)
+class Bfp8:
+    """The checks of a bfp8 layer."""
+
+    inside: Inside
+
+    def padding(self) -> Iterator[Fault]:
+        """Check 7."""
+        if any(self.inside.padding_of_weights):
+            yield 7, "a byte after its weights that must be zero is not"
+
+    def scales(self) -> Iterator[Fault]:
+        """Check 9."""
+        header, record = self.inside.header, self.inside.record
+        if (header.scale, header.zero, header.rounding) != (2.0**BFP8_INPUT_EXPONENT, 0, 0):
+            found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
+            yield 9, f"an input of {found} is none of bfp8"
+        if not _within(record.exponent, *EXPONENTS):
+            yield 9, f"weight exponent {record.exponent} is outside {EXPONENTS[0]}..{EXPONENTS[1]}"
+
+    def sums(self) -> Iterator[Fault]:
+        """Check 11."""
+        if self.inside.record.channels:
+            counts = (self.inside.record.taps, self.inside.error_products, self.inside.positions)
+            yield from _counts(counts, (MOST_BFP8,) * 3)
+
+    def weights(self) -> Iterator[Fault]:
+        """Check 12."""
+        yield from _no_128(self.inside.weights)
+
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Tflite8:
+    """The checks of a tflite8 layer."""
+
+    inside: Inside
+
+    @cached_property
+    def output(self) -> Output:
+        """Scale, zero point and limits."""
+        return Output.unpack(self.inside.blob, self.inside.record.parameters_at)
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """Of an add, else None."""
+        record = self.inside.record
+        return Factors.unpack(self.inside.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+
+    @cached_property
+    def arrays(self) -> Arrays | None:
+        """Of a layer with weights, else None."""
+        record = self.inside.record
+        if not record.channels:
+            return None
+        return Arrays.unpack(self.inside.blob, record.parameters_at + OUTPUT.size, record.channels)
+
+    def padding(self) -> Iterator[Fault]:
+        """Check 7."""
+        if self.output.none or (self.factors is not None and self.factors.none):
+            yield 7, "a field of its parameters that must be zero is not"
+        end = self.inside.record.end
+        padding_of_shifts = self.inside.blob[end - -self.inside.record.channels % 4 : end]
+        if any(self.inside.padding_of_weights) or any(padding_of_shifts):
+            yield 7, "a byte after its weights or shifts that must be zero is not"
+
+    def scales(self) -> Iterator[Fault]:
+        """Check 9."""
+        if not is_scale(self.output.scale) or (self.arrays is not None and not is_scale(self.arrays.scale)):
+            yield 9, "a scale is not a normal number in 2^-40..2^40"
+
+    def sums(self) -> Iterator[Fault]:
+        """Check 11."""
+        yield from _counts((self.inside.positions,), (2**16,))
+        if self.factors is not None:
+            multipliers, shifts, _ = self.factors
+            if not (_within(multipliers, LEAST_MULTIPLIER) and _within(shifts, *ADD_SHIFTS)):
+                yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
+        if self.arrays is None:
+            return
+        yield from _counts((self.inside.record.taps, self.inside.error_products), (2**15, 2**17))
+        if not _within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
+            yield 11, "a bias is beyond 2^30"
+        if not (_within(self.arrays.multiplier, LEAST_MULTIPLIER) and _within(self.arrays.shift, *SHIFTS)):
+            yield 11, "a multiplier is outside 2^30..2^31 - 1, or a shift outside -31..30"
+
+    def weights(self) -> Iterator[Fault]:
+        """Check 12."""
+        if self.arrays is None:
+            return
+        record, weights = self.inside.record, self.inside.weights
+        yield from _no_128(weights)
+        depthwise = record.op == Op.DEPTHWISE
+        by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
+        if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
+            yield 12, "a sum is not that of the weights"
+
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
+        output, inside = self.output, self.inside
+        if output.act_min > output.act_max:
+            yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
+        if inside.record.op not in POOLS:
+            return
+        scale, zero = inside.header.scale, inside.header.zero
+        if inside.record.first:
+            maker = inside.records[inside.record.first - 1]
+            scale, zero = Output.unpack(inside.blob, maker.parameters_at)[:2]
+        if (output.scale, output.zero) != (scale, zero):
+            mine = f"scale {output.scale}, zero point {output.zero}"
+            yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
+
+
+CONTENTS = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
+
+
+def contents_of(inside: Inside) -> Bfp8 | Tflite8:
+    """Return the checks of a layer's data by its format."""
+    return CONTENTS[Format(inside.record.format)](inside)
+
+
+def is_scale(scale: float | np.ndarray) -> bool:
+    """Return whether all scales are normal numbers in 2^-40..2^40; not-a-number compares false."""
+    return _within(scale, SMALLEST_SCALE, LARGEST_SCALE)
+
+
+def _within(values: float | Sequence[int] | np.ndarray, low: float, high: float = np.inf) -> bool:
+    return bool(np.all((np.asarray(values) >= low) & (np.asarray(values) <= high)))
+
+
+def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
+    for count, limit in zip(counts, most, strict=True):
+        if count > limit:
+            yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"
+
+
+def _no_128(weights: np.ndarray) -> Iterator[Fault]:
+    if (weights == -128).any():
+        yield 12, "a weight is -128, which no tensor may hold"

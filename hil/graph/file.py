@@ -1,0 +1,196 @@
+"""The network file: encode and decode (docs/network.md)."""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+
+import numpy as np
+import xxhash
+
+from hil.errors import RigError
+from hil.graph.checks import HEADER_LAYER, Refusal, check_header, check_layer
+from hil.graph.ir import AddFactors, Format, Graph, Node, Op, Parameters, named
+from hil.graph.record import (
+    HEADER,
+    OUTPUT,
+    RECORD,
+    Arrays,
+    Factors,
+    Header,
+    Output,
+    Record,
+    ended,
+    padded,
+    parameter_bytes,
+)
+
+MAGIC, VERSION = 0x54454E48, 3
+OLD_VERSIONS = (1, 2)
+DIGEST_FROM = 16
+ROUNDINGS = ("double", "single")
+
+
+class NetworkFileError(RigError):
+    """A network file that cannot be read.
+
+    `layer` (255: the header) and `check` are those of docs/network.md, check 0 what has no number.
+    """
+
+    def __init__(self, message: str, layer: int = HEADER_LAYER, check: int = 0) -> None:
+        super().__init__(message)
+        self.layer = layer
+        self.check = check
+
+
+def encode(graph: Graph) -> bytes:
+    """Return the bytes of the graph's file; sums of weights are made from the weights."""
+    offset = HEADER.size + RECORD.size * len(graph.layers)
+    records, data = b"", b""
+    for layer in graph.layers:
+        records += _record(layer, offset + len(data)).pack()
+        if layer.own is not None:
+            data += padded(layer.own.weights.astype(np.int8).tobytes())
+        if layer.format is Format.TFLITE8:
+            data += _parameters(layer)
+    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
+    rest = header.pack() + records + data
+    start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
+    return start + struct.pack("<I", xxhash.xxh32_intdigest(rest)) + rest
+
+
+def _record(layer: Node, offset: int) -> Record:
+    after = offset + ended(layer.weight_count)
+    return Record(
+        layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
+        layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
+        offset if layer.own is not None else 0, after if layer.format is Format.TFLITE8 else 0,
+    )  # fmt: skip
+
+
+def _parameters(layer: Node) -> bytes:
+    data = Output(layer.scale, layer.zero, layer.act_min, layer.act_max).pack()
+    if layer.factors is not None:
+        data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
+    if layer.own is not None:
+        own = layer.own
+        data += Arrays(own.bias, own.multiplier, own.scale, _sums(layer.op, own.weights), own.shift).pack()
+    return data
+
+
+def _sums(op: Op, weights: np.ndarray) -> np.ndarray:
+    """Return the sum of the weights of each output channel."""
+    axis = (0, 1) if op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
+    return weights.sum(axis=axis, dtype=np.int64)
+
+
+def decode(blob: bytes, name: str = "network") -> Graph:
+    """Read a network file.
+
+    Args:
+        blob: the bytes.
+        name: the graph's, which the file does not carry.
+
+    Raises:
+        NetworkFileError: any of the refusals of docs/network.md.
+    """
+    count = _check_start(blob)
+    header = Header.unpack(blob, DIGEST_FROM)
+    records = [Record.unpack(blob, HEADER.size + RECORD.size * index) for index in range(count)]
+    try:
+        check_header(header, count)
+        end = HEADER.size + RECORD.size * count
+        for index in range(count):
+            end = check_layer(index, records, header, blob, end)
+    except Refusal as refusal:
+        raise NetworkFileError(_sentence(refusal), refusal.layer, refusal.check) from refusal
+    names = named([Op(record.op) for record in records])
+    layers = tuple(_layer(blob, record, title) for record, title in zip(records, names, strict=True))
+    rounding = ROUNDINGS[header.rounding]
+    return Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero, rounding)
+
+
+def _check_start(blob: bytes) -> int:
+    """Return the number of layers of a file that is one, whole and undamaged."""
+    if len(blob) < HEADER.size:
+        raise NetworkFileError(
+            f"the network file ends after {len(blob)} bytes, inside its header of {HEADER.size}: fetch the file again."
+        )
+    magic, version, count, total, digest = struct.unpack_from("<IHHII", blob)
+    if magic != MAGIC:
+        raise NetworkFileError(
+            f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
+        )
+    if version != VERSION:
+        cure = "convert it by `hil network convert FILE`" if version in OLD_VERSIONS else "update trainrig"
+        raise NetworkFileError(
+            f"the network file is of version {version}, and this trainrig reads version {VERSION}: {cure}."
+        )
+    if len(blob) != total or total < HEADER.size + RECORD.size * count:
+        raise NetworkFileError(
+            f"the network file has {len(blob)} bytes, its header says {total} with {count} layers: fetch the file again."
+        )
+    computed = xxhash.xxh32_intdigest(blob[DIGEST_FROM:])
+    if computed != digest:
+        raise NetworkFileError(
+            f"the network file is damaged: its digest is {computed:08X}, and {digest:08X} is written at offset 12: "
+            "fetch the file again."
+        )
+    return count
+
+
+def _sentence(refusal: Refusal) -> str:
+    where = (
+        "the header of the network file"
+        if refusal.layer == HEADER_LAYER
+        else f"layer {refusal.layer} of the network file (offset {HEADER.size + RECORD.size * refusal.layer})"
+    )
+    number = f" (check {refusal.check} of docs/network.md)" if refusal.check else ""
+    return f"{where}: {refusal.what}{number}: write the file again."
+
+
+def _layer(blob: bytes, record: Record, name: str) -> Node:
+    op, own = Op(record.op), None
+    if record.channels:
+        weights = np.frombuffer(blob, np.int8, record.weights, record.weights_at).copy().reshape(_weight_shape(op, record))
+        own = Parameters(weights, exponent=record.exponent)
+    reads = (record.first, record.second) if op is Op.ADD else (record.first,)
+    shapes = record.in_shape, record.out_shape
+    window = record.kernel, record.stride, record.pad, record.block
+    if record.format == Format.BFP8:
+        return Node(name, op, reads, *shapes, *window, own=own, format=Format.BFP8)
+    output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
+    if own is not None:
+        arrays = Arrays.unpack(blob, after, record.channels)
+        own = Parameters(own.weights, arrays.bias, arrays.multiplier, arrays.shift, arrays.scale)
+    factors = AddFactors(*Factors.unpack(blob, after)[:2]) if op is Op.ADD else None
+    limits = output.act_min, output.act_max, output.scale, output.zero
+    return Node(name, op, reads, *shapes, *window, *limits, own, factors)
+
+
+def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:
+    if op is Op.FULLY_CONNECTED:
+        return record.channels, record.taps
+    if op is Op.DEPTHWISE:
+        return *record.kernel, record.channels
+    return record.channels, *record.kernel, record.in_shape[2]
+
+
+@lru_cache(maxsize=16)
+def file_size(graph: Graph) -> int:
+    """Return the bytes of the graph's file."""
+    data = sum(
+        ended(layer.weight_count) + parameter_bytes(layer.op, layer.format, layer.channels) for layer in graph.layers
+    )
+    return HEADER.size + RECORD.size * len(graph.layers) + data
+
+
+def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
+    """Return where weights and biases of each layer that has weights lie in the file: index -> (offset, offset)."""
+    blob = encode(graph)
+    places = {}
+    for index, layer in enumerate(graph.layers):
+        if layer.own is not None:
+            record = Record.unpack(blob, HEADER.size + RECORD.size * index)
+            places[index] = (record.weights_at, record.parameters_at + OUTPUT.size)
+    return places

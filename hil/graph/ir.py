@@ -1,0 +1,279 @@
+"""A network as a graph of nodes, whatever the format of its numbers (docs/network.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property, partial
+from math import prod
+
+import numpy as np
+
+Shape = tuple[int, int, int]  # height, width, channels
+BFP8_INPUT_EXPONENT = -7
+
+
+class Op(IntEnum):
+    """The operation of a node, numbered as in the network file."""
+
+    CONV2D = 1
+    FULLY_CONNECTED = 2
+    RELU = 3
+    MAX_POOL = 4
+    DEPTHWISE = 5
+    POINTWISE = 6
+    AVERAGE_POOL = 7
+    ADD = 8
+
+
+class Format(IntEnum):
+    """How values and weights are stored and rounded, numbered as in the network file."""
+
+    TFLITE8 = 1
+    BFP8 = 2
+
+
+POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
+WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
+WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
+OPS = {
+    Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
+    Format.BFP8: (Op.CONV2D, Op.FULLY_CONNECTED, Op.RELU, Op.MAX_POOL),
+}
+"""The operations of each format."""
+
+KIND = {
+    Op.CONV2D: "conv",
+    Op.FULLY_CONNECTED: "fc",
+    Op.RELU: "relu",
+    Op.MAX_POOL: "pool",
+    Op.DEPTHWISE: "dw",
+    Op.POINTWISE: "pw",
+    Op.AVERAGE_POOL: "mean",
+    Op.ADD: "add",
+}
+
+
+def named(ops: Sequence[Op]) -> list[str]:
+    """Return the names of nodes in order, numbered by kind: conv1, dw1, pw1, add1, ..."""
+    seen: dict[Op, int] = {}
+    names = []
+    for op in ops:
+        seen[op] = seen.get(op, 0) + 1
+        names.append(f"{KIND[op]}{seen[op]}")
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Weights and what goes with them. The arrays by output channel are those of `tflite8`; `bfp8` has none, but an exponent.
+
+    Attributes:
+        weights: int8, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected).
+        bias: int32 [out], scale `s_x * s_w`.
+        multiplier: int32 [out], 2^30..2^31 - 1.
+        shift: int8 [out], -31..30.
+        scale: float32 [out], s_w.
+        exponent: of the weights (`bfp8`).
+    """
+
+    weights: np.ndarray
+    bias: np.ndarray = field(default_factory=partial(np.zeros, 0, np.int32))
+    multiplier: np.ndarray = field(default_factory=partial(np.zeros, 0, np.int32))
+    shift: np.ndarray = field(default_factory=partial(np.zeros, 0, np.int8))
+    scale: np.ndarray = field(default_factory=partial(np.zeros, 0, np.float32))
+    exponent: int = 0
+
+
+@dataclass(frozen=True)
+class AddFactors:
+    """Multipliers and shifts of an add: of its first input, its second, its output (docs/arithmetic-zeroth-order.md, section 1)."""
+
+    multipliers: tuple[int, int, int]
+    shifts: tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One layer; `reads` are the values it takes: one, or the two of an add.
+
+    Attributes:
+        name: `conv1`, `dw1`, `pw1`, `fc1`, `relu1`, `pool1`, `mean1`, `add1`, ... by kind.
+        op: the operation.
+        reads: 0 is the network's input, v the output of node v - 1.
+        in_shape, out_shape: height, width, channels.
+        kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
+        block: of sparse training, 1..4; 0 without weights.
+        act_min, act_max: limits of the output (`tflite8`).
+        scale, zero: of the output (`tflite8`); the scale is a binary32 number.
+        own: weights and what goes with them; None where there are none.
+        factors: of an add, else None.
+        format: of the output and of the weights.
+    """
+
+    name: str
+    op: Op
+    reads: tuple[int, ...]
+    in_shape: Shape
+    out_shape: Shape
+    kernel: tuple[int, int] = (0, 0)
+    stride: int = 0
+    pad: int = 0
+    block: int = 0
+    act_min: int = -128
+    act_max: int = 127
+    scale: float = 1.0
+    zero: int = 0
+    own: Parameters | None = None
+    factors: AddFactors | None = None
+    format: Format = Format.TFLITE8
+
+    @property
+    def in_size(self) -> int:
+        """Elements of the (first) input."""
+        return prod(self.in_shape)
+
+    @property
+    def out_size(self) -> int:
+        """Elements of the output."""
+        return prod(self.out_shape)
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """The weights, None where there are none."""
+        return None if self.own is None else self.own.weights
+
+    @property
+    def weight_exp(self) -> int:
+        """The exponent of the weights (`bfp8`)."""
+        return 0 if self.own is None else self.own.exponent
+
+    @property
+    def weight_count(self) -> int:
+        """How many weights it has."""
+        return 0 if self.own is None else int(self.own.weights.size)
+
+    @property
+    def channels(self) -> int:
+        """Output channels of a node with weights, else 0."""
+        return 0 if self.own is None else self.out_shape[2]
+
+    @property
+    def taps(self) -> int:
+        """Products behind one output."""
+        return self.weight_count // self.channels if self.channels else 0
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a forward pass, padded taps counted."""
+        return self.taps * self.out_size
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes in the order in which they run.
+
+    Attributes:
+        name: of the network.
+        layers: 1..64 nodes; the last is fully_connected and gives the logits.
+        in_shape: of the network's input.
+        classes: 2..1024.
+        scale, zero: of the input; the scale is a binary32 number (`bfp8`: 2 to the power of its exponent).
+        rounding: `double` or `single` (`tflite8`).
+    """
+
+    name: str
+    layers: tuple[Node, ...]
+    in_shape: Shape
+    classes: int
+    scale: float = float(np.float32(1 / 255))
+    zero: int = -128
+    rounding: str = "double"
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one forward pass."""
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def input_exp(self) -> int:
+        """The exponent of the input (`bfp8`)."""
+        return math.frexp(self.scale)[1] - 1
+
+    @property
+    def trained(self) -> tuple[Node, ...]:
+        """The nodes with weights, input to output."""
+        return tuple(layer for layer in self.layers if layer.own is not None)
+
+    def first_bp(self, partition: int) -> int:
+        """Return the index of the first node that back-propagation trains where zeroth order trains `partition` tensors.
+
+        It is the number of nodes where there is none.
+        """
+        with_weights = [index for index, layer in enumerate(self.layers) if layer.own is not None]
+        return with_weights[partition] if partition < len(with_weights) else len(self.layers)
+
+    def scale_of(self, value: int) -> float:
+        """Return the scale of a value."""
+        return self.scale if value == 0 else self.layers[value - 1].scale
+
+    def zero_of(self, value: int) -> int:
+        """Return the zero point of a value."""
+        return self.zero if value == 0 else self.layers[value - 1].zero
+
+    def last_use(self, value: int) -> int:
+        """Return the last node that reads a value; the number of nodes for the logits."""
+        return self._last_readers.get(value, len(self.layers))
+
+    @cached_property
+    def _last_readers(self) -> dict[int, int]:
+        return {value: index for index, layer in enumerate(self.layers) for value in layer.reads}
+
+    def with_weights(self, weights: Sequence[np.ndarray]) -> Graph:
+        """Return the same graph with other weights (int8, one array for each node that has weights)."""
+        left = iter(weights)
+        layers = tuple(
+            layer if layer.own is None else replace(layer, own=_with(layer.own, np.asarray(next(left), np.int8)))
+            for layer in self.layers
+        )
+        return replace(self, layers=layers)
+
+    def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
+        """Return the same graph with other weights and biases for some nodes: index -> (int8, int32), in their shapes."""
+        layers = list(self.layers)
+        for index, (weights, bias) in own.items():
+            old = layers[index].own
+            assert old is not None
+            layers[index] = replace(layers[index], own=replace(old, weights=weights, bias=bias))
+        return replace(self, layers=tuple(layers))
+
+
+def _with(own: Parameters, weights: np.ndarray) -> Parameters:
+    return replace(own, weights=weights.reshape(own.weights.shape))
+
+
+def bfp8_node(
+    name: str,
+    op: Op,
+    in_shape: Shape,
+    out_shape: Shape,
+    kernel: tuple[int, int] = (0, 0),
+    stride: int = 0,
+    pad: int = 0,
+    weights: np.ndarray | None = None,
+    weight_exp: int = 0,
+) -> Node:
+    """Return a node in `bfp8`; `chain` says what it reads."""
+    own = None if weights is None else Parameters(weights, exponent=weight_exp)
+    block = 0 if own is None else 1
+    return Node(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own=own, format=Format.BFP8)
+
+
+def chain(
+    layers: Sequence[Node], classes: int, input_exp: int = BFP8_INPUT_EXPONENT, name: str = "network"
+) -> Graph:
+    """Return a `bfp8` network whose nodes each read the output of the one before."""
+    reading = tuple(replace(layer, reads=(index,)) for index, layer in enumerate(layers))
+    return Graph(name, reading, reading[0].in_shape, classes, 2.0**input_exp, 0)

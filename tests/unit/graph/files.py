@@ -1,0 +1,57 @@
+"""Bytes of network files, changed and sealed again; and whether two graphs are the same."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import numpy as np
+import xxhash
+
+from hil.graph.ir import Graph
+
+HEADER, RECORD, OUTPUT = 32, 32, 8
+ARRAYS = ("weights", "bias", "multiplier", "shift", "scale")
+
+Change = tuple[int, str, object]  # offset, format of struct, value
+
+
+def sealed(blob: bytes) -> bytes:
+    """Put the right digest into a file, so that only the check under test can refuse it."""
+    return blob[:12] + struct.pack("<I", xxhash.xxh32_intdigest(blob[16:])) + blob[16:]
+
+
+def patched(blob: bytes, *changes: Change) -> bytes:
+    """Change bytes of a file and seal it."""
+    raw = bytearray(blob)
+    for offset, form, value in changes:
+        struct.pack_into("<" + form, raw, offset, *(value if isinstance(value, tuple) else (value,)))
+    return sealed(bytes(raw))
+
+
+def at(index: int, offset: int) -> int:
+    """Return the offset in the file of a byte of a layer's record."""
+    return HEADER + RECORD * index + offset
+
+
+def weights_at(blob: bytes, index: int) -> int:
+    return struct.unpack_from("<I", blob, at(index, 24))[0]
+
+
+def parameters_at(blob: bytes, index: int) -> int:
+    return struct.unpack_from("<I", blob, at(index, 28))[0]
+
+
+def same(one: Graph, other: Graph) -> None:
+    """Check that two graphs agree in everything."""
+    facts, others = (dict(vars(graph), layers=len(graph.layers)) for graph in (one, other))
+    assert facts == others
+    for a, b in zip(one.layers, other.layers, strict=True):
+        assert replace(a, own=None).__dict__ == replace(b, own=None).__dict__
+        assert (a.own is None) == (b.own is None)
+        if a.own is not None and b.own is not None:
+            assert a.own.exponent == b.own.exponent
+            for name in ARRAYS:
+                array = getattr(a.own, name)
+                assert getattr(b.own, name).dtype == array.dtype, name
+                np.testing.assert_array_equal(getattr(b.own, name), array)
