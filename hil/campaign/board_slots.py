@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.campaign.journal import Journal
-from hil.link.session import Refused
+from hil.link.failures import Refused
 
 if TYPE_CHECKING:
     from hil.trial.device import Device

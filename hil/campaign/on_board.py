@@ -10,8 +10,9 @@ import numpy as np
 
 from hil.campaign.checkpoints import tensor_digests
 from hil.errors import Blocked, DeviceFault, RigError
+from hil.link.failures import Refused
 from hil.link.replies import BoardCheckpoint
-from hil.link.session import Refused, Session, fresh_nonce
+from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.targets import open_target
 from hil.trial.device import Device, refused

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,9 @@ class Flying:
         while self.frames and self.frames[0].is_before(expected):
             self.frames.popleft()
         return len(self.frames) < before
+
+
+def longest_wire(values: Mapping[str, Any]) -> int:
+    """Return how many encoded bytes a frame with a body of these fields can have."""
+    size = 16 + sum(len(value) if isinstance(value, (bytes, bytearray)) else 4 for value in values.values())
+    return size + size // 254 + 2

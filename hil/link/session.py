@@ -7,39 +7,24 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from hil.errors import Blocked
-from hil.link.failures import Faulted, Misfit, Refused, Silent
-from hil.link.flying import Flying, Sent
+from hil.link.answers import Answers, ResetSigns
+from hil.link.failures import Refused, Silent
+from hil.link.flying import Flying, Sent, longest_wire
 from hil.link.frames import Frame
-from hil.link.messages import REPLY_BIT, Description, Fields, MessageError, decode, description, encode
+from hil.link.messages import Description, description, encode
 from hil.link.pace import Pace
 from hil.link.swallowed import swallowed
+from hil.link.waiting import POLL_AFTER_S, Took, Waiting
 from hil.link.wire import Counters, Port, Wire
 
 LOG = logging.getLogger(__name__)
 EVERY_BYTE = bytes(range(256))
-POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
 AGAIN_S = 2.0  # for a board that was reset to say so
-ANEW_AFTER_S = 10.0  # of polls that nothing answers, after which it is asked; then after twice as long: in a long step it answers nothing either
 MOST_ECHOES = 5  # to settle a line on which each of them has to be sent again
-
-
-@dataclass(frozen=True)
-class Took:
-    """What a request took.
-
-    Attributes:
-        least_s: seconds that the agent has worked on it at least: from the frame that it took to its last acknowledgement or its reply.
-        most_s: seconds that it can have worked on it at most: from the first frame to the reply.
-        again: frames that were sent again.
-    """
-
-    least_s: float
-    most_s: float
-    again: int
 
 
 def fresh_nonce() -> int:
@@ -71,8 +56,7 @@ class Session:
         self._settled_at = 0  # frames repeated, when the agent had handled all of them
         self._window = self._messages.max_body
         self.took = Took(0.0, 0.0, 0)
-        self._controls = {control.id: control for control in self._messages.controls.values()}
-        self._ids = {name: control.id for name, control in self._messages.controls.items()}
+        self._answers = Answers(self._messages)
 
     @property
     def counters(self) -> Counters:
@@ -109,10 +93,11 @@ class Session:
             self.request("echo", data=EVERY_BYTE)
 
     def settle(self) -> None:
-        """Wait until the agent has handled every copy of a frame that was sent again: it does so in the order of the line, and only then answers an `echo`.
+        """Wait until the agent has handled every copy of a frame that was sent again.
 
-        An answer to one copy says nothing of the others, which may still be on their way. On a line on which every `echo` has to be sent again,
-        copies of the last one may be left.
+        It handles them in the order of the line, and only then answers an `echo`. An answer to one copy says nothing of
+        the others, which may still be on their way. On a line on which every `echo` has to be sent again, copies of the
+        last one may be left.
         """
         for _ in range(MOST_ECHOES):
             if self.counters.frames_repeated == self._settled_at:
@@ -131,14 +116,15 @@ class Session:
             if lost:
                 raise Blocked(
                     "link",
-                    f"the line swallows the bytes {' and '.join(lost)}: it takes them for software flow control; switch that off in the serial adapter "
-                    "or its driver.",
+                    f"the line swallows the bytes {' and '.join(lost)}: it takes them for software flow control; "
+                    "switch that off in the serial adapter or its driver.",
                 ) from None
             raise
 
     def _another_protocol(self, number: int) -> Blocked:
         ours = self._messages.protocol
-        return Blocked("link", f"the agent speaks protocol {number}, this trainrig speaks {ours}: flash the firmware that belongs to this version.")
+        reason = f"the agent speaks protocol {number}, this trainrig speaks {ours}: "
+        return Blocked("link", reason + "flash the firmware that belongs to this version.")
 
     def _greeting(self, nonce: int) -> dict[str, int]:
         return {"nonce": nonce, "protocol": self._messages.protocol}
@@ -152,7 +138,8 @@ class Session:
     ) -> dict[str, Any]:
         """Send one request and return the fields of its reply.
 
-        Once the agent has taken the request nothing more is sent for `poll_after_s`, then it is asked again: for an energy window longer than the window.
+        Once the agent has taken the request, nothing more is sent for `poll_after_s`, then it is asked again: for an
+        energy window longer than the window.
 
         Raises:
             Refused: the agent answered with an error.
@@ -162,48 +149,38 @@ class Session:
             Faulted: the processor faulted.
         """
         sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
-        started = taken = time.monotonic()  # taken: when the frame was sent that the agent has
-        self._pace.begin(started)
+        waiting, signs = Waiting(time.monotonic(), poll_after_s), ResetSigns(self._answers, sent)
+        self._pace.begin(waiting.started)
         self._transmit(sent)
-        poll_at: float | None = None  # once the agent has taken it
-        working = 0.0  # seconds, by the last acknowledgement
-        unanswered: float | None = None  # since when polls are
-        patience_s, greeted = ANEW_AFTER_S, False
         while True:
             for frame in self._receive():
-                now, unanswered = time.monotonic(), None
-                greeted |= self._is_greeting(frame)
-                if greeted and self._has_forgotten(frame, sent):
+                now = time.monotonic()
+                waiting.heard()
+                if signs.are_in(frame):
                     raise self._begun_anew(sent)
-                if self._is_reply(frame, sent):
-                    if poll_at is None:  # else the time since is that of the work, not of the line
+                if self._answers.is_reply(frame, sent):
+                    if not waiting.is_taken:  # else the time since is that of the work, not of the line
                         self._pace.progress(now)
-                    again, most = self.counters.frames_repeated - before.frames_repeated, now - started
-                    self.took = Took(working if again else most, most, again)
-                    return self._reply(name, frame)
-                if frame.type == self._ids["ack"] and sent.is_before(self._expected(frame)):
-                    working = now - taken
-                    if poll_at is None:
-                        self._pace.progress(now)
-                        poll_at = now + poll_after_s
-                    else:
-                        self._nothing_new(frame, alone=True)
+                    self.took = waiting.took(now, self.counters.frames_repeated - before.frames_repeated)
+                    return self._answers.reply(name, frame)
+                if self._answers.acknowledges(frame, sent) and waiting.acknowledged(now):
+                    self._pace.progress(now)
                 else:
                     self._nothing_new(frame, alone=True)
             now = time.monotonic()
-            if now - started > deadline_s or (poll_at is None and self._pace.is_over(now)):
-                self._give_up(sent, f"the agent did not answer {name!r} within {now - started:.1f} s", before)
-            if poll_at is not None:
-                if now >= poll_at:
-                    self._transmit(sent, again=True)
-                    poll_at, unanswered = now + poll_after_s, now if unanswered is None else unanswered
-                elif unanswered is not None and now - unanswered > patience_s:
-                    if self._has_begun_anew(sent, silent=False):
-                        raise self._begun_anew(sent)
-                    unanswered, patience_s = None, 2 * patience_s
-            elif self._pace.is_due(now):
+            if now - waiting.started > deadline_s or (not waiting.is_taken and self._pace.is_over(now)):
+                sentence = f"the agent did not answer {name!r} within {now - waiting.started:.1f} s"
+                self._give_up(sent, sentence, before)
+            if waiting.is_poll_due(now):
+                waiting.polled(now)
+                self._transmit(sent, again=True)
+            elif waiting.is_mute(now):
+                if self._has_begun_anew(sent, silent=False):
+                    raise self._begun_anew(sent)
+                waiting.be_patient()
+            elif not waiting.is_taken and self._pace.is_due(now):
                 self._pace.repeated(now, [sent.seq])
-                taken = now
+                waiting.repeated(now)
                 self._transmit(sent, again=True)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
@@ -219,18 +196,18 @@ class Session:
         refusal: Refused | None = None
         before = replace(self.counters)
         while flying.frames or following is not None:
-            while following is not None and flying.has_room(self._longest_wire(following)):
+            while following is not None and flying.has_room(longest_wire(following)):
                 if not flying.frames:
                     self._pace.begin(time.monotonic())
                 flying.frames.append(self._number(name, encode(fields, following)))
                 self._transmit(flying.frames[-1])
                 following = next(waiting, None)
             for frame in self._receive():
-                if refusal is None and frame.type == self._ids["error"] and flying.has(frame.seq):
-                    refusal, following = self._refusal(name, frame), None
+                if refusal is None and self._answers.is_error(frame) and flying.has(frame.seq):
+                    refusal, following = self._answers.refusal(name, frame), None
                     flying.acknowledge(frame.seq + 1)
                     self._pace.progress(time.monotonic())
-                elif self._is_control(frame) and flying.acknowledge(self._expected(frame)):
+                elif self._answers.is_control(frame) and flying.acknowledge(self._answers.expected(frame)):
                     self._pace.progress(time.monotonic())
                 elif flying.frames:
                     self._nothing_new(frame, alone=len(flying.frames) == 1)
@@ -246,16 +223,9 @@ class Session:
         if refusal is not None:  # only now: what was on its way had to arrive, or the numbers would be out of step
             raise refusal
 
-    def _refusal(self, name: str, frame: Frame) -> Refused:
-        error = self._decoded("error", self._messages.controls["error"].fields, frame)
-        return Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
-
-    def _is_control(self, frame: Frame) -> bool:
-        return frame.type in (self._ids["ack"], self._ids["nak"])
-
     def _nothing_new(self, frame: Frame, alone: bool) -> None:
         """Take an answer that acknowledges nothing new: no deadline moves for it."""
-        if frame.type == self._ids["nak"]:
+        if self._answers.is_nak(frame):
             self.counters.naks += 1
             self._pace.asked_again(time.monotonic(), frame.seq, alone)
         else:
@@ -278,39 +248,31 @@ class Session:
     def _begun_anew(sent: Sent) -> Blocked:
         return Blocked(
             "link",
-            f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. Look at its supply (brown-out) and its reset line, "
-            "and whether its program resets it.",
+            f"the board has begun anew: it has forgotten the session that {sent.name!r} was a part of. "
+            "Look at its supply (brown-out) and its reset line, and whether its program resets it.",
         )
 
     def _has_begun_anew(self, sent: Sent, silent: bool) -> bool:
-        """Greet the agent again with the nonce that it knows, and repeat a request: after a reset that is its first greeting, and it expects number 1.
+        """Greet the agent again with the nonce that it knows, and repeat a request.
 
-        Request 1 itself it executes then. That it has been reset shows where it was `silent` before, for all repeats:
-        an agent drops the frames of a session that it does not know without an answer, and asks for damaged ones again.
+        After a reset that is its first greeting, and it expects number 1. Request 1 itself it executes then. That it has
+        been reset shows where it was `silent` before, for all repeats: an agent drops the frames of a session that it
+        does not know without an answer, and asks for damaged ones again.
 
         Args:
             sent: the request.
             silent: whether not one whole frame came since it was sent first.
         """
-        until, greeted = time.monotonic() + AGAIN_S, False
+        until, signs = time.monotonic() + AGAIN_S, ResetSigns(self._answers, sent)
         for data in (self._hello_frame(self._nonce), sent.wire):
             self._wire.send(data)
         while time.monotonic() < until:
             for frame in self._receive():
-                greeted |= self._is_greeting(frame)
-                if greeted and self._has_forgotten(frame, sent):
+                if signs.are_in(frame):
                     return True
-                if silent and sent.seq == 1 and self._is_reply(frame, sent):
+                if silent and sent.seq == 1 and self._answers.is_reply(frame, sent):
                     return True
         return False
-
-    def _is_greeting(self, frame: Frame) -> bool:
-        """Whether an agent answers a greeting: a line that repeats an old nak for ever does not."""
-        return frame.type == self._messages.requests["hello"].id | REPLY_BIT
-
-    def _has_forgotten(self, frame: Frame, sent: Sent) -> bool:
-        """Whether the agent, asked for another request than the first, expects the first: it was greeted after a reset."""
-        return frame.type == self._ids["nak"] and frame.seq == sent.seq and self._expected(frame) == 1 < sent.seq
 
     def _number(self, name: str, body: bytes) -> Sent:
         seq = self._seq
@@ -332,37 +294,9 @@ class Session:
         """
         found = []
         for frame in self._wire.receive():
-            if frame.type == self._ids["fault"]:
-                raise Faulted(**self._decoded("fault", self._messages.controls["fault"].fields, frame))
+            self._answers.check_fault(frame)
             if frame.session == self._nonce & 0xFF:
                 found.append(frame)
-                if frame.type != self._ids["nak"]:
+                if not self._answers.is_nak(frame):
                     self._pace.answered(frame.seq, frame.type)
         return found
-
-    def _is_reply(self, frame: Frame, sent: Sent) -> bool:
-        wanted = self._messages.requests[sent.name].id | REPLY_BIT
-        return frame.seq == sent.seq and frame.type in (wanted, self._ids["error"])
-
-    def _reply(self, name: str, frame: Frame) -> dict[str, Any]:
-        if frame.type == self._ids["error"]:
-            raise self._refusal(name, frame)
-        return self._decoded(name, self._messages.requests[name].reply, frame)
-
-    @staticmethod
-    def _decoded(name: str, fields: Fields, frame: Frame) -> dict[str, Any]:
-        try:
-            return decode(fields, frame.body)
-        except MessageError as error:
-            raise Misfit(name, str(error)) from error
-
-    def _expected(self, frame: Frame) -> int:
-        """Return the number that an ack or nak says is expected next."""
-        name = self._controls[frame.type].name
-        expected: int = self._decoded(name, self._controls[frame.type].fields, frame)["expected"]
-        return expected
-
-    @staticmethod
-    def _longest_wire(values: dict[str, Any]) -> int:
-        size = 16 + sum(len(value) if isinstance(value, (bytes, bytearray)) else 4 for value in values.values())
-        return size + size // 254 + 2

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
-from hil.link.session import Refused, Session, board_name, fresh_nonce
+from hil.link.failures import Refused
+from hil.link.session import Session, board_name, fresh_nonce
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds

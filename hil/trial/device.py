@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.boards import Board, Image
 from hil.errors import Blocked, DeviceFault
+from hil.link.failures import Refused
 from hil.link.replies import (
     BoardCheckpoint,
     Identity,
@@ -28,7 +29,8 @@ from hil.link.replies import (
     sized,
     stretches_of,
 )  # fmt: skip
-from hil.link.session import Refused, Session, Took
+from hil.link.session import Session
+from hil.link.waiting import Took
 from hil.trial.subject.subject import Configuration
 
 BLOCK = 1000  # bytes of the network a frame

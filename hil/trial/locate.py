@@ -17,8 +17,8 @@ import numpy as np
 import xxhash
 
 from hil.errors import Blocked, RigError
+from hil.link.failures import Refused
 from hil.link.replies import Stepped
-from hil.link.session import Refused
 from hil.trial.device import Device
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from hil.errors import Blocked, DeviceFault, RigError
-from hil.link.failures import Silent
+from hil.link.failures import Refused, Silent
 from hil.link.replies import OddReply
-from hil.link.session import Refused, Session, fresh_nonce
+from hil.link.session import Session, fresh_nonce
 from hil.meters.meter import Meter
 from hil.meters.open import open_meter
 from hil.rig import Rig, Taken

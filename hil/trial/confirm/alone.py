@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hil.graph.ir import Op, chain
-from hil.link.session import Refused
+from hil.link.failures import Refused
 from hil.trial.confirm.checks import Profile
 from hil.trial.confirm.figures import ALONE, Figures
 from hil.trial.subject.exponents import ExponentSubject

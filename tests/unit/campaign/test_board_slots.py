@@ -13,9 +13,9 @@ from hil.campaign.board_slots import BoardSlots
 from hil.campaign.journal import NAME, Journal, read_journal
 from hil.campaign.on_board import slots_of
 from hil.errors import RigError
+from hil.link.failures import Refused
 from hil.link.messages import description, encode
 from hil.link.replies import OddReply
-from hil.link.session import Refused
 from hil.trial.device import Device
 
 CAMPAIGN, BYTES, NEVER = 0xCAFE, 64, "the campaign has those of this computer only."

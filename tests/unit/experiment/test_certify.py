@@ -18,7 +18,7 @@ from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
 from hil.graph.file import decode
 from hil.link.replies import Loaded, Planned, Stepped
-from hil.link.session import Took
+from hil.link.waiting import Took
 from hil.reference.methods import Method, method
 from hil.trial import TrialSpec
 from hil.trial.lockstep import LockStep

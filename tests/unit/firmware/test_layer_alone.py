@@ -12,8 +12,8 @@ import pytest
 from agent_client import Client
 from conftest import Agent
 
+from hil.link.failures import Refused
 from hil.link.replies import profile_of
-from hil.link.session import Refused
 from hil.network import build
 from hil.network.settings import Settings
 from hil.trial.confirm.alone import check_alone

@@ -16,8 +16,9 @@ from host_agent import FIRMWARE, tool
 
 from hil import boards
 from hil.boards import Image
+from hil.link.failures import Refused
 from hil.link.messages import description
-from hil.link.session import Refused, Session, board_name
+from hil.link.session import Session, board_name
 from hil.rig import Bench, Rig
 from hil.standins.qemu import start_qemu
 from hil.targets.serial_port import open_serial

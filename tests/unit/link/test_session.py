@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
 from hil.errors import Blocked, DeviceFault
-from hil.link.failures import Faulted
+from hil.link.failures import Faulted, Refused
 from hil.link.pace import REPEAT_AFTER_S
-from hil.link.session import POLL_AFTER_S, Refused, Session
+from hil.link.session import Session
+from hil.link.waiting import POLL_AFTER_S
 
 NONCE = 0x12345678
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hil.data import batches, load
-from hil.link.session import Refused, Session
+from hil.link.failures import Refused
+from hil.link.session import Session
 from hil.network import build
 from hil.network.settings import Settings
 from hil.reference import layers

@@ -14,7 +14,7 @@ from hil import boards
 from hil.errors import DeviceFault
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
-from hil.link.session import Took
+from hil.link.waiting import Took
 from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.network import build
 from hil.network.settings import Settings
