@@ -70,16 +70,16 @@ class Told:
         """
         kind = entry["kind"]
         if kind == "step":
-            self._take_step(_whole(entry, "step"), _whole({"digest": int(entry["digest"], 16)}, "digest"))
+            self._take_step(_whole("step", entry["step"]), _whole("digest", int(entry["digest"], 16)))
             if not (isinstance(entry["loss"], list) and len(entry["loss"]) == 2 and all(map(_loss, entry["loss"]))):
                 raise ValueError("loss is not two numbers")
             self.last = entry
         elif kind == "from":
-            self.again += _whole(entry, "again")
-            self.cuts += _whole(entry, "cut")
+            self.again += _whole("again", entry["again"])
+            self.cuts += _whole("cut", entry["cut"])
             self.ended = None
         elif kind == "board":
-            self.board = _whole(entry, "step")
+            self.board = _whole("step", entry["step"])
         elif kind == "end":
             if not (isinstance(entry["verdict"], str) and isinstance(entry["reason"], str)):
                 raise ValueError("verdict and reason are no words")
@@ -123,9 +123,8 @@ def read_journal(path: Path, first_step: int) -> Told:
     return told
 
 
-def _whole(entry: dict[str, Any], name: str) -> int:
+def _whole(name: str, value: object) -> int:
     """Return a whole number of a line; ValueError where it is none, or out of range."""
-    value = entry[name]
     if not isinstance(value, int) or not 0 <= value <= WORD:
         raise ValueError(f"{name} is {shown(value)}")
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -92,3 +93,11 @@ def read_soak(folder: Path) -> Soak | None:
     """
     path = file_of(folder, FILE)
     return None if path is None else rebuilt(Soak, read_json(path, LARGEST, AGAIN), str(path), AGAIN)
+
+
+def series_of(rows: Sequence[SoakRow]) -> dict[tuple[str, str], list[SoakRow]]:
+    """Return the rows of each process, by its name and board, in their order."""
+    series: dict[tuple[str, str], list[SoakRow]] = {}
+    for row in rows:
+        series.setdefault((row.process, row.board), []).append(row)
+    return series

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from hil.record.soak import Soak, SoakRow
+from hil.record.soak import Soak, series_of
 from hil.report.style import BOARD, GREY, REFERENCE, THIRD, styled
 from hil.report.trial_figures import box
 
@@ -46,18 +46,10 @@ def soak_view(soak: Soak | None) -> dict[str, Any]:
     return {"soak": soak, "soak_figure": box(soak_figure(soak), "soak", label), "held": held(soak)}
 
 
-def series_of(soak: Soak) -> dict[tuple[str, str], list[SoakRow]]:
-    """Return the rows of each process, by its name and board."""
-    series: dict[tuple[str, str], list[SoakRow]] = {}
-    for row in soak.rows:
-        series.setdefault((row.process, row.board), []).append(row)
-    return series
-
-
 def held(soak: Soak) -> list[Held]:
     """Return the table: one line a process."""
     found = []
-    for (process, board), rows in sorted(series_of(soak).items(), key=lambda each: (each[0][1], each[0][0])):
+    for (process, board), rows in sorted(series_of(soak.rows).items(), key=lambda each: (each[0][1], each[0][0])):
         before = [row for row in rows if row.seconds <= soak.warm_up_s]
         after = [row for row in rows if row.seconds > soak.warm_up_s]
         quarter = max(1, len(after) // 4)
@@ -79,7 +71,7 @@ def soak_figure(soak: Soak) -> go.Figure:
     """
     height = PANEL * len(PANELS) + BETWEEN * (len(PANELS) - 1)
     figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=BETWEEN / height)
-    for (process, board), rows in series_of(soak).items():
+    for (process, board), rows in series_of(soak.rows).items():
         line = {
             "color": COLOURS.get(process, GREY),
             "width": 1.5,

@@ -105,7 +105,7 @@ class Bench:
             if fault.inject:
                 desk.stop()
         judged = judge_trial(folder, mark, fault, self._measured, in_time, _said(folder))
-        met = INJECTED in (folder / "desk.log").read_text() if fault.inject else ended.get("met", False)
+        met = _injected(folder) if fault.inject else ended.get("met", False)
         return judged, {"met": met, "recovery_s": ended.get("recovery_s")}
 
     def _on_session(
@@ -140,7 +140,7 @@ class Bench:
         finally:
             if fault.inject:
                 desk.stop()
-        met = struck is not None or (bool(fault.inject) and INJECTED in (folder / "desk.log").read_text())
+        met = struck is not None or (bool(fault.inject) and _injected(folder))
         return judged, {"met": met, "recovery_s": None}
 
     def _on_instrument(
@@ -212,6 +212,10 @@ def _alone(work: Callable[[], Any], folder: Path) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _injected(folder: Path) -> bool:
+    return INJECTED in (folder / "desk.log").read_text(encoding="utf-8", errors="replace")
 
 
 def _said(folder: Path) -> str:

@@ -264,5 +264,6 @@ def _computer() -> Iterator[Kind]:
 
 
 FLASH = 0x08000000  # of the board; RM0455, memory map
-UPDATE, UPDATE_LOOKS = "bp_update_s8", 1  # what changes the weights of the layers that are trained by back-propagation
+UPDATE = "bp_update_s8"  # what changes the weights of the layers that are trained by back-propagation
+UPDATE_LOOKS = 300  # counted: the trial is seen there for 300 to 360 times, the first half of them in step 0
 DESK_KINDS: tuple[Kind, ...] = (*_line(), *_probe(), *_board(), *_meter(), *_processes(), *_computer())

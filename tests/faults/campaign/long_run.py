@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .fault import BOARD, Fault
-from .marked import Mark
+from .marked import Mark, kept_in
+from .strike import fill
 
 STEPS = 6
 TRIAL = (
@@ -21,7 +21,6 @@ TRIAL = (
     "--steps", str(STEPS), "--evaluate", "0", "--checkpoint-every", "1", "--board-every", "1",
 )  # fmt: skip
 LOOK_S = 0.002
-FILLER = "filler"
 
 
 class LongRun:
@@ -39,14 +38,14 @@ class LongRun:
     def __init__(self, folder: Path, rig: str, home: Path | None = None) -> None:
         self.folder, self.home, self.mark = folder, home or folder, Mark()
         self.codes: list[int] = []
+        self._filler: Path | None = None
         (self.home / "rig.toml").write_text(rig)
         self._begin("start", "c", *TRIAL)
 
     def _begin(self, *arguments: str) -> None:
-        own = {self.mark.name: self.mark.value, "TMPDIR": str(self.folder), "XDG_DATA_HOME": str(self.folder / "data")}
         with (self.folder / "said.txt").open("ab") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hil.cli", "campaign", *arguments], cwd=self.home, env=os.environ | own, start_new_session=True,
+                [sys.executable, "-m", "hil.cli", "campaign", *arguments], cwd=self.home, env=self.mark.environment() | kept_in(self.folder), start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
@@ -75,9 +74,7 @@ class LongRun:
         if fault.act == "signal":
             self._process.send_signal(signal.Signals[fault.options["name"]])
         else:
-            with (self.home / FILLER).open("wb", buffering=0) as file, contextlib.suppress(OSError):
-                while True:
-                    file.write(bytes(4096))
+            self._filler = fill(self.home)
         return before
 
     def end(self, within_s: float) -> bool:
@@ -85,16 +82,15 @@ class LongRun:
         try:
             self.codes.append(self._process.wait(within_s))
         except subprocess.TimeoutExpired:
-            for one in self.mark.processes():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one, signal.SIGKILL)
+            self.mark.kill()
             self._process.wait()
             return False
         return True
 
     def resume(self) -> None:
         """Give the disk its room back, and go on."""
-        (self.home / FILLER).unlink(missing_ok=True)
+        if self._filler is not None:
+            self._filler.unlink()
         self._begin("resume", "c")
 
     def status(self) -> dict[str, Any]:

@@ -10,6 +10,11 @@ import uuid
 from pathlib import Path
 
 
+def kept_in(folder: Path) -> dict[str, str]:
+    """Return the variables of a process that keeps its locks and its data in a folder."""
+    return {"TMPDIR": str(folder), "XDG_DATA_HOME": str(folder / "data")}
+
+
 class Mark:
     """A variable that a process hands on to everything that it starts."""
 

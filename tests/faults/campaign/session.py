@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .fault import BOARD
-from .marked import Mark
+from .marked import Mark, kept_in
 
 TESTS = """
 from hil.trial import TrialSpec
@@ -54,11 +53,10 @@ class Session:
             *options,
             "test_session.py",
         ]
-        own = {self.mark.name: self.mark.value, "TMPDIR": str(folder), "XDG_DATA_HOME": str(folder / "data")}
         with (folder / "said.txt").open("wb") as said:
             self.process = subprocess.Popen(
                 command, cwd=folder, start_new_session=True, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
-                env=os.environ | own | dict(environment or {}),
+                env=self.mark.environment() | kept_in(folder) | dict(environment or {}),
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored by whoever runs in the background
             )  # fmt: skip
 

@@ -139,10 +139,17 @@ def _memory(session: Session) -> bool:
 
 
 def _fill(session: Session) -> bool:
-    with (session.reports.parent / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+    fill(session.reports.parent)
+    return True
+
+
+def fill(folder: Path) -> Path:
+    """Leave no room on the disk of a folder, and return the file that takes it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(4096))
-    return True
+    return filler
 
 
 def _read_only(session: Session) -> bool:

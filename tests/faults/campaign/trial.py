@@ -18,6 +18,7 @@ from hil.trial.outcome import Outcome
 
 from .acts import ACTS, Scene
 from .fault import BOARD, Fault
+from .marked import kept_in
 from .port import OURS, Port
 from .trigger import Trigger
 from .wire import Wire
@@ -53,7 +54,7 @@ def run(
         sabotage: breaks the rig on purpose before it is used.
     """
     os.environ[mark[0]] = mark[1]
-    os.environ |= {"TMPDIR": str(folder), "XDG_DATA_HOME": str(folder / "data")}
+    os.environ |= kept_in(folder)
     os.chdir(folder)
     locks.FOLDER = folder / "locks"
     locks.FOLDER.mkdir()

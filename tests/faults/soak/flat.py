@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.record.soak import SoakRow
+from hil.record.soak import SoakRow, series_of
 
 from .kinds import FIRST, ROUND
 
@@ -31,11 +31,8 @@ def not_flat(rows: Sequence[SoakRow], warm_up_s: float) -> list[str]:
         rows: of the whole soak.
         warm_up_s: seconds from its start.
     """
-    series: dict[tuple[str, str], list[SoakRow]] = {}
-    for row in rows:
-        series.setdefault((row.process, row.board), []).append(row)
     found = []
-    for (process, board), its in series.items():
+    for (process, board), its in series_of(rows).items():
         before = [row for row in its if row.seconds <= warm_up_s]
         after = [row for row in its if row.seconds > warm_up_s]
         if not before or not after:
@@ -66,11 +63,8 @@ def warm_up_of(rows: Sequence[SoakRow], boards: Sequence[str], seconds: float) -
 
 def is_judged(rows: Sequence[SoakRow], warm_up_s: float) -> bool:
     """Return whether every process that was there to the end has enough rows for a judgement on its memory."""
-    counts: dict[tuple[str, str], int] = {}
-    for row in rows:
-        counts.setdefault((row.process, row.board), 0)
-        counts[row.process, row.board] += row.seconds > warm_up_s
-    return bool(counts) and min(counts.values()) >= FEWEST
+    counts = [sum(row.seconds > warm_up_s for row in its) for its in series_of(rows).values()]
+    return bool(counts) and min(counts) >= FEWEST
 
 
 def _counted(figure: str, before: Sequence[SoakRow], after: Sequence[SoakRow]) -> str:

@@ -24,6 +24,7 @@ from hil.trial.recording import latency_table, steps_table, trial_record
 from tests.faults.campaign.acts import ACTS, Scene
 from tests.faults.campaign.desk import Desk
 from tests.faults.campaign.fault import Fault
+from tests.faults.campaign.marked import kept_in
 from tests.faults.campaign.port import Port
 from tests.faults.campaign.trial import SETTLED_S, spec_of, told
 from tests.faults.campaign.trigger import Trigger
@@ -125,7 +126,7 @@ def main(descriptor: str, board: str, folder: str, run: str, leak: str) -> None:
     """Answer faults until there are no more."""
     place = Path(folder).resolve()
     (place / "locks").mkdir()
-    os.environ |= {"TMPDIR": str(place), "XDG_DATA_HOME": str(place / "data")}
+    os.environ |= kept_in(place)
     locks.FOLDER = place / "locks"
     whole = Path(run).resolve()
     os.chdir(place)
