@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,15 @@ from tests.faults.campaign.trigger import Trigger
 from tests.faults.campaign.wire import Wire
 
 ROOT = Path(__file__).resolve().parents[2]
-SEED = 20
+SEED = 20  # of the gate
+TONIGHT = int(date.today().strftime("%Y%m%d"))
+NIGHT = [
+    pytest.param(
+        ["--faults", "2000", "--shard", f"{shard}/8", "--seed", str(TONIGHT)], 250, id=f"night-{shard}",
+        marks=pytest.mark.tier("nightly"),
+    )
+    for shard in range(1, 9)
+]  # fmt: skip  # 2,000 faults, others every night
 HANG_S = 3600.0
 AGAIN = 3  # faults that may be run once more, alone
 STAGES = {
@@ -209,11 +218,11 @@ def test_the_judge_finds_a_rig_that_is_broken_on_purpose(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [["--gate"], pytest.param(["--faults", "200"], marks=pytest.mark.tier("nightly"))])
-def test_every_fault_ends_rightly(options: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "count"), [pytest.param(["--gate"], 40, id="gate"), *NIGHT])
+def test_every_fault_ends_rightly(options: list[str], count: int, tmp_path: Path) -> None:
     done = campaign(*options, "--jobs", "2", "--out", str(tmp_path))
     record = read(tmp_path / FILE)
-    assert len(record.rows) == (40 if options == ["--gate"] else 200)
+    assert len(record.rows) == count
     assert sum(bool(row["met"]) for row in record.rows) > 0.75 * len(record.rows), "the faults are not felt"
     assert all(
         {"fault", "moment", "outcome", "seconds"} <= set(row)
@@ -223,5 +232,5 @@ def test_every_fault_ends_rightly(options: list[str], tmp_path: Path) -> None:
     assert (done.returncode == 0) == (not wrong), done.stdout
     assert len(wrong) <= AGAIN, done.stdout
     if wrong:  # the other tests make the rig meet its own deadlines: wrong is what is wrong alone, too
-        alone = campaign("--only", *wrong, "--jobs", "1", "--out", str(tmp_path / "again"))
+        alone = campaign(*options, "--only", *wrong, "--jobs", "1", "--out", str(tmp_path / "again"))
         assert alone.returncode == 0 and not read(tmp_path / "again" / FILE).wrong, done.stdout
