@@ -28,7 +28,7 @@ LEGS = "legs"  # folder of the trials
 LEG_STEPS = 10_000  # a trial keeps a row a step in memory, about 1 kB each, until its table is written
 TRIES = 3  # legs in a row that may be blocked without a step done; a cable comes back, a wrong rig.toml does not
 PAUSE_S = 5.0
-CURED_BY_TIME = ("bench", "connect", "identify", "link", "power", "probe")  # stages
+CURED_BY_TIME = ("bench", "connect", "flash", "identify", "link", "power", "probe", "read", "reset")  # stages
 
 
 @dataclass(frozen=True)

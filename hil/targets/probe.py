@@ -62,7 +62,7 @@ class Probe:
                 "connect", "connect", "connect",
                 self._id, self._board.pyocd_target, connect.options(self._board), pack, self._board.chip,
             )  # fmt: skip
-        except _Refused:
+        except ChipUnreachable:
             self._identify(self._look())  # a wrong chip is the better reason
             raise
         self.virtual: bool = maker == VIRTUAL
@@ -106,7 +106,7 @@ class Probe:
                 f"the process that works with the probe {self._id} ended in the middle ({ended}): run again, and report it if it comes back.",
             ) from None
         except Failed as failed:
-            raise _Refused(
+            raise ChipUnreachable(
                 stage,
                 f"the probe {self._id} failed to {words} ({failed}): check its cable, the board's power and that no other program uses it.",
             ) from None
@@ -165,5 +165,5 @@ class Probe:
             self._process.stop()
 
 
-class _Refused(Blocked):
-    """The library reported a failure: the probe itself still answers."""
+class ChipUnreachable(Blocked):
+    """The library reported a failure: the probe itself still answers, and the chip may not."""

@@ -20,6 +20,7 @@ from hil.meters.meter import Meter
 from hil.meters.open import open_meter
 from hil.rig import Rig, Taken
 from hil.targets import Target, open_target
+from hil.targets.probe import ChipUnreachable
 from hil.targets.route import AlreadyLoaded
 from hil.targets.serial_port import open_serial, path_of
 from hil.trial.confirm.identity import check_identity
@@ -155,8 +156,10 @@ def _unforeseen(error: Exception, stage: str, folder: Path) -> Blocked:
 
 
 def _power_may_help(error: RigError) -> bool:
-    """Whether a board that was off for a moment may do better: one that hangs, is silent, or cannot be connected to."""
-    return isinstance(error, (Hang, Silent)) or (isinstance(error, Blocked) and error.stage in CURED_BY_POWER)
+    """Whether a board that was off for a moment may do better: one that hangs, is silent, or cannot be reached."""
+    if isinstance(error, (Hang, Silent, ChipUnreachable)):
+        return True
+    return isinstance(error, Blocked) and error.stage in CURED_BY_POWER
 
 
 def _after_power_cycle(outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None], again: bool) -> Outcome:

@@ -18,6 +18,7 @@ from hil.rig.config import BenchBoard, PowerEntry
 from hil.rig.doctor import OK, examine
 from hil.standins import StandIn
 from hil.targets import open_target
+from hil.targets.connect import COMMON
 from hil.trial import TrialSpec, Watch, lockstep, run_trial
 from hil.trial.recording import trial_record
 
@@ -75,6 +76,18 @@ def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_pat
     assert trial_record(outcome).warnings[0] == note
     log = (tmp_path / "bench.log").read_text()
     assert log.index("latched up") < log.index("the supply is switched off") < log.index("the supply is switched on")
+
+
+def test_a_board_that_latches_up_while_it_is_flashed_is_switched_off_and_on(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hil.targets.connect.COMMON", COMMON | {"flash.timeout.program": 5.0})
+    said = serve("stm32h7b3", "latch_up:300000")
+    with Rig(Bench(board=[named(said, 3.3)])) as rig:
+        outcome = run_trial(TrialSpec("stm32h7b3", "cls1", steps=1, batch=2, evaluate=0), rig, tmp_path)
+    assert (outcome.verdict, len(outcome.steps)) == ("pass", 1), outcome.reason
+    (note,) = outcome.notes
+    assert "was switched off and on, because the probe" in note and "failed to flash the image" in note
 
 
 @pytest.mark.tier("nightly")
