@@ -50,16 +50,19 @@ class FrameReader:
     Attributes:
         damaged: how many there were.
         broken: the bytes of the last of them.
+        values: of all bytes that came.
     """
 
     def __init__(self) -> None:
         self._pending = bytearray()
         self.damaged = 0
         self.broken: deque[bytes] = deque(maxlen=KEPT)
+        self.values: set[int] = set()
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes in and return the frames that they complete."""
         self._pending += data
+        self.values.update(data)
         *complete, rest = bytes(self._pending).split(b"\0")
         self._pending = bytearray(rest[-LONGEST:])
         frames = []

@@ -13,30 +13,38 @@ from hil.link.wire import Wire
 
 NAMES = {0x11: "0x11 (XON)", 0x13: "0x13 (XOFF)"}
 ANSWER_S = 0.5  # an agent answers `hello` within milliseconds, a slow line takes a tenth of a second
-ROUNDS = 4  # of greetings with and without each value: by chance alone they do not go one way
-CONTROLS = 3  # greetings without them, of which one must be answered: by chance one of thirty answers has such a byte in its checksum
+SURE = 10  # answers to greetings without a value, and none to as many with it: by chance once in 2^10, whatever the line loses
+MOST_ROUNDS = 20  # of a greeting with a value and one without, in any order
+DEAF_ROUNDS = 3  # without an answer, after which nobody is greeted any more
 MOST_PUT_BACK, LONGEST = 2, 100  # bytes put back into a damaged frame, and how long one may be for it
 
 
 def swallowed(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
     """Return the names of the values that the line swallows, in either direction; none where it is not sure.
 
-    Sure is: a damaged frame is whole once they are put back, or greetings are answered always without a value and never with it.
-    The session ends by this: the agent has been greeted with other nonces.
+    Sure is: a damaged frame is whole once they are put back, and no such byte has ever come; or greetings are answered
+    without a value and never with it. The session ends by this: the agent has been greeted with other nonces.
 
     Args:
         wire: over which the agent does not answer as it should.
         hello: makes the bytes of a greeting with a nonce.
     """
-    found = {value for encoded in wire.reader.broken for value in put_back(encoded)}
-    suspects = set(NAMES) - found
-    for _ in range(ROUNDS):
-        if not suspects or not any(_answers(wire, hello, None) for _ in range(CONTROLS)):
+    missing = {value for encoded in wire.reader.broken for value in put_back(encoded)} - wire.reader.values
+    return tuple(name for value, name in NAMES.items() if value in missing or _stops(wire, hello, value))
+
+
+def _stops(wire: Wire, hello: Callable[[int], bytes], value: int) -> bool:
+    """Return whether greetings without a value are answered and those with it never are, each as often as it takes."""
+    answers = 0
+    for done in range(MOST_ROUNDS):
+        if answers == SURE or (done == DEAF_ROUNDS and not answers):
             break
-        suspects = {value for value in suspects if not _answers(wire, hello, value)}
-    else:
-        found |= suspects
-    return tuple(name for value, name in NAMES.items() if value in found)
+        for tried in random.sample((None, value), 2):
+            if _answers(wire, hello, tried):
+                if tried is not None:
+                    return False
+                answers += 1
+    return answers == SURE
 
 
 def put_back(encoded: bytes) -> set[int]:

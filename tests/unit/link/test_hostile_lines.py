@@ -213,6 +213,20 @@ def test_other_trouble_is_not_taken_for_flow_control(line, clock):
             session.check_line()
 
 
+@pytest.mark.parametrize("every", [30, 50, 80])
+def test_a_line_that_loses_any_byte_is_not_taken_for_flow_control(line, clock, every):
+    """By chance the lost byte is such a one, and by chance only greetings without one are answered."""
+    for seed in range(40):
+        rng = random.Random(seed)
+        harms = {direction: [Lose(1 / every, rng)] for direction in ("to_board", "to_host")}
+        session = Session(line(**harms), rng.getrandbits(32))
+        try:
+            session.hello()
+            session.check_line()
+        except Silent:
+            continue
+
+
 def test_every_value_crosses_a_good_line(line):
     port = line()
     session = Session(port, NONCE)
