@@ -4,4 +4,5 @@ import sys
 
 from .campaign import main
 
-sys.exit(main())
+if __name__ == "__main__":  # workers import it
+    sys.exit(main())

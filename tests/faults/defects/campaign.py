@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import multiprocessing
+import os
 import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from hil.rig import Bench, Rig
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import steps_table, trial_record
+from tests.faults.campaign.record import commit
 
 from .build import NotBuilt, Workshop
 from .row import TRIALS, Row
@@ -68,25 +73,49 @@ def found_in(outcome: Outcome) -> list[tuple[str, str]]:
     return found
 
 
-def results(rows: Sequence[Row], folder: Path) -> Iterator[Result]:
-    """Yield the result of every row."""
-    workshop = Workshop(folder)
-    with Rig(Bench(), folder, "virtual") as rig:
-        for number, row in enumerate(rows):
-            yield run_row(row, workshop, rig, folder / f"{number:02}")
+@functools.cache
+def _own(folder: Path) -> tuple[Workshop, Rig]:
+    """Return what a worker keeps from row to row: its copy of the firmware and its rig, which end with its process."""
+    place = folder / f"worker-{os.getpid()}"
+    place.mkdir()
+    return Workshop(place), Rig(Bench(), place, "virtual")
+
+
+def _row(number: int, folder: Path) -> Result:
+    workshop, rig = _own(folder)
+    return run_row(ROWS[number], workshop, rig, folder / f"{number:03}")
+
+
+def results(numbers: Sequence[int], folder: Path, jobs: int) -> Iterator[tuple[int, Result]]:
+    """Yield the number of each row and its result, as they end.
+
+    Args:
+        numbers: of the rows.
+        folder: takes the images and the records.
+        jobs: processes that work on them, each on a virtual board of its own.
+    """
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(_row, number, folder): number for number in numbers}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a line a row; exit code 1 where fewer are caught or named than is asked for."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.defects", description="Defects put into the firmware: which are caught, and named.")
     parser.add_argument("--rows", default="", metavar="REGEX", help="of whose names or parts a piece matches (default: all)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="rows at a time (default: 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     options = parser.parse_args(argv)
-    rows = [row for row in ROWS if re.search(options.rows, row.name) or re.search(options.rows, row.part)]
-    done = []
+    numbers = [
+        number for number, row in enumerate(ROWS) if re.search(options.rows, row.name) or re.search(options.rows, row.part)
+    ]
+    found: dict[int, Result] = {}
+    done: list[Result] = []
     with tempfile.TemporaryDirectory() as folder:
-        for result in results(rows, Path(folder)):
-            done.append(result)
+        for number, result in results(numbers, Path(folder), options.jobs):
+            found[number] = result
+            done = [found[each] for each in sorted(found)]
             mark = "named " if result.named else "caught" if result.caught else "UNSEEN"
             print(f"{mark} {result.seconds:5.1f} s  {result.part}: {result.name}  [{', '.join(result.names)}] {result.said}", flush=True)
             if options.json is not None:
@@ -99,4 +128,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 def to_json(done: Sequence[Result]) -> str:
     """Return mutations.json."""
     caught, named = (sum(getattr(one, what) for one in done) for what in ("caught", "named"))
-    return json.dumps({"rows": [asdict(one) for one in done], "of": len(done), "caught": caught, "named": named}, indent=1) + "\n"
+    told = {"commit": commit(), "of": len(done), "caught": caught, "named": named, "rows": [asdict(one) for one in done]}
+    return json.dumps(told, indent=1) + "\n"
