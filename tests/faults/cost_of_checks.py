@@ -131,7 +131,9 @@ class CostOfChecks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take the seconds of a worker."""
-        self._add(getattr(node, "workeroutput", {}).get(KEY, [0.0, 0.0, 0, 0]))
+        output = getattr(node, "workeroutput", {})
+        if KEY in output:  # else the worker ended before its session did
+            self._add(output[KEY])
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the line."""

@@ -47,7 +47,7 @@ def test_a_seeded_defect_is_caught_and_named(row, workshop, rig, tmp_path):
     result = run_row(row, workshop, rig, tmp_path)
     assert result.caught, f"{result.verdict}: {result.said or 'the defect went unseen'}"
     assert result.named, f"named was {', '.join(result.names) or 'nothing'}: {result.said}"
-    assert json.loads(to_json([result]))["rows"][0]["named"]
+    assert json.loads(to_json([result], ""))["rows"][0]["named"]
 
 
 @NIGHTLY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
@@ -11,10 +10,11 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
+from hil.standins.renode.process import die_with_parent
+
 from .carry import Bench
 from .fault import Fault, Measured
 
-PR_SET_PDEATHSIG = 1  # prctl(2)
 _bench: Bench | None = None  # of a process of the pool
 
 
@@ -30,9 +30,7 @@ def _begin(out: Path, measured: Measured) -> None:
     global _bench
     _bench = Bench(out, measured)
     Finalize(_bench, _bench.close, exitpriority=1)
-    ctypes.CDLL(None).prctl(
-        PR_SET_PDEATHSIG, signal.SIGTERM
-    )  # the pool's processes would wait for a campaign that was killed
+    die_with_parent(signal.SIGTERM)  # the pool's processes would wait for a campaign that was killed
 
 
 def _row(number: int, fault: Fault) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil.rig import Bench, Rig
+from hil.standins.renode.process import die_with_parent
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import steps_table, trial_record
@@ -94,7 +96,8 @@ def results(numbers: Sequence[int], folder: Path, jobs: int) -> Iterator[tuple[i
         folder: takes the images and the records.
         jobs: processes that work on them, each on a virtual board of its own.
     """
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    ends_with_us = (signal.SIGTERM,)  # the pool's processes would wait for a campaign that was killed
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), die_with_parent, ends_with_us) as pool:
         waiting = {pool.submit(_row, number, folder): number for number in numbers}
         for done in as_completed(waiting):
             yield waiting[done], done.result()
@@ -112,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     found: dict[int, Result] = {}
     done: list[Result] = []
+    of = commit()
     with tempfile.TemporaryDirectory() as folder:
         for number, result in results(numbers, Path(folder), options.jobs):
             found[number] = result
@@ -119,14 +123,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             mark = "named " if result.named else "caught" if result.caught else "UNSEEN"
             print(f"{mark} {result.seconds:5.1f} s  {result.part}: {result.name}  [{', '.join(result.names)}] {result.said}", flush=True)
             if options.json is not None:
-                options.json.write_text(to_json(done))
+                options.json.write_text(to_json(done, of))
     caught, named = (sum(getattr(one, what) for one in done) for what in ("caught", "named"))
     print(f"\n{caught} of {len(done)} caught, {named} named")
     return int(caught < CAUGHT * len(done) or named < NAMED * len(done))
 
 
-def to_json(done: Sequence[Result]) -> str:
-    """Return mutations.json."""
+def to_json(done: Sequence[Result], of: str) -> str:
+    """Return mutations.json of the rows that are done, and the commit that they are of."""
     caught, named = (sum(getattr(one, what) for one in done) for what in ("caught", "named"))
-    told = {"commit": commit(), "of": len(done), "caught": caught, "named": named, "rows": [asdict(one) for one in done]}
+    told = {"commit": of, "of": len(done), "caught": caught, "named": named, "rows": [asdict(one) for one in done]}
     return json.dumps(told, indent=1) + "\n"
