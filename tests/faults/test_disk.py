@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.faults.campaign.strike import remounted
 
 HANG_S = 400
 RIG = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'  # gone: its trials are blocked at once
@@ -138,3 +141,23 @@ def test_a_computer_without_memory_or_descriptors_costs_the_record_and_not_the_v
         "failed to map",
         "Too many open files",
     ], done.stdout
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_the_campaign_waits_for_a_file_that_is_open_for_writing(
+    tmp_path: Path, small_disk: Callable[[str], Path], bound: bool
+) -> None:
+    """A mount with such a file cannot be made read-only; the fault strikes as soon as it is closed."""
+    folder = small_disk("size=1m")
+    if bound:
+        subprocess.run(["mount", "--bind", str(folder), str(folder)], check=True)
+    file = (folder / "open").open("wb")
+    threading.Timer(0.3, file.close).start()
+    try:
+        assert remounted("remount,bind,ro" if bound else "remount,ro", folder)
+        assert file.closed
+        with pytest.raises(OSError, match="Read-only"):
+            (folder / "other").write_bytes(b"")
+    finally:
+        if bound:
+            subprocess.run(["umount", str(folder)], check=True)

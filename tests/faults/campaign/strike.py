@@ -153,11 +153,7 @@ def fill(folder: Path) -> Path:
 
 
 def _read_only(session: Session) -> bool:
-    until, remount = time.monotonic() + REFUSED_S, ["mount", "-o", "remount,ro", str(session.reports.parent)]
-    while True:
-        done = subprocess.run(remount, check=False, capture_output=True)
-        if done.returncode == 0 or time.monotonic() > until:
-            return done.returncode == 0
+    return remounted("remount,ro", session.reports.parent)
 
 
 def _read_only_folder(session: Session) -> bool:
@@ -165,5 +161,13 @@ def _read_only_folder(session: Session) -> bool:
     if not session.reports.is_dir():
         return False
     subprocess.run(["mount", "--bind", str(session.reports), str(session.reports)], check=True)
-    subprocess.run(["mount", "-o", "remount,bind,ro", str(session.reports)], check=True)
-    return True
+    return remounted("remount,bind,ro", session.reports)
+
+
+def remounted(options: str, folder: Path) -> bool:
+    """Mount again as read-only, and return whether it was done: it is refused while a file is open for writing."""
+    until = time.monotonic() + REFUSED_S
+    while True:
+        done = subprocess.run(["mount", "-o", options, str(folder)], check=False, capture_output=True)
+        if done.returncode == 0 or time.monotonic() > until:
+            return done.returncode == 0
