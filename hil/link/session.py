@@ -23,7 +23,7 @@ from hil.link.wire import Counters, Port, Wire
 
 LOG = logging.getLogger(__name__)
 EVERY_BYTE = bytes(range(256))
-AGAIN_S = 2.0  # for a board that was reset to say so
+AGAIN_S, GREET_S = 2.0, 0.5  # for a board that was reset to say so; from one greeting to the next
 MOST_ECHOES = 5  # to settle a line on which each of them has to be sent again
 
 
@@ -263,15 +263,19 @@ class Session:
             sent: the request.
             silent: whether not one whole frame came since it was sent first.
         """
-        until, signs = time.monotonic() + AGAIN_S, ResetSigns(self._answers, sent)
-        for data in (self._hello_frame(self._nonce), sent.wire):
-            self._wire.send(data)
-        while time.monotonic() < until:
+        now, signs = time.monotonic(), ResetSigns(self._answers, sent)
+        greet_at, until = now, now + AGAIN_S
+        while now < until:
+            if now >= greet_at:  # more than once: a reply that the reset cut short spoils the frame after it
+                greet_at = now + GREET_S
+                for data in (self._hello_frame(self._nonce), sent.wire):
+                    self._wire.send(data)
             for frame in self._receive():
                 if signs.are_in(frame):
                     return True
                 if silent and sent.seq == 1 and self._answers.is_reply(frame, sent):
                     return True
+            now = time.monotonic()
         return False
 
     def _number(self, name: str, body: bytes) -> Sent:

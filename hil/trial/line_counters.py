@@ -65,7 +65,7 @@ def knock(target: Target, image: Image) -> Knock | None:
         while True:
             came += len(target.port.read(max(1, target.port.in_waiting)))
             reached, taken, answered = ((now - then) & MASK for now, then in zip(_counters(target, image), before, strict=True))
-            if (came and taken >= len(KNOCK)) or time.monotonic() > until:
+            if (came and came >= answered and taken >= len(KNOCK)) or time.monotonic() > until:
                 return Knock(len(KNOCK), reached, taken, answered, came)
             time.sleep(LOOK_S)
     except Blocked:

@@ -242,13 +242,16 @@ def test_gibberish_of_another_speed_is_named(line, clock):
         Session(line(to_board=[Gibberish(rng)], to_host=[Gibberish(rng), Chatter(b"x\0")]), NONCE).hello()
 
 
+@pytest.mark.parametrize("left", [b"", b"\x17\x8c\x22"], ids=["", "in the middle of a reply"])
 @pytest.mark.parametrize("point", ["stream", "request"])
-def test_a_board_that_begins_anew_is_named(line, clock, point):
+def test_a_board_that_begins_anew_is_named(line, clock, point, left):
+    """What it had sent of a reply has no end: the first frame after it, the greeting's reply, is a part of that."""
     port = line()
     session = Session(port, NONCE)
     session.hello()
     session.request("echo", data=b"1")
     session.stream("samples", BODIES[:3])
+    port.to_host.send(left)
     port.agent = line.agent()
     with pytest.raises(Blocked, match="the board has begun anew: it has forgotten the session"):
         session.stream("samples", BODIES) if point == "stream" else session.request("echo", data=b"2")
