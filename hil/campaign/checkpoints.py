@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from hil.network.npz import read_npz
+from hil.graph.npz import read_npz
 from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 

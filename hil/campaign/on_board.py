@@ -13,6 +13,7 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.link.replies import BoardCheckpoint
 from hil.link.session import Session, fresh_nonce
+from hil.reference.methods import reference_of
 from hil.rig import Rig
 from hil.targets import open_target
 from hil.trial.device import Device, refused
@@ -75,7 +76,7 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
         raise RigError(
             f"checkpoint {slot.sequence} of {spec.board} is not of {what}: name the network and the variant that it is of."
         ) from refusal
-    own = prepared.subject.reference().weights
+    own = reference_of(prepared.subject).weights
     weights = [
         np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
         .astype(like.dtype)

@@ -12,13 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hil.bounded import SMALL_TEXT, read_json, read_toml
 from hil.errors import RigError, shown
 from hil.fields import rebuilt
-from hil.network.tflite.methods import METHODS
+from hil.methods import find_method
 from hil.record.whole import write_whole
 from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 
 NAME, SCHEMA = "campaign.json", 1
-FIRST_FAMILY_VARIANT = "cls1"  # where none is asked for; of the second family each method has a first variant
 START = "start.npz"  # the weights that the campaign was begun with, where it was given some
 DOCS = "docs/campaigns.md"
 CURE = "restore it from a copy, or start a new campaign"
@@ -62,7 +61,7 @@ class Asked(BaseModel):
             RigError: a field is out of its range.
         """
         given: dict[str, Any] = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
-        variant = self.variant or next(iter(METHODS.get(self.method, (FIRST_FAMILY_VARIANT,))))
+        variant = self.variant or find_method(self.method).default_variant
         schedule: Any = tuple((change.step, change.settings) for change in self.schedule)
         return TrialSpec(
             variant=variant,

@@ -1,4 +1,4 @@
-"""What the user asked for: the options of either family of experiments, and the table that they make."""
+"""What the user asked for: the options of an experiment, and the table that they make."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.spec_file import read_spec
 from hil.experiment.table import Table
 from hil.experiment.tables import PAPER_BATCH, Asked
-from hil.network.tflite.networks import NETWORKS
+from hil.networks import NETWORKS
 
 ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
 
 
 def add_asked(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only one family has."""
+    """Add the options that only some experiments have."""
     elastic = parser.add_argument_group("elasticzo-*")
     elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
     elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
@@ -39,7 +39,7 @@ def asked_table(options: argparse.Namespace) -> Table:
     """Return the table that was asked for.
 
     Raises:
-        RigError: an option of the other family, an unknown name, or no data.
+        RigError: an option of other experiments, an unknown name, or no data.
     """
     name = options.experiment
     if (name is None) == (options.spec is None):
@@ -49,10 +49,10 @@ def asked_table(options: argparse.Namespace) -> Table:
             if getattr(options, option) is not None:
                 raise RigError(f"--{option} does not go with --spec: write it into the file.")
         return read_spec(options.spec, options.seeds, options.epochs, options.batch)
-    others, family = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
+    others, theirs = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
     for option in others:
         if getattr(options, option) is not None:
-            raise RigError(f"--{option} is an option of {family}, not of {name}: leave it out.")
+            raise RigError(f"--{option} is an option of {theirs}, not of {name}: leave it out.")
     if name in ELASTIC_TABLES:
         make, epochs = ELASTIC_TABLES[name]
         return make(_elastic(options, epochs))

@@ -6,15 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hil.errors import RigError, close_matches
-from hil.network import BUILDERS
-from hil.network.settings import VARIANTS
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS
+from hil.methods import METHODS
+from hil.networks import NETWORKS, names
 from hil.trial import TrialSpec
 
-FIRST_FAMILY = "elasticzo-int8"
-NETWORK_NAMES, METHOD_NAMES = (*BUILDERS, *NETWORKS), (FIRST_FAMILY, *METHODS)
-STEPS, QUERIES = 2, 2  # a few: a cell is about bits, not about learning
+NETWORK_NAMES, METHOD_NAMES = tuple(NETWORKS), tuple(METHODS)
 
 
 @dataclass(frozen=True)
@@ -28,23 +24,8 @@ class Cell:
 
     def spec(self) -> TrialSpec:
         """Return the trial that fills the cell: a few steps, at the batch that the method is run with on a board."""
-        if self.method == FIRST_FAMILY:
-            return TrialSpec(self.board, self.variant, self.network, self.method, steps=STEPS, evaluate=0)
-        data, settings = NETWORKS[self.network].data, {"queries": QUERIES} if self.method != "mezo" else {}
-        steps = (
-            1 if self.method == "deepzero" else STEPS
-        )  # it makes a forward pass for each coordinate: one is long enough
-        return TrialSpec(
-            self.board,
-            self.variant,
-            self.network,
-            self.method,
-            data,
-            batch=1,
-            steps=steps,
-            evaluate=0,
-            settings=settings,
-        )
+        chosen, data = METHODS[self.method].cell, NETWORKS[self.network].data
+        return TrialSpec(self.board, self.variant, self.network, self.method, data, evaluate=0, **chosen)
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:
@@ -56,12 +37,13 @@ def check_name(kind: str, name: str, known: Iterable[str]) -> None:
 def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable[str] = ()) -> Iterator[Cell]:
     """Yield the cells of some boards; of all networks and methods unless some are named."""
     boards, networks, methods = list(boards), set(networks), set(methods)
-    rows = [(FIRST_FAMILY, variant, network) for network in BUILDERS for variant in VARIANTS]
-    rows += [
+    rows = [
         (method, variant, network)
-        for network in NETWORKS
-        for method, variants in METHODS.items()
-        for variant in variants
+        for format in dict.fromkeys(network.format for network in NETWORKS.values())
+        for network in names(format)
+        for method, kind in METHODS.items()
+        if kind.format is format
+        for variant in kind.variants
     ]
     for method, variant, network in rows:  # boards last: what is planned for one serves the others
         if (not networks or network in networks) and (not methods or method in methods):

@@ -19,12 +19,12 @@ COLUMNS = dict(zip(SIDES, ("loss", "reference_loss", "reference_float"), strict=
 
 
 def asks_queries(trial: TrialRecord) -> bool:
-    """Return whether a trial is of the second family, whose steps report the sum of all its queries' losses beside the clean loss."""
+    """Return whether the steps of a trial report the sum of all their queries' losses beside the clean loss."""
     return "queries" in trial.settings
 
 
 def drawn_losses(trial: TrialRecord, steps: pd.DataFrame) -> pd.DataFrame:
-    """Return the steps with the losses that are drawn: of the second family the clean one alone, for a sum over perturbed weights is no loss of any.
+    """Return the steps with the losses that are drawn: the clean ones only where a step has queries, whose sum is no loss of any weights.
 
     A difference in what is left out still stands in `match`.
     """

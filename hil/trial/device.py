@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from hil.link.replies import (
 )  # fmt: skip
 from hil.link.session import Session
 from hil.link.waiting import Took
-from hil.trial.subject.subject import Configuration
+from hil.methods import Method
+from hil.methods.method import Configuration
 
 BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
@@ -126,7 +128,7 @@ class Device:
         return self.load(blob)
 
     def write(self, tensor: int, data: bytes) -> None:
-        """Write a trained tensor of the second family."""
+        """Write a trained tensor."""
         for at in range(0, len(data), BLOCK):
             self._session.request("write_tensor", tensor=tensor, offset=at, data=data[at : at + BLOCK])
 
@@ -139,6 +141,14 @@ class Device:
         planned = Planned.of(wanted.request, self._session.request(wanted.request, **wanted.fields))
         self._tensors = self._tensors if planned.tensors is None else planned.tensors
         return planned
+
+    def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Configure the board with other weights; where settings choose what is trained, the rest of the network stays."""
+        if not method.chosen:
+            self.load(method.file(arrays))
+        self.configure(configuration)
+        for index, array in enumerate(arrays if method.chosen else ()):
+            self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Stream a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""

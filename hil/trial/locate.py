@@ -23,7 +23,7 @@ from hil.trial.device import Device
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
 
 if TYPE_CHECKING:
-    from hil.reference.methods import Method, Stage
+    from hil.reference.methods import Reference, Stage
     from hil.trial.prepare import Prepared
 
 
@@ -48,7 +48,7 @@ class WrongStep:
     outcome: StepLike
 
 
-def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference:
+def locate(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference:
     """Return the first difference of a step, as far back towards its cause as the board lets itself be asked.
 
     Args:
@@ -74,7 +74,7 @@ def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 
 
 def _weight(
-    device: Device, reference: Method, prepared: Prepared, wrong: WrongStep, losses_agree: bool
+    device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep, losses_agree: bool
 ) -> Difference | None:
     """Fetch the tensor that went wrong first and name its first wrong element; None when all tensors agree."""
     tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
@@ -89,12 +89,11 @@ def _weight(
     return first_weight(wrong.step, tensor.name, ours, reference.weights[index])
 
 
-def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
+def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
-    for weights in prepared.subject.traced(reference, wrong.before, wrong.step):
-        prepared.subject.give(
-            device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
-        )
+    configuration = prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
+    for weights in reference.passes(wrong.before, wrong.step):
+        device.give(prepared.subject, weights, configuration)
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, prepared, weights, wrong, part)
@@ -104,7 +103,12 @@ def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 
 
 def _trace_slots(
-    device: Device, reference: Method, prepared: Prepared, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
+    device: Device,
+    reference: Reference,
+    prepared: Prepared,
+    weights: Sequence[np.ndarray],
+    wrong: WrongStep,
+    part: slice,
 ) -> Difference | None:
     """Trace the samples that the board holds at a time."""
     images, labels = wrong.images[part], wrong.labels[part]

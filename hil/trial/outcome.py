@@ -15,6 +15,7 @@ from hil.link.wire import Counters
 from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
+from hil.methods import find_method
 from hil.quantity import Provenance
 from hil.trial.confirm.figures import Figures
 from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
 LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
-LEARNING_VARIANTS = ("cls1", "full-bp")
 NOT_ENDED = "the run ended before this trial did."  # also what stands on disk while it goes on
 
 
@@ -238,7 +238,7 @@ class Outcome:
         return (
             self.accuracy_after is not None
             and self.spec.checkpoint is None  # what a checkpoint has learnt already is not learnt again
-            and self.spec.variant in LEARNING_VARIANTS
+            and self.spec.variant in find_method(self.spec.method).learning_variants
             and len(self.steps) >= LEARNING_STEPS
         )
 

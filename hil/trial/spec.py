@@ -94,7 +94,7 @@ class TrialSpec:
         first_step: index of the first step; not 0 where a checkpoint is continued.
         checkpoint: .npz with the weights to start from, arrays w0, w1, ... in the order of the trained tensors: int8, biases int32.
         selection: how the block is found out that variant `selected` trains; for no other variant.
-        network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits (second family).
+        network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits.
         energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
 

@@ -218,7 +218,7 @@ class Checks:
             )
 
     def readings(self, reply: Stepped) -> int:
-        """Return how often the board read its counter in the last run of one step (second family), that of the digests left out."""
+        """Return how often the board read its counter in the last run of one step, where it counts them, that of the digests left out."""
         work = self._device.work()
         self._readings(work, reply)
         if self.counts and self._first_readings is not None and work.bookings > self._first_readings:

@@ -13,7 +13,7 @@ from hil.targets.probe import Probe
 from hil.trial.confirm.figures import IMAGE, PLAN, PROBE, Figures
 
 if TYPE_CHECKING:
-    from hil.trial.subject.subject import Planned
+    from hil.graph.plan import Plan
 
 FILLED = (
     "labels",
@@ -31,7 +31,7 @@ OVERRUN = "no paint is left at the bottom of the stack, which has overrun or was
 Read = Callable[[int, int], bytes]
 
 
-def least_arena(plan: Planned) -> int:
+def least_arena(plan: Plan) -> int:
     """Return how far a step must have written the arena: the highest end of a buffer that it fills whole. Scratch need not be used up."""
     return max(
         (each.offset + each.size - ROUNDED for each in plan.buffers if each.name.partition("[")[0] in FILLED), default=0
@@ -51,7 +51,7 @@ class MemoryCheck:
 
     figures: Figures
     image: Image
-    plan: Planned
+    plan: Plan
     probe: Probe | None
 
     def after_step(self, step: int) -> None:
