@@ -1,7 +1,8 @@
 """What a step cannot take less than, by count: products of a layer over the most that a core makes of them in a cycle.
 
-A Cortex-M4 or M7 makes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one instruction of that kind a cycle; the kernels of a
-Cortex-M0+ have at most two in one product of 32 bits. Taps that lie in the padding may be skipped and are not counted.
+A Cortex-M4 or M7 makes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one instruction
+of that kind a cycle; the kernels of a Cortex-M0+ have at most two in one product of 32 bits. Taps that lie in the
+padding may be skipped and are not counted.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class LeastCycles:
 
     Attributes:
         forward: by layer.
-        phases: by phase; 0 where the method has nothing to do in it, and then it takes none; None where it may have and may have not.
+        phases: by phase; 0 where the method has nothing to do in it, and then it takes none; None where it may have and
+            may have not.
     """
 
     forward: tuple[int, ...]
