@@ -19,7 +19,7 @@ from hil.measure.provenance import word_of
 from hil.measure.refresh import refresh_s
 from hil.measure.swings import ALONE, fast_of, roughness, standing_alone
 
-pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
+pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from tests.unit.measure.energy_scene import Bench
 
