@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import Any
 
 from hil.boards import Board, Image
@@ -11,6 +12,7 @@ from hil.targets import connect
 from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
 from hil.targets.sample import Sample
 
+LOG = logging.getLogger(__name__)
 DEADLINES_S = {
     "connect": 15.0,
     "identify": 5.0,
@@ -114,21 +116,33 @@ class Probe:
     def program(self, image: Image, always: bool = False) -> bool:
         """Program the image unless the flash already holds it, and read it back; return whether it was programmed.
 
+        Where something else resets the board meanwhile, it is programmed once more.
+
         Args:
             image: the firmware.
             always: program it even when the flash holds it.
 
         Raises:
-            Blocked: the probe failed, or what was read back differs.
+            Blocked: the probe failed, what was read back differs, or the board was reset both times.
         """
-        told = self._ask("flash", "flash the image", "program", image.flashed, always)
+        told = self._program(image, always)
+        again = told == "reset"
+        if again:
+            LOG.warning("something other than the probe reset the board while its flash was written: it is written again.")
+            self._connect(self._pack)
+            told = self._program(image, always)
+        if told == "reset":
+            raise Blocked("flash", "the board was reset twice while its flash was written: look at its supply, its reset line and its watchdog.")
         if told == "differs":
             raise Blocked(
                 "flash",
                 f"what the probe {self._id} reads back differs from {image.path.name}: run again; "
                 "if it stays, the flash is worn or locked.",
             )
-        return bool(told == "programmed")
+        return again or told == "programmed"
+
+    def _program(self, image: Image, always: bool) -> str:
+        return str(self._ask("flash", "flash the image", "program", image.flashed, always))
 
     def start(self) -> None:
         """Reset the board and let it run."""

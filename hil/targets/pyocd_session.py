@@ -9,7 +9,6 @@ from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
 from pyocd.core.session import Session
-from pyocd.core.target import Target
 from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
@@ -17,12 +16,12 @@ from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
 from hil.targets import connect, derived, pack, remote_probe
+from hil.targets.reset_catch import CORE_RESET, ResetCatch
 from hil.targets.sample import REGISTERS, Sample
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
 
-CORE_RESET = Target.VectorCatch.CORE_RESET
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
@@ -107,7 +106,10 @@ class PyocdSession:
         return int(self._target.read32(address))
 
     def program(self, segments: Segments, always: bool) -> str:
-        """Bring bytes into the flash. Return `held` when it held them already, `programmed`, or `differs` when what is read back is not what was written.
+        """Bring bytes into the flash.
+
+        Return `held` when it held them already, `programmed`, `differs` when what is read back is not what was written, or `reset` when something
+        else reset the chip meanwhile: then connect again, since pyOCD believes that its flash algorithm is ready as it was.
 
         Args:
             segments: (address, bytes).
@@ -119,7 +121,15 @@ class PyocdSession:
         loader = FlashLoader(self._session, progress=_quiet)
         for address, data in segments:
             loader.add_data(address, data)
-        loader.commit()
+        catch = ResetCatch(self._session)
+        try:
+            with catch:
+                loader.commit()
+        except ERRORS:
+            if not catch.seen:
+                raise
+        if catch.seen:
+            return "reset"
         self._target.reset_and_halt()
         return "programmed" if self._holds(segments) else "differs"
 
