@@ -35,6 +35,7 @@ class Capture:
         synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
         temperature_c: mean of what the meter's own sensor said meanwhile; None where it has none.
         ends_s: float64[n], when each aperture ended where their lengths differ, as those between two values of a counter; else None.
+        renewed_s: the time between two new readings of an instrument that repeats its last one until then; 0 where every reading is new.
         notes: what is to be doubted of these readings, a sentence each; they become flags of the result.
     """
 
@@ -50,6 +51,7 @@ class Capture:
     synchronisation: str = MARKER
     ends_s: np.ndarray | None = None
     temperature_c: float | None = None
+    renewed_s: float = 0.0
     notes: tuple[str, ...] = ()
 
     def noted(self, sentence: str) -> Capture:

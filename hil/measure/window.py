@@ -41,7 +41,7 @@ class Window:
         lost: how many readings are missing; None where the meter cannot tell.
         idle_before, idle_after: power of each sleep; NaN where there are no readings of one.
         duration_u: standard uncertainty of the duration, both edges together.
-        ends_u: standard deviation of the net energy by where the readings lay beside the edges; 0 where they were not on a grid.
+        ends_u: standard deviation of the net energy by where the new readings lay beside the edges; 0 where they were not on a grid.
         lever: how far the middle of the window lies from the middle of the idle readings: what a drift of the offset is multiplied by.
         missing: limit of the net energy's error by lost readings.
         synchronisation: how the edges were had (hil/measure/capture.py).
@@ -175,14 +175,15 @@ def _lever(bounds: np.ndarray, first: int, last: int, before: np.ndarray, after:
 
 
 def _ends(capture: Capture, rise_w: float) -> float:
-    """Return how far the pauses between readings on a grid let the energy beside the two edges scatter.
+    """Return how far the pauses between new readings on a grid let the energy beside the two edges scatter.
 
-    While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge.
+    While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge. An
+    instrument that repeats its last reading renews it on a grid, however irregularly it is asked.
     """
-    if not on_a_grid(capture):
+    if not capture.renewed_s and not on_a_grid(capture):
         return 0.0
-    middle = float(np.median(np.diff(capture.t_s)))
-    pause = max(middle - capture.aperture_s, 0.0)
+    between = capture.renewed_s or float(np.median(np.diff(capture.t_s)))
+    pause = max(between - capture.aperture_s, 0.0)
     return abs(rise_w) * pause * math.sqrt(2 / 12)
 
 

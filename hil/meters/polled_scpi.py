@@ -8,7 +8,7 @@ not known and not claimed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
 FEWEST_SLEEP = 3  # new readings of a sleep: of fewer none may be of the sleep alone
-REPEATED = "the meter has a new reading every {:.3g} ms, and was asked every {:.3g} ms: what it answers may be so old."
+REPEATED = "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was asked every {:.3g} ms, and an answer may be so old."
 MARGIN = 1.2  # times the range: what most instruments still read
 
 
@@ -119,7 +119,9 @@ class PolledScpi(UnmarkedVisaMeter):
             raise Blocked("energy", f"the {self.sheet.name} has a new reading every {every_s:.2g} s only: let the board sleep {FEWEST_SLEEP * every_s:.2g} s.")
         stamped = Stamped(polls.t_s - every_s / 2, power, polls.half_s + every_s / 2, 0.0)
         capture = self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
-        return capture.noted(REPEATED.format(1000 * every_s, 1000 * setting.interval_s)) if every_s else capture
+        if not every_s:
+            return capture
+        return replace(capture, renewed_s=every_s).noted(REPEATED.format(1000 * every_s, 1000 * setting.interval_s))
 
     def look(self) -> None:
         """Look, after every reading of a window, whether the instrument does what was set: by default, whether it is on its range.

@@ -18,6 +18,7 @@ from hil.measure.monte_carlo import MEAN, interval
 from hil.measure.provenance import word_of
 from hil.measure.refresh import refresh_s
 from hil.measure.swings import ALONE, fast_of, roughness, standing_alone
+from hil.measure.window import window_of
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
@@ -55,6 +56,26 @@ def test_bursts_shorter_than_a_reading_are_in_the_interval_where_a_fast_capture_
     assert holds(evaluate(captures, 400, fast=fast), true)
     blind = evaluate(captures, 400)
     assert any("bursts shorter than a reading of 1 ms were not looked for" in flag for flag in blind.flags)
+
+
+@pytest.mark.parametrize("every_s", [0.05, 0.1])
+def test_a_display_that_repeats_itself_scatters_the_net_energy_by_the_time_between_two_new_readings(every_s):
+    """Brute force: 600 windows of a steady load, each with the display's phase and the window's length drawn."""
+    rng, rise_w, poll_s, idle_s = np.random.default_rng(3), 2.0, 0.01, 0.6
+    errors = []
+    for _ in range(600):
+        up, down = 1.0, 3.0 + rng.uniform(0, every_s)
+        t = np.arange(0.3, down + 0.7, poll_s) + rng.uniform(0, 0.3 * poll_s)
+        phase = rng.uniform(0, every_s)
+        renewed = np.floor((t - phase) / every_s) * every_s + phase
+        current = np.where((renewed >= up) & (renewed < down), 0.02 + rise_w / VOLT, 0.02)
+        t = t - every_s / 2
+        edges = Edge(up, every_s / 2, True), Edge(down, every_s / 2, False)
+        capture = Capture(t, current * VOLT, current, np.full(len(t), VOLT), 0.0, poll_s, edges, 1.0, None, renewed_s=every_s)
+        window = window_of(capture, idle_s)
+        errors.append(window.net - rise_w * (down - up))
+    assert window.ends_u == pytest.approx(np.std(errors), rel=0.1)
+    assert window_of(replace(capture, renewed_s=0.0), idle_s).ends_u < 0.3 * window.ends_u, "of polls alone it would be smaller"
 
 
 def test_bursts_that_even_the_fastest_readings_blur_are_flagged():

@@ -141,7 +141,8 @@ def test_a_display_that_repeats_itself_is_noted_and_its_age_is_in_the_edges(key,
     with Bench(key).open() as bench:
         bench.line.instrument.refresh_s = every_s
         capture = captured(bench, right=False)
-        assert any("has a new reading every" in note for note in capture.notes)
+        assert any("repeats its last reading" in note for note in capture.notes)
+        assert capture.renewed_s == pytest.approx(every_s, rel=0.15)
         up, down = capture.edges
         assert abs(up.t_s - bench.begin_s) <= up.half_s and abs(down.t_s - bench.end_s) <= down.half_s
         assert up.half_s >= every_s / 2, "a reading may be as old as the display"
