@@ -14,16 +14,20 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.faults.campaign import instrument_kinds
 from tests.faults.campaign.expected import EXPECTED
 from tests.faults.campaign.fault import Fault, Measured, Moment, drawn, kind_at
+from tests.faults.campaign.instrument_kinds import misses_allowed
 from tests.faults.campaign.judge import WRONG, Right, judge_campaign, judge_verdict
 from tests.faults.campaign.kinds import KINDS, gate
 from tests.faults.campaign.marked import Mark
 from tests.faults.campaign.record import FILE, Record, merge, read
 from tests.faults.campaign.trigger import Trigger
 from tests.faults.campaign.wire import Wire
+from tests.faults.instruments.scenario import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20  # of the gate
@@ -73,6 +77,29 @@ def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
         assert {kind_at(KINDS, number).name for number in range(1, count * count, shards)} == {kind.name for kind in KINDS}, (
             "every shard meets every kind"
         )
+
+
+def test_an_interval_may_miss_the_truth_as_often_as_chance_explains() -> None:
+    """The quantile of the binomial distribution, by brute force; one more of them, or one that is far off, and the campaign does not hold."""
+    random = np.random.default_rng(5)
+    assert abs(misses_allowed(100) - np.quantile(random.binomial(100, 0.05, 200_000), 0.999)) <= 1
+    assert misses_allowed(0) == 0 and misses_allowed(1) == 1
+
+    def campaign_of(missed: int, outcome: str = "pass") -> Record:
+        outcomes = ["missed"] * missed + [outcome] + ["pass"] * (99 - missed)
+        return Record(1, 100, ["1/1"], "", [{"number": n, "fault": "meter: instrument", "outcome": one, "seconds": 1.0} for n, one in enumerate(outcomes)])
+
+    allowed = misses_allowed(100)
+    assert campaign_of(allowed).holds and not campaign_of(allowed + 1).holds
+    assert not campaign_of(0, "wrong verdict").holds
+
+
+@pytest.mark.parametrize(("ratio", "outcome"), [(1.009, "pass"), (1.011, "missed"), (0.974, "missed"), (1.028, "wrong verdict")])
+def test_an_energy_far_beyond_its_interval_is_a_wrong_verdict(monkeypatch: pytest.MonkeyPatch, ratio: float, outcome: str) -> None:
+    result = Result(ratio, 0.01, abs(ratio - 1) <= 0.01, 0, "", (), (), ())
+    monkeypatch.setattr(instrument_kinds, "run", lambda row, number: result)
+    row = next(row for row in instrument_kinds.FAULTY if "begins 5 ms" in row.name)
+    assert instrument_kinds.outcome_of(Fault("meter: instrument", "", "instrument", row.name, options={"number": 1}))[0] == outcome
 
 
 def test_the_port_of_a_wire_that_is_gone_is_nobody_elses() -> None:

@@ -30,7 +30,7 @@ class Judged:
     """How a fault ended.
 
     Attributes:
-        outcome: `pass`, `blocked`, `flagged`, `interrupted`, or one of WRONG.
+        outcome: `pass`, `blocked`, `flagged`, `missed`, `interrupted`, or one of WRONG.
         why: one sentence of what was found.
     """
 

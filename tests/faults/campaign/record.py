@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .instrument_kinds import MISSED, misses_allowed
 from .judge import WRONG
 
 FILE = "faults.json"
@@ -36,6 +37,18 @@ class Record:
     def wrong(self) -> list[dict[str, Any]]:
         """The rows that ended wrongly."""
         return [row for row in self.rows if row["outcome"] in WRONG]
+
+    @property
+    def misses(self) -> tuple[int, int]:
+        """How many energies missed the truth, and how many may of as many that were stated with nothing but their interval."""
+        stated = [row for row in self.rows if row["fault"].startswith("meter: instrument") and row["outcome"] in ("pass", MISSED)]
+        return sum(row["outcome"] == MISSED for row in stated), misses_allowed(len(stated))
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing ended wrongly, and no more intervals missed than may by chance."""
+        missed, allowed = self.misses
+        return not self.wrong and missed <= allowed
 
     def counts(self) -> dict[str, int]:
         """Return how many there are of each outcome; of the wrong ones also where there are none."""
@@ -68,6 +81,9 @@ class Record:
             f"{len(self.rows)} of {self.faults} faults of seed {self.seed}: "
             + ", ".join(f"{count} {name}" for name, count in self.counts().items())
         ]
+        missed, allowed = self.misses
+        if missed:
+            lines.append(f"{missed} energies missed the truth by more than their interval of 95 %; by chance up to {allowed} may")
         if seconds:
             lines.append(
                 f"seconds a fault: mean {statistics.mean(seconds):.1f}, median {statistics.median(seconds):.1f}, largest {max(seconds):.1f}"
