@@ -77,7 +77,9 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
         RigError: it is missing, no regular file, unreadable or too long.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # to open a pipe must not wait for who writes to it
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        )  # to open a pipe must not wait for who writes to it
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise RigError(f"{path} cannot be read (it is no regular file): {cure}.")
@@ -86,7 +88,9 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise RigError(f"{_shown(path)} cannot be read ({getattr(error, 'strerror', None) or said_by(error)}): {cure}.") from error
+        raise RigError(
+            f"{_shown(path)} cannot be read ({getattr(error, 'strerror', None) or said_by(error)}): {cure}."
+        ) from error
 
 
 def read_text(path: Path, most: int, cure: str) -> str:

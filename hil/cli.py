@@ -13,7 +13,11 @@ from hil.errors import RigError
 OWN_OPTIONS = (  # commands that read the rest of the line themselves
     "bench-server", "boards", "campaign", "data", "experiment", "matrix", "measure", "methods", "mlperf-tiny", "network", "networks", "power", "weights",
 )  # fmt: skip
-WRONG_REQUEST, INTERRUPTED, NOBODY_READS = 2, 130, 141  # exit codes; 128 and the number of the signal, as a shell has it
+WRONG_REQUEST, INTERRUPTED, NOBODY_READS = (
+    2,
+    130,
+    141,
+)  # exit codes; 128 and the number of the signal, as a shell has it
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,8 +57,14 @@ def _command(argv: list[str] | None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("boards", help="list the boards of the catalogue", add_help=False)
     commands.add_parser("methods", help="list the methods with their variants, settings and networks", add_help=False)
-    commands.add_parser("networks", help="list the networks with their sizes, and the boards that they fit", add_help=False)
-    commands.add_parser("network", help="write a network file of an older version as the current one: hil network convert FILE", add_help=False)
+    commands.add_parser(
+        "networks", help="list the networks with their sizes, and the boards that they fit", add_help=False
+    )
+    commands.add_parser(
+        "network",
+        help="write a network file of an older version as the current one: hil network convert FILE",
+        add_help=False,
+    )
     commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
@@ -62,11 +72,19 @@ def _command(argv: list[str] | None) -> int:
         help="the rig's own rates (default), the instructions of every kernel, what the intervals of the energy cover, or ten minutes of 100 kS/s",
     )  # fmt: skip
     bench.add_argument("--trials", type=_count, default=100, metavar="N", help="energy: trials a row (default: 100)")
-    bench.add_argument("--meter", action="append", default=[], metavar="KEY", help="energy: only this meter (repeatable)")
+    bench.add_argument(
+        "--meter", action="append", default=[], metavar="KEY", help="energy: only this meter (repeatable)"
+    )
     bench.add_argument("--json", action="store_true", help="print rows as JSON")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
-    commands.add_parser("campaign", help="trials of days that go on after any cut: hil campaign start|status|resume|stop", add_help=False)
-    commands.add_parser("weights", help="weights between a file and the flash of a board: hil weights save|load", add_help=False)
+    commands.add_parser(
+        "campaign",
+        help="trials of days that go on after any cut: hil campaign start|status|resume|stop",
+        add_help=False,
+    )
+    commands.add_parser(
+        "weights", help="weights between a file and the flash of a board: hil weights save|load", add_help=False
+    )
     commands.add_parser("data", help="bring full data sets to this computer: hil data fetch NAME", add_help=False)
     commands.add_parser(
         "experiment",
@@ -77,20 +95,33 @@ def _command(argv: list[str] | None) -> int:
     commands.add_parser("measure", help="measure the energy between two edges of a pin of any firmware", add_help=False)
     commands.add_parser("power", help="watch the power of a board in the terminal: hil power --watch", add_help=False)
     commands.add_parser("mlperf-tiny", help="make a board ready for MLPerf Tiny's own runner", add_help=False)
-    devices = commands.add_parser("devices", help="list attached probes, ports, meters and boot loaders, and the flash cycles of rig.toml's boards")
+    devices = commands.add_parser(
+        "devices",
+        help="list attached probes, ports, meters and boot loaders, and the flash cycles of rig.toml's boards",
+    )
     init = commands.add_parser("init", help="write a first rig.toml from what is attached, or fill in an empty one")
-    doctor = commands.add_parser("doctor", help="check every device that rig.toml names, and print the cure of what is wrong")
+    doctor = commands.add_parser(
+        "doctor", help="check every device that rig.toml names, and print the cure of what is wrong"
+    )
     for command in (devices, doctor):
         command.add_argument("--json", action="store_true", help="print rows as JSON")
     for command in (devices, init, doctor):
         command.add_argument(
-            "--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)"
+            "--rig",
+            type=Path,
+            default=Path("rig.toml"),
+            metavar="FILE",
+            help="description of the bench (default: rig.toml)",
         )
     report = commands.add_parser("report", help="render the report of a recorded run again")
     report.add_argument(
         "run", type=Path, nargs="?", default=Path("reports/latest"), help="folder of the run (default: reports/latest)"
     )
-    report.add_argument("--single-file", action="store_true", help="write one page that holds everything, to be sent, into the run's folder")
+    report.add_argument(
+        "--single-file",
+        action="store_true",
+        help="write one page that holds everything, to be sent, into the run's folder",
+    )
     options, rest = parser.parse_known_args(argv)
     if rest and options.command not in OWN_OPTIONS:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")

@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 LONGEST_SHOWN = 120  # characters of a value in a message
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters but tab and newline; halves of surrogate pairs
+UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # control characters but tab and newline; halves of surrogate pairs
 
 
 class RigError(Exception):
@@ -53,7 +55,9 @@ def printable(text: str) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as a message shows it: its `repr`, of a long one the beginning; never an error."""
-    if isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN:  # Python refuses to write one of more than 4300 digits
+    if (
+        isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN
+    ):  # Python refuses to write one of more than 4300 digits
         return f"a whole number of {value.bit_length():,} bits"
     try:
         text = repr(value)

@@ -33,13 +33,19 @@ def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in said:
         if name not in known:
-            raise RigError(f"{place} is damaged (it has no field {name[:40]!r}, {close_matches(name[:40], known)}): {cure}.")
+            raise RigError(
+                f"{place} is damaged (it has no field {name[:40]!r}, {close_matches(name[:40], known)}): {cure}."
+            )
     try:
         return _adapter(kind).validate_python(said)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(part if isinstance(part, str) and part.isidentifier() else repr(part)[:40] for part in first["loc"])
-        raise RigError(f"{place} is damaged ({where or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}): {cure}.") from error
+        where = ".".join(
+            part if isinstance(part, str) and part.isidentifier() else repr(part)[:40] for part in first["loc"]
+        )
+        raise RigError(
+            f"{place} is damaged ({where or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}): {cure}."
+        ) from error
 
 
 @cache

@@ -49,7 +49,13 @@ class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
     def remove_node(self, node: Any) -> str | None:
         """Take a worker that is gone out; return the test that it was at, which is not run again: it would end the next worker too."""
         unit, test = next(
-            ((unit, test) for unit in self.assigned_work[node].values() for test, completed in unit.items() if not completed), (None, None)
+            (
+                (unit, test)
+                for unit in self.assigned_work[node].values()
+                for test, completed in unit.items()
+                if not completed
+            ),
+            (None, None),
         )
         if unit is not None:
             unit[test] = True

@@ -165,7 +165,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         write_plan(config.stash[TRIALS].folder, planned)
     except OSError as error:
-        session.config.issue_config_time_warning(pytest.PytestWarning(f"the list of tests could not be written: {error}"), 2)
+        session.config.issue_config_time_warning(
+            pytest.PytestWarning(f"the list of tests could not be written: {error}"), 2
+        )
 
 
 def _asked(item: pytest.Item) -> AskedTest:
@@ -213,7 +215,9 @@ def hil_rig(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator
     try:
         logs.mkdir(exist_ok=True)  # a plugin that runs a test again may end this fixture in between
     except OSError as error:
-        raise Blocked("record", f"{run_record.folder} takes no folder for logs ({error.strerror or error}): see to the disk.") from error
+        raise Blocked(
+            "record", f"{run_record.folder} takes no folder for logs ({error.strerror or error}): see to the disk."
+        ) from error
     with Rig(_bench_of(config), logs, config.getoption("reality"), float(config.getoption("wait"))) as rig:
         yield rig
 
@@ -263,7 +267,9 @@ def _phase(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # after pytest's own view on xfail
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put the verdict into the report."""
     report = yield
     if COURSE in item.stash:

@@ -11,4 +11,6 @@ try:
 except ImportError:  # Windows has none
     PORT_ERRORS = (serial.SerialException, OSError)
 
-WRITE_TIMEOUT: type[Exception] = serial.SerialTimeoutException  # nothing took the bytes within the port's `write_timeout`
+WRITE_TIMEOUT: type[Exception] = (
+    serial.SerialTimeoutException
+)  # nothing took the bytes within the port's `write_timeout`

@@ -41,9 +41,15 @@ class VisaSession:
         Blocked: the address is none, or has nothing to be opened; a socket where nobody listens is only seen by the first command.
     """
 
-    def __init__(self, address: str, name: str, timeout_ms: int = TIMEOUT_MS, stage: str = "meter", **options: Any) -> None:
+    def __init__(
+        self, address: str, name: str, timeout_ms: int = TIMEOUT_MS, stage: str = "meter", **options: Any
+    ) -> None:
         self.address, self.name, self._stage = address, name, stage
-        self._options: dict[str, Any] = {"read_termination": END, "write_termination": END, "timeout": timeout_ms} | options
+        self._options: dict[str, Any] = {
+            "read_termination": END,
+            "write_termination": END,
+            "timeout": timeout_ms,
+        } | options
         self._manager = pyvisa.ResourceManager("@py")
         self._opened: MessageBasedResource | None = None
         try:
@@ -94,7 +100,9 @@ class VisaSession:
         with self._blocked(query):
             resource = self._resource()
             resource.write(query)
-            line = resource.read_bytes(LONGEST, break_on_termchar=True)  # PyVISA's own reading of a line goes on as long as somebody sends
+            line = resource.read_bytes(
+                LONGEST, break_on_termchar=True
+            )  # PyVISA's own reading of a line goes on as long as somebody sends
             if len(line) == LONGEST:
                 raise ValueError(f"its answer does not end within {LONGEST:,} bytes")
             return line.decode("ascii").strip()
@@ -124,7 +132,9 @@ class VisaSession:
             _require_count(values, count)
             return values
 
-    def ask_block(self, query: str, datatype: Literal["f", "d"] = "f", *, big_endian: bool = True, count: int = 0) -> np.ndarray:
+    def ask_block(
+        self, query: str, datatype: Literal["f", "d"] = "f", *, big_endian: bool = True, count: int = 0
+    ) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
 
         Args:
@@ -143,7 +153,9 @@ class VisaSession:
                 found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
             else:
                 resource.write(query)
-                values: Any = resource.read_binary_values(datatype, big_endian, array, data_points=count, monitoring_interface=_Count())  # type: ignore[arg-type]
+                values: Any = resource.read_binary_values(
+                    datatype, big_endian, array, data_points=count, monitoring_interface=_Count()
+                )  # type: ignore[arg-type]
                 found = np.asarray(values, np.float64)
             _require_count(found, count or None)
             return found
@@ -164,7 +176,9 @@ class VisaSession:
                 raise ValueError(f"{len(text)} of {answer[2:start]} characters came")
             return np.array(text.split(","), np.float64) if text else np.empty(0)
 
-    def check(self, query: str = ":SYST:ERR?", cure: str = "power it off and on, and update its firmware if it stays") -> None:
+    def check(
+        self, query: str = ":SYST:ERR?", cure: str = "power it off and on, and update its firmware if it stays"
+    ) -> None:
         """Ask for an error: an instrument goes on after a refused command and measures something else.
 
         Args:
@@ -263,8 +277,12 @@ def _require_usb(name: str) -> None:
     try:
         usb = importlib.import_module("usb.core")
     except ImportError as error:
-        raise RigError(f'the {name} is at a USB address, and PyUSB is not installed ({error}): pip install "trainrig[usb]".') from error
+        raise RigError(
+            f'the {name} is at a USB address, and PyUSB is not installed ({error}): pip install "trainrig[usb]".'
+        ) from error
     try:
         usb.find()
     except usb.NoBackendError as error:
-        raise RigError(f"the {name} is at a USB address, and PyUSB finds no libusb ({error}): install it, such as by apt install libusb-1.0-0.") from error
+        raise RigError(
+            f"the {name} is at a USB address, and PyUSB finds no libusb ({error}): install it, such as by apt install libusb-1.0-0."
+        ) from error

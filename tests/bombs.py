@@ -26,6 +26,13 @@ def in_little_memory(code: str, path: Path) -> str:
         f"path = Path(sys.argv[1])\ntry: {code}\nexcept RigError as error: print(error)\nelse: print('nothing was refused')"
     )
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=600, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -6,7 +6,10 @@ import importlib.util
 
 import pytest
 
-NEEDED = ("hypothesis", "jsonschema")  # of the extra `test`; the modules of the extra `virtual` are skipped for by the tests that need them
+NEEDED = (
+    "hypothesis",
+    "jsonschema",
+)  # of the extra `test`; the modules of the extra `virtual` are skipped for by the tests that need them
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -18,7 +21,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise pytest.UsageError(f"the tests need {' and '.join(missing)}: pip install -e '.[test]' (a run with --board=NAME does not need them).")
+        raise pytest.UsageError(
+            f"the tests need {' and '.join(missing)}: pip install -e '.[test]' (a run with --board=NAME does not need them)."
+        )
     from hypothesis import settings
 
     settings.register_profile("trainrig", settings.default, deadline=None)  # a busy computer is no defect

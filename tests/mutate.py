@@ -7,7 +7,20 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-INTERESTING = (b"\0", b"\xff" * 4, b"\0" * 8, b"\x7f\xff\xff\xff", b"PK\1\2", b"PK\3\4", b"PK\5\6", b"../", b"\n", b'"', b"{" * 50, b"\x1f\x8b\x08")
+INTERESTING = (
+    b"\0",
+    b"\xff" * 4,
+    b"\0" * 8,
+    b"\x7f\xff\xff\xff",
+    b"PK\1\2",
+    b"PK\3\4",
+    b"PK\5\6",
+    b"../",
+    b"\n",
+    b'"',
+    b"{" * 50,
+    b"\x1f\x8b\x08",
+)
 HOSTILE: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2**31, 2**63, 2**64, -(2**63), 10**30, 10**400, 1e308, -0.0, 1e-320, "", " ", "x", "nan", "inf", "0", "..", "../outside", "/etc", "/", ".",
     "a/b", "a\0b", "\0", "C:\\x", "~", "<script>alert(1)</script>", "'\"><img src=x onerror=alert(1)>", "{{7*7}}", "{% raw %}", "%s%n", "\ud800", "\u202e", "\x1b[2J", "x" * 5000,

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 NOBODY, SOMEBODY = 65534, 65533
-needs_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
+needs_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user"
+)
 
 
 def as_user(number: int, action: Callable[[], Any]) -> Any:

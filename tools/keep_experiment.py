@@ -44,7 +44,9 @@ def _whole(source: Path) -> bool:
     results = source / "results.json"
     if not results.is_file():
         return False
-    return all(complete(source / "runs" / run["name"]) for run in json.loads(results.read_text(encoding="utf-8"))["runs"])
+    return all(
+        complete(source / "runs" / run["name"]) for run in json.loads(results.read_text(encoding="utf-8"))["runs"]
+    )
 
 
 def main() -> int:

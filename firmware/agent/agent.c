@@ -62,8 +62,8 @@ static void identify(void *context, msg_hello_reply_t *reply) {
 }
 
 void agent_init(agent_t *agent, const agent_engine_t *engine) {
-    agent->handler = (link_handler_t){
-        .begin_session = begin_session, .identify = identify, .execute = execute, .context = agent};
+    agent->handler =
+        (link_handler_t){.begin_session = begin_session, .identify = identify, .execute = execute, .context = agent};
     agent->engine = engine;
     agent->image_digest = memory_image_digest();
     agent->leaving = false;

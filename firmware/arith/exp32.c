@@ -4,7 +4,7 @@
 
 /* Horner's scheme, each product and each sum rounded. */
 static float polynomial(float r) {
-    static const float c[8] = {0x1p+0f,        0x1p+0f,        0x1p-1f,        0x1.555556p-3f,
+    static const float c[8] = {0x1p+0f,        0x1p+0f,        0x1p-1f,         0x1.555556p-3f,
                                0x1.555556p-5f, 0x1.111112p-7f, 0x1.6c16c2p-10f, 0x1.a01a02p-13f}; /* 1 / i! */
     float p = c[7];
     for (int i = 6; i >= 0; i--) {

@@ -6,7 +6,8 @@
 
 /* Horner's scheme, each product and each sum rounded. */
 static float polynomial(float q) {
-    static const float d[5] = {0x1p+0f, 0x1.555556p-2f, 0x1.99999ap-3f, 0x1.24924ap-3f, 0x1.c71c72p-4f}; /* 1 / (2 i + 1) */
+    static const float d[5] = {0x1p+0f, 0x1.555556p-2f, 0x1.99999ap-3f, 0x1.24924ap-3f,
+                               0x1.c71c72p-4f}; /* 1 / (2 i + 1) */
     float p = d[4];
     for (int i = 3; i >= 0; i--) {
         const float product = p * q;

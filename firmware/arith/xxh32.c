@@ -44,7 +44,8 @@ static inline uint32_t read_aligned_word(const uint8_t *p) {
 }
 
 /* The stripes up to `end`. The lanes stay in registers; `read` is a constant to the compiler. */
-static inline void take_until(uint32_t lane[4], const uint8_t *p, const uint8_t *end, uint32_t (*read)(const uint8_t *)) {
+static inline void take_until(uint32_t lane[4], const uint8_t *p, const uint8_t *end,
+                              uint32_t (*read)(const uint8_t *)) {
     const factors_t factors = factors_in_registers();
     uint32_t a = lane[0], b = lane[1], c = lane[2], d = lane[3];
     for (; p != end; p += STRIPE) {

@@ -30,7 +30,8 @@ static void make_row(const chain_t *chain, int32_t y, int8_t *to) {
     if (y < 0 || y >= args->shape.out_h) {
         memset(to, chain->second.factors.input_zero, chain->row);
     } else if (args->layer->op == OP_CONV2D) {
-        tflite_conv2d_rows_s8(chain->in, args->weights, &args->shape, &args->factors, (uint32_t)y, 1, args->scratch, to + chain->before);
+        tflite_conv2d_rows_s8(chain->in, args->weights, &args->shape, &args->factors, (uint32_t)y, 1, args->scratch,
+                              to + chain->before);
     } else {
         run_row(args, chain->in + (uint32_t)y * args->shape.in_w * args->shape.in_c, to + chain->before);
     }
@@ -58,7 +59,8 @@ static layer_shape_t window_of(const layer_args_t *args) {
 }
 
 static chain_t begin_chain(const graph_model_t *model, const pass_t *pass, uint8_t l, const work_layout_t *layout) {
-    chain_t chain = {.first = graph_layer_args(model, pass, l), .second = graph_layer_args(model, pass, (uint8_t)(l + 1))};
+    chain_t chain = {.first = graph_layer_args(model, pass, l),
+                     .second = graph_layer_args(model, pass, (uint8_t)(l + 1))};
     chain.in = graph_value(model, pass, chain.first.layer->reads[0]);
     chain.ring = chain.second.work + layout->ring;
     chain.window = window_of(&chain.second);
@@ -99,7 +101,8 @@ static void run_three(graph_model_t *model, const pass_t *pass, const chain_t *c
 void graph_run_chain(graph_model_t *model, const pass_t *pass, uint8_t l) {
     const uint8_t second = (uint8_t)(l + 1);
     const bool three = is_joined_behind(&model->training, second);
-    const work_layout_t layout = work_layout(graph_layer(&model->file, second), (chained_t){.has_ring = true, .has_row = three});
+    const work_layout_t layout =
+        work_layout(graph_layer(&model->file, second), (chained_t){.has_ring = true, .has_row = three});
     const chain_t chain = begin_chain(model, pass, l, &layout);
     if (three) {
         run_three(model, pass, &chain, l, chain.second.work + layout.row);

@@ -15,7 +15,8 @@ static const format_checks_t *format_checks(uint8_t format) {
 
 /* Whether its kernel slides over the input. */
 static bool has_windows(const candidate_t *candidate) {
-    return graph_is_pool(candidate->layer) || (graph_has_weights(candidate->layer) && !is_op(candidate, OP_FULLY_CONNECTED));
+    return graph_is_pool(candidate->layer) ||
+           (graph_has_weights(candidate->layer) && !is_op(candidate, OP_FULLY_CONNECTED));
 }
 
 static bool op_is_known(const candidate_t *candidate) {
@@ -119,13 +120,15 @@ static bool gives_classes(const candidate_t *candidate) {
 
 static bool has_dimensions(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    return layer->in_h > 0 && layer->in_w > 0 && layer->in_c > 0 && layer->out_h > 0 && layer->out_w > 0 && layer->out_c > 0;
+    return layer->in_h > 0 && layer->in_w > 0 && layer->in_c > 0 && layer->out_h > 0 && layer->out_w > 0 &&
+           layer->out_c > 0;
 }
 
 /* Those that do not depend on the format, by their number. Check 6 also finds the end of the data, and is made between the others. */
 static const check_t common[CHECKS] = {
-    [CHECK_OP] = op_is_known,     [CHECK_INPUT] = input_follows,   [CHECK_OUTPUT] = output_follows, [CHECK_WINDOW] = window_fits,
-    [CHECK_FORMAT] = format_is_known, [CHECK_ZERO] = zeros_are_zero, [CHECK_CLASSES] = gives_classes, [CHECK_DIMENSION] = has_dimensions,
+    [CHECK_OP] = op_is_known,        [CHECK_INPUT] = input_follows,      [CHECK_OUTPUT] = output_follows,
+    [CHECK_WINDOW] = window_fits,    [CHECK_FORMAT] = format_is_known,   [CHECK_ZERO] = zeros_are_zero,
+    [CHECK_CLASSES] = gives_classes, [CHECK_DIMENSION] = has_dimensions,
 };
 
 static bool passes(const candidate_t *candidate, uint32_t number) {

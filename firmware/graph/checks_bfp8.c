@@ -43,14 +43,15 @@ static bool zeros_are_zero(const candidate_t *candidate) {
 static bool exponents_are_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
     const int8_t exponent = candidate->layer->weight_exponent;
-    return header->scale == INPUT_SCALE && header->zero == 0 && header->single == 0 && exponent >= LEAST_EXPONENT && exponent <= MOST_EXPONENT;
+    return header->scale == INPUT_SCALE && header->zero == 0 && header->single == 0 && exponent >= LEAST_EXPONENT &&
+           exponent <= MOST_EXPONENT;
 }
 
 /* The sums of the forward pass, of an input's error and of the weights' gradient. */
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    return !graph_has_weights(layer) ||
-           (graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_PRODUCTS && positions(layer) <= MOST_PRODUCTS);
+    return !graph_has_weights(layer) || (graph_wide_taps(layer) <= MOST_PRODUCTS &&
+                                         error_products(layer) <= MOST_PRODUCTS && positions(layer) <= MOST_PRODUCTS);
 }
 
 /* -128 never appears in a tensor (docs/arithmetic.md, section 1): the bounds on sums rest on it. */

@@ -61,7 +61,8 @@ static bool factors_fit(const graph_factors_t *factors) {
 /* Nothing leaves int32: docs/arithmetic-tflite.md, sections 3 and 5. */
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    if (positions(layer) > MOST_POSITIONS || (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer)))) {
+    if (positions(layer) > MOST_POSITIONS ||
+        (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer)))) {
         return false;
     }
     if (!graph_has_weights(layer)) {
@@ -70,7 +71,8 @@ static bool sums_fit(const candidate_t *candidate) {
     const graph_parameters_t own = graph_parameters(candidate->file, layer);
     bool fit = graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_ERROR_PRODUCTS;
     for (uint32_t o = 0; o < layer->out_c; o++) {
-        fit = fit && own.bias[o] >= -LARGEST_BIAS && own.bias[o] <= LARGEST_BIAS && factor_fits(own.multiplier[o], own.shift[o], MOST_SHIFT);
+        fit = fit && own.bias[o] >= -LARGEST_BIAS && own.bias[o] <= LARGEST_BIAS &&
+              factor_fits(own.multiplier[o], own.shift[o], MOST_SHIFT);
     }
     return fit;
 }
@@ -106,7 +108,8 @@ static bool limits_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     const graph_output_t *output = graph_output(candidate->file, layer);
     const uint8_t value = layer->reads[0];
-    const bool same = output->zero == graph_zero(candidate->file, value) && output->scale == graph_scale(candidate->file, value);
+    const bool same =
+        output->zero == graph_zero(candidate->file, value) && output->scale == graph_scale(candidate->file, value);
     return output->act_min <= output->act_max && (same || !graph_is_pool(layer));
 }
 

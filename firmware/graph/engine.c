@@ -132,7 +132,8 @@ failure_t graph_engine_infer(graph_engine_t *engine, uint16_t count, infer_resul
     return no_failure();
 }
 
-failure_t graph_engine_trace(graph_engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length) {
+failure_t graph_engine_trace(graph_engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
+                             uint32_t *length) {
     graph_model_t *model = &engine->model;
     const failure_t failure = check_whole(engine);
     if (failure.code != 0) {
@@ -188,7 +189,8 @@ static failure_t check_bytes(const graph_engine_t *engine, uint8_t tensor, uint3
     return inside ? no_failure() : refusal(FAILURE_BAD_TENSOR, tensor, offset);
 }
 
-failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
+failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length,
+                                   uint8_t *out) {
     failure_t failure = graph_engine_check_configured(engine);
     if (failure.code == 0) {
         failure = check_bytes(engine, tensor, offset, length);
@@ -199,7 +201,8 @@ failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor,
     return failure;
 }
 
-failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
+failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length,
+                                    const uint8_t *data) {
     failure_t failure = check_whole(engine);
     if (failure.code == 0) {
         failure = check_bytes(engine, tensor, offset, length);

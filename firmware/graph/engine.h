@@ -41,8 +41,10 @@ failure_t graph_engine_check_at_rest(const graph_engine_t *engine, uint16_t coun
 
 /* Fill a slot of the batch with a label and `n` pixels, 0..255 in the order height, width, channel; or with the piece of them that begins
    at `offset`. */
-failure_t graph_engine_put_sample(graph_engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n);
-failure_t graph_engine_put_part(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels, uint32_t n);
+failure_t graph_engine_put_sample(graph_engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels,
+                                  uint32_t n);
+failure_t graph_engine_put_part(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset,
+                                const uint8_t *pixels, uint32_t n);
 
 /* Take the samples in slots 0..count-1 through a step, as samples first..first+count-1 of its batch. graph_engine_step then ends the step;
    `count` is that of all its samples. There is one pass of parts, 0. */
@@ -50,7 +52,8 @@ failure_t graph_engine_part(graph_engine_t *engine, uint32_t step, uint8_t pass,
 
 /* Train with, or evaluate, the samples in slots 0..count-1; afterwards all slots count as empty. `digests` has room for those of all
    trained tensors. */
-failure_t graph_engine_step(graph_engine_t *engine, uint32_t step, uint16_t count, step_result_t *result, uint32_t *digests);
+failure_t graph_engine_step(graph_engine_t *engine, uint32_t step, uint16_t count, step_result_t *result,
+                            uint32_t *digests);
 failure_t graph_engine_infer(graph_engine_t *engine, uint16_t count, infer_result_t *result);
 
 /* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them, as engine_run of net/engine.h does. */
@@ -60,7 +63,8 @@ void graph_engine_report(graph_engine_t *engine, step_result_t *result, uint32_t
 
 /* The outputs of the layers for the sample in a slot, which stays filled unless it is consumed: net/stages.h. `length`: room of `out`, then
    the bytes written. */
-failure_t graph_engine_trace(graph_engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length);
+failure_t graph_engine_trace(graph_engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
+                             uint32_t *length);
 
 /* The trained tensors once there are settings; before, all that could be: weights and biases of every layer that has some. */
 uint8_t graph_engine_tensors(const graph_engine_t *engine);
@@ -69,10 +73,12 @@ uint8_t graph_engine_tensors(const graph_engine_t *engine);
 failure_t graph_engine_digests(const graph_engine_t *engine, uint32_t *digests);
 
 /* Copy `length` bytes of a trained tensor from byte `offset` on: int8 weights, or int32 biases. */
-failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out);
+failure_t graph_engine_read_tensor(const graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length,
+                                   uint8_t *out);
 
 /* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. No weight may become -128. */
-failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
+failure_t graph_engine_write_tensor(graph_engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length,
+                                    const uint8_t *data);
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */
 uint32_t graph_engine_arena_peak(const graph_engine_t *engine);

@@ -93,8 +93,10 @@ static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
 static lap_t booked(const graph_engine_t *engine) {
     const graph_account_t *account = &engine->model.account;
     const uint8_t layers = engine->model.file.layers;
-    return (lap_t){.perturb = account->perturb, .forward = total_of_layers(account->forward, layers),
-                   .backward = total_of_layers(account->backward, layers), .update = account->update};
+    return (lap_t){.perturb = account->perturb,
+                   .forward = total_of_layers(account->forward, layers),
+                   .backward = total_of_layers(account->backward, layers),
+                   .update = account->update};
 }
 
 void graph_engine_report(graph_engine_t *engine, step_result_t *result, uint32_t *digests) {
@@ -113,7 +115,8 @@ void graph_engine_report(graph_engine_t *engine, step_result_t *result, uint32_t
     graph_slots_empty(engine);
 }
 
-failure_t graph_engine_step(graph_engine_t *engine, uint32_t step, uint16_t count, step_result_t *result, uint32_t *digests) {
+failure_t graph_engine_step(graph_engine_t *engine, uint32_t step, uint16_t count, step_result_t *result,
+                            uint32_t *digests) {
     const uint16_t through = engine->under_way.through;
     failure_t failure = check_step(engine, step);
     if (failure.code == 0 && through == 0) {
@@ -139,16 +142,20 @@ failure_t graph_engine_check_run(const graph_engine_t *engine, uint32_t step, ui
     if (failure.code != 0) {
         return failure;
     }
-    const uint16_t most = graph_consumes(settings) ? 1 : UINT16_MAX; /* a sample that is consumed is there for one step */
+    const uint16_t most =
+        graph_consumes(settings) ? 1 : UINT16_MAX; /* a sample that is consumed is there for one step */
     if (settings->slots < settings->batch) {
         return refusal(FAILURE_BAD_SLOT, settings->slots, settings->batch);
     }
-    return steps == 0 || steps > most ? refusal(FAILURE_BAD_SLOT, steps, most) : graph_engine_check_at_rest(engine, count);
+    return steps == 0 || steps > most ? refusal(FAILURE_BAD_SLOT, steps, most)
+                                      : graph_engine_check_at_rest(engine, count);
 }
 
 static lap_t since(const lap_t *before, const lap_t *now) {
-    return (lap_t){.perturb = now->perturb - before->perturb, .forward = now->forward - before->forward,
-                   .backward = now->backward - before->backward, .update = now->update - before->update};
+    return (lap_t){.perturb = now->perturb - before->perturb,
+                   .forward = now->forward - before->forward,
+                   .backward = now->backward - before->backward,
+                   .update = now->update - before->update};
 }
 
 void graph_engine_run(graph_engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {

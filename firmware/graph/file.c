@@ -36,8 +36,8 @@ static failure_t check_file(const graph_file_t *file, uint32_t received) {
 }
 
 static failure_t check_header(const graph_header_t *header) {
-    const bool in_range = header->layers >= 1 && header->layers <= GRAPH_MAX_LAYERS && header->classes >= LEAST_CLASSES &&
-                          header->classes <= MOST_CLASSES && header->single <= 1;
+    const bool in_range = header->layers >= 1 && header->layers <= GRAPH_MAX_LAYERS &&
+                          header->classes >= LEAST_CLASSES && header->classes <= MOST_CLASSES && header->single <= 1;
     if (!in_range) {
         return refuse_layer(HEADER_LAYER, 0);
     }
@@ -47,7 +47,8 @@ static failure_t check_header(const graph_header_t *header) {
     if (!scale_is_allowed(header->scale)) {
         return refuse_layer(HEADER_LAYER, CHECK_SCALE);
     }
-    return header->in_h > 0 && header->in_w > 0 && header->in_c > 0 ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_DIMENSION);
+    return header->in_h > 0 && header->in_w > 0 && header->in_c > 0 ? no_failure()
+                                                                    : refuse_layer(HEADER_LAYER, CHECK_DIMENSION);
 }
 
 static failure_t check_layers(const graph_file_t *file) {

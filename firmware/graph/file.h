@@ -102,7 +102,8 @@ static inline const graph_layer_t *graph_layer(const graph_file_t *file, uint8_t
 }
 
 static inline bool graph_has_weights(const graph_layer_t *layer) {
-    return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE || layer->op == OP_POINTWISE;
+    return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE ||
+           layer->op == OP_POINTWISE;
 }
 
 static inline bool graph_is_pool(const graph_layer_t *layer) {
@@ -165,9 +166,16 @@ static inline graph_parameters_t graph_parameters(const graph_file_t *file, cons
 
 static inline layer_shape_t graph_shape(const graph_layer_t *layer) {
     return (layer_shape_t){
-        .in_h = layer->in_h, .in_w = layer->in_w, .in_c = layer->in_c,
-        .out_h = layer->out_h, .out_w = layer->out_w, .out_c = layer->out_c,
-        .kernel_h = layer->kernel_h, .kernel_w = layer->kernel_w, .padding = layer->padding, .stride = layer->stride,
+        .in_h = layer->in_h,
+        .in_w = layer->in_w,
+        .in_c = layer->in_c,
+        .out_h = layer->out_h,
+        .out_w = layer->out_w,
+        .out_c = layer->out_c,
+        .kernel_h = layer->kernel_h,
+        .kernel_w = layer->kernel_w,
+        .padding = layer->padding,
+        .stride = layer->stride,
     };
 }
 

@@ -22,7 +22,8 @@ const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_
     return value > 0 && value == pass->replaced ? pass->nodes : graph_buffer(model, PLAN_VALUE, value);
 }
 
-static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero, int32_t *folded) {
+static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero,
+                 int32_t *folded) {
     const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
     if (!in_set(pass->perturbed, l)) {
         tflite_fold_bias_sums(tensors->bias, tensors->sums, zero, channels, folded);
@@ -45,9 +46,15 @@ layer_args_t graph_layer_args(const graph_model_t *model, const pass_t *pass, ui
         .layer = layer,
         .shape = graph_shape(layer),
         .weights = tensors.weights,
-        .factors = {.input_zero = zero, .output_zero = output->zero, .act_min = output->act_min, .act_max = output->act_max,
-                    .bias = folded, .multiplier = tensors.multiplier, .shift = tensors.shift,
-                    .requantize = graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
+        .factors = {.input_zero = zero,
+                    .output_zero = output->zero,
+                    .act_min = output->act_min,
+                    .act_max = output->act_max,
+                    .bias = folded,
+                    .multiplier = tensors.multiplier,
+                    .shift = tensors.shift,
+                    .requantize =
+                        graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
         .work = work,
         .scratch = work + folded_bytes(layer),
     };
@@ -60,22 +67,28 @@ static void run_with_weights(const graph_model_t *model, const pass_t *pass, uin
     case OP_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
     case OP_POINTWISE: tflite_pointwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
     default:
-        tflite_fully_connected_s8(in, args.weights, shape_inputs(&args.shape), shape_outputs(&args.shape), &args.factors,
-                                  (int32_t *)(void *)args.scratch, out);
+        tflite_fully_connected_s8(in, args.weights, shape_inputs(&args.shape), shape_outputs(&args.shape),
+                                  &args.factors, (int32_t *)(void *)args.scratch, out);
     }
 }
 
-static void run_add(const graph_model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
+static void run_add(const graph_model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b,
+                    int8_t *out) {
     const graph_file_t *file = &model->file;
     const graph_output_t *output = graph_output(file, layer);
     const graph_factors_t *factors = graph_factors(file, layer);
     const int8_t zeros[3] = {graph_zero(file, layer->reads[0]), graph_zero(file, layer->reads[1]), output->zero};
     tflite_operand_t operands[3];
     for (uint32_t i = 0; i < 3; i++) {
-        operands[i] = (tflite_operand_t){.multiplier = factors->multiplier[i], .shift = factors->shift[i], .zero = zeros[i]};
+        operands[i] =
+            (tflite_operand_t){.multiplier = factors->multiplier[i], .shift = factors->shift[i], .zero = zeros[i]};
     }
-    const tflite_add_t add = {.a = operands[0], .b = operands[1], .out = operands[2], .act_min = output->act_min,
-                              .act_max = output->act_max, .single = graph_header(file)->single != 0};
+    const tflite_add_t add = {.a = operands[0],
+                              .b = operands[1],
+                              .out = operands[2],
+                              .act_min = output->act_min,
+                              .act_max = output->act_max,
+                              .single = graph_header(file)->single != 0};
     tflite_add_s8(a, b, graph_outputs(layer), &add, out);
 }
 
@@ -141,7 +154,8 @@ void graph_run_all(graph_model_t *model, const pass_t *pass) {
 float graph_loss(graph_model_t *model, const pass_t *pass, uint16_t label) {
     const uint8_t n = model->file.layers;
     const int8_t *logits = graph_value(model, pass, n);
-    const float loss = cross_entropy_scaled_f32(logits, graph_header(&model->file)->classes, graph_scale(&model->file, n), label);
+    const float loss =
+        cross_entropy_scaled_f32(logits, graph_header(&model->file)->classes, graph_scale(&model->file, n), label);
     stopwatch_book(&model->watch, &model->account.forward[n - 1]);
     return loss;
 }

@@ -7,8 +7,8 @@
 /* What the pass reads that is not as the step found it. */
 typedef struct {
     const int8_t *sample;
-    uint64_t perturbed;  /* layers whose weights or biases are: the sums of their weights do not hold */
-    uint8_t replaced;    /* a value that is read from `nodes`; 0: none */
+    uint64_t perturbed; /* layers whose weights or biases are: the sums of their weights do not hold */
+    uint8_t replaced;   /* a value that is read from `nodes`; 0: none */
     const int8_t *nodes;
 } pass_t;
 

@@ -25,9 +25,10 @@ typedef struct {
     graph_settings_t settings;
     graph_training_t training;
     graph_plan_t plan;
-    int16_t exponent[GRAPH_MAX_LAYERS]; /* E of the gradient of several samples: docs/arithmetic-zeroth-order.md, section 5; of bp E + j_y */
-    float factor[GRAPH_MAX_LAYERS];     /* of bp: C of the output, as it was found on the last way back */
-    const observer_t *observer;        /* of every output; NULL in training */
+    int16_t exponent
+        [GRAPH_MAX_LAYERS]; /* E of the gradient of several samples: docs/arithmetic-zeroth-order.md, section 5; of bp E + j_y */
+    float factor[GRAPH_MAX_LAYERS]; /* of bp: C of the output, as it was found on the last way back */
+    const observer_t *observer;     /* of every output; NULL in training */
     stopwatch_t watch;
     graph_account_t account;
     uint64_t macs, layer_runs; /* of the step or run, as the watch runs: docs/memory-graph.md, what is run */
@@ -64,7 +65,8 @@ uint8_t graph_tensor_count(const graph_model_t *model);
 trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor);
 
 static inline planned_t graph_planned(const graph_model_t *model) {
-    return (planned_t){.file = &model->file, .settings = &model->settings, .training = &model->training, .in_ram = model->in_ram};
+    return (planned_t){
+        .file = &model->file, .settings = &model->settings, .training = &model->training, .in_ram = model->in_ram};
 }
 
 static inline int8_t *graph_s8(const graph_model_t *model, uint32_t offset) {

@@ -69,9 +69,11 @@ static uint8_t next_kept(const graph_plan_t *plan, const schedule_t *schedule, s
 }
 
 /* Kept values go down, the lowest first: none is written over before it has been moved. Returns where they end. */
-static uint32_t keep(graph_plan_t *plan, const schedule_t *schedule, start_t start, slots_table_t *slots, uint8_t *arena) {
+static uint32_t keep(graph_plan_t *plan, const schedule_t *schedule, start_t start, slots_table_t *slots,
+                     uint8_t *arena) {
     uint32_t end = plan->always, above = 0;
-    for (uint8_t value = next_kept(plan, schedule, start, above); value != UINT8_MAX; value = next_kept(plan, schedule, start, above)) {
+    for (uint8_t value = next_kept(plan, schedule, start, above); value != UINT8_MAX;
+         value = next_kept(plan, schedule, start, above)) {
         const uint32_t from = plan->at[PLAN_VALUE][value], bytes = (uint32_t)bytes_of(schedule, PLAN_VALUE, value);
         if (arena != NULL && from != end) {
             memmove(arena + end, arena + from, bytes);
@@ -110,7 +112,8 @@ static bool overlaps(const place_t *buffer, uint32_t at, uint32_t bytes) {
 }
 
 /* The end of a placed buffer that is in the way, 0 when none is. */
-static uint32_t end_in_the_way(const graph_plan_t *plan, const schedule_t *schedule, const slots_table_t *slots, const place_t *buffer) {
+static uint32_t end_in_the_way(const graph_plan_t *plan, const schedule_t *schedule, const slots_table_t *slots,
+                               const place_t *buffer) {
     const interval_t interval = slots->of[buffer->line][buffer->i];
     for (uint8_t line = 0; line < PLAN_LINES; line++) {
         for (uint8_t i = 0; i <= schedule->n; i++) {

@@ -104,7 +104,8 @@ uint32_t graph_plan(graph_plan_t *plan, const planned_t *planned) {
     }
     plan->size = plan->always;
     graph_plan_begin(plan, planned);
-    for (uint8_t l = schedule_start(&schedule, 0); l < schedule.n; l = schedule_start(&schedule, (uint8_t)(group_last(planned->training, l) + 1))) {
+    for (uint8_t l = schedule_start(&schedule, 0); l < schedule.n;
+         l = schedule_start(&schedule, (uint8_t)(group_last(planned->training, l) + 1))) {
         graph_plan_start(plan, planned, l, NULL);
     }
     graph_plan_begin(plan, planned);

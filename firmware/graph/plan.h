@@ -11,7 +11,9 @@
 /* The lines of the second table there, in its order. */
 enum plan_line { PLAN_VALUE, PLAN_WORK, PLAN_NODE, PLAN_SUMS, PLAN_COORDINATES, PLAN_ERROR, PLAN_BACK, PLAN_LINES };
 
-enum { PLAN_PLACES = GRAPH_MAX_LAYERS + 1 }; /* of the lines of values and errors: values 0..n; of the others layers 0..n - 1 are used */
+enum {
+    PLAN_PLACES = GRAPH_MAX_LAYERS + 1
+}; /* of the lines of values and errors: values 0..n; of the others layers 0..n - 1 are used */
 
 #define PLAN_NOWHERE UINT32_MAX
 

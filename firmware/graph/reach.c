@@ -14,7 +14,8 @@ uint64_t graph_reached(const graph_file_t *file, const graph_training_t *trainin
 
 uint8_t graph_last_reached_reader(const graph_file_t *file, const graph_training_t *training, uint8_t value) {
     uint8_t l = file->layers;
-    while (l > value && !(in_set(training->reached, (uint8_t)(l - 1)) && graph_reads(graph_layer(file, (uint8_t)(l - 1)), value))) {
+    while (l > value &&
+           !(in_set(training->reached, (uint8_t)(l - 1)) && graph_reads(graph_layer(file, (uint8_t)(l - 1)), value))) {
         l--;
     }
     return l > value ? (uint8_t)(l - 1) : file->layers;

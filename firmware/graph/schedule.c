@@ -17,7 +17,9 @@ static uint8_t last_use(const planned_t *planned, uint8_t value) {
 
 schedule_t schedule_of(const planned_t *planned) {
     schedule_t schedule = {
-        .file = planned->file, .training = planned->training, .n = planned->file->layers,
+        .file = planned->file,
+        .training = planned->training,
+        .n = planned->file->layers,
         .model_wise = planned->settings->wise == WISE_MODEL || planned->settings->method == METHOD_BP,
         .consumes = graph_consumes(planned->settings),
         .coordinates = planned->settings->method == METHOD_DEEPZERO,
@@ -85,7 +87,9 @@ static uint32_t last_slot_of_value(const schedule_t *schedule, uint8_t value, st
 }
 
 bool schedule_keeps(const schedule_t *schedule, uint8_t value, start_t start) {
-    const bool made_before = value == 0 ? schedule->consumes : value - 1 < start.from && !is_joined_behind(schedule->training, (uint8_t)(value - 1));
+    const bool made_before =
+        value == 0 ? schedule->consumes
+                   : value - 1 < start.from && !is_joined_behind(schedule->training, (uint8_t)(value - 1));
     return made_before && schedule->last_use[value] >= start.from;
 }
 
@@ -101,7 +105,8 @@ static interval_t slots_of_value(const schedule_t *schedule, uint8_t value, star
     if (value == 0 || maker < start.from || maker >= start.to || is_joined_behind(training, maker)) {
         return nothing;
     }
-    const bool gate = !is_prefix(schedule, start) && !schedule->model_wise && maker == start.from && in_set(training->nodes, maker);
+    const bool gate =
+        !is_prefix(schedule, start) && !schedule->model_wise && maker == start.from && in_set(training->nodes, maker);
     return slots(group_first(training, maker), gate ? schedule->n + 1u : last_slot_of_value(schedule, value, start));
 }
 
@@ -123,7 +128,8 @@ static bool has_back(const schedule_t *schedule, uint8_t l) {
     if (!in_set(training->reached, l) || !graph_has_error(training, layer->reads[0])) {
         return false;
     }
-    const bool later = graph_is_pool(layer) && graph_last_reached_reader(schedule->file, training, layer->reads[0]) != l;
+    const bool later =
+        graph_is_pool(layer) && graph_last_reached_reader(schedule->file, training, layer->reads[0]) != l;
     return graph_has_weights(layer) || later;
 }
 
@@ -164,7 +170,8 @@ interval_t schedule_slots(const schedule_t *schedule, uint8_t line, uint8_t i, s
     }
     const graph_training_t *training = schedule->training;
     const bool runs = i >= start.from && i < start.to;
-    const bool wanted = line == PLAN_COORDINATES ? schedule->coordinates && in_set(training->layers, i) : in_set(training->nodes, i);
+    const bool wanted =
+        line == PLAN_COORDINATES ? schedule->coordinates && in_set(training->layers, i) : in_set(training->nodes, i);
     if (line == PLAN_WORK) {
         return runs ? slots(group_first(training, i), group_last(training, i)) : nothing;
     }

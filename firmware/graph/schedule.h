@@ -21,8 +21,9 @@ typedef struct {
     const graph_file_t *file;
     const graph_training_t *training;
     uint8_t n;
-    bool model_wise, consumes, coordinates, back; /* `coordinates`: of deepzero; `back`: bp, with one start, as the model-wise form */
-    uint8_t last_use[PLAN_PLACES];          /* c(v) */
+    bool model_wise, consumes, coordinates,
+        back;                      /* `coordinates`: of deepzero; `back`: bp, with one start, as the model-wise form */
+    uint8_t last_use[PLAN_PLACES]; /* c(v) */
 } schedule_t;
 
 schedule_t schedule_of(const planned_t *planned);

@@ -31,7 +31,8 @@ failure_t graph_settings_check(const graph_settings_t *settings, const graph_fil
         {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
         {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
         {settings->difference, DIFFERENCE_FORWARD, by_weights ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
-        {settings->direction, DIRECTION_SAMPLE, settings->method == METHOD_POOR_MANS ? DIRECTION_BATCH : DIRECTION_SAMPLE},
+        {settings->direction, DIRECTION_SAMPLE,
+         settings->method == METHOD_POOR_MANS ? DIRECTION_BATCH : DIRECTION_SAMPLE},
         {settings->gns, 0, 1},
         {settings->qas, 0, 1},
         {settings->sparsity, 0, UINT8_MAX},
@@ -82,7 +83,8 @@ static bool is_trained(const graph_settings_t *settings, const graph_file_t *fil
 
 static bool is_by_nodes(const graph_settings_t *settings, const graph_layer_t *layer) {
     const uint32_t d_w = settings->train == TRAIN_BIAS ? graph_channels(layer) : graph_weight_count(layer);
-    const bool chosen = settings->perturb == PERTURB_NODE || (settings->perturb == PERTURB_ADAPTIVE && d_w >= graph_outputs(layer));
+    const bool chosen =
+        settings->perturb == PERTURB_NODE || (settings->perturb == PERTURB_ADAPTIVE && d_w >= graph_outputs(layer));
     return settings->method == METHOD_POOR_MANS && chosen;
 }
 
@@ -102,7 +104,8 @@ static bool convolves(const graph_layer_t *layer) {
 static bool may_join(const graph_file_t *file, const graph_training_t *training, uint8_t l) {
     const uint8_t before = (uint8_t)(l - 1);
     const graph_layer_t *layer = graph_layer(file, l), *first = graph_layer(file, before);
-    if (!graph_reads(layer, l) || !has_one_reader(file, l) || in_set(training->nodes, l) || in_set(training->nodes, before)) {
+    if (!graph_reads(layer, l) || !has_one_reader(file, l) || in_set(training->nodes, l) ||
+        in_set(training->nodes, before)) {
         return false;
     }
     if (in_set(training->joined, before)) {
@@ -120,7 +123,8 @@ graph_training_t graph_training(const graph_settings_t *settings, const graph_fi
         }
     }
     const bool back = settings->method == METHOD_BP && training.layers != 0;
-    const uint8_t end = back ? graph_first_trained(&training) : file->layers; /* values from there on are wanted on the way back */
+    const uint8_t end =
+        back ? graph_first_trained(&training) : file->layers; /* values from there on are wanted on the way back */
     for (uint8_t l = 1; (settings->flags & FLAG_FUSED) != 0 && l < end; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }

@@ -35,7 +35,8 @@ typedef struct {
     uint64_t layers;
     uint64_t nodes;  /* those of them that have their nodes perturbed */
     uint64_t joined; /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
-    uint64_t reached; /* those whose output has an error, which bp gives back to what they read; with other methods all */
+    uint64_t
+        reached; /* those whose output has an error, which bp gives back to what they read; with other methods all */
     bool weights, biases;
 } graph_training_t;
 

@@ -54,12 +54,14 @@ static uint64_t scratch_bytes(const graph_layer_t *layer, bool has_ring) {
 }
 
 uint32_t ring_width(const graph_layer_t *layer) {
-    const uint32_t read = (layer->out_w - 1u) * layer->stride + layer->kernel_w, filled = (uint32_t)layer->padding + layer->in_w;
+    const uint32_t read = (layer->out_w - 1u) * layer->stride + layer->kernel_w,
+                   filled = (uint32_t)layer->padding + layer->in_w;
     return (uint32_t)greater(read, filled);
 }
 
 work_layout_t work_layout(const graph_layer_t *layer, chained_t chained) {
-    const uint64_t ring = (uint64_t)layer->kernel_h * ring_width(layer) * layer->in_c, row = (uint64_t)layer->out_w * layer->out_c;
+    const uint64_t ring = (uint64_t)layer->kernel_h * ring_width(layer) * layer->in_c,
+                   row = (uint64_t)layer->out_w * layer->out_c;
     work_layout_t layout = {.scratch = folded_bytes(layer)};
     layout.ring = layout.scratch + up_8(scratch_bytes(layer, chained.has_ring));
     layout.row = layout.ring + (chained.has_ring ? up_8(ring) : 0);

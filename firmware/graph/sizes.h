@@ -33,7 +33,7 @@ uint32_t ring_width(const graph_layer_t *layer);
 
 /* `sums`: the gradient of some channels, their errors, the scratch of the gradient's kernel, one behind the other. */
 typedef struct {
-    uint32_t channels; /* at a time */
+    uint32_t channels;             /* at a time */
     uint64_t errors, scratch, end; /* offsets of the parts, and the end of the last */
 } sums_layout_t;
 

@@ -40,7 +40,8 @@ static failure_t check_slot(const graph_engine_t *engine, uint16_t slot, uint8_t
 }
 
 /* A slot counts as empty until its last piece is there. */
-static void put_piece(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels, uint32_t n) {
+static void put_piece(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+                      uint32_t n) {
     int8_t *sample = graph_sample(&engine->model, slot) + offset;
     graph_slot_empty(engine, slot);
     for (uint32_t i = 0; i < n; i++) {
@@ -54,7 +55,8 @@ static void put_piece(graph_engine_t *engine, uint16_t slot, uint8_t label, uint
     }
 }
 
-failure_t graph_engine_put_sample(graph_engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
+failure_t graph_engine_put_sample(graph_engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels,
+                                  uint32_t n) {
     failure_t failure = graph_engine_check_configured(engine);
     if (failure.code == 0) {
         const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
@@ -66,7 +68,8 @@ failure_t graph_engine_put_sample(graph_engine_t *engine, uint16_t slot, uint8_t
     return failure;
 }
 
-failure_t graph_engine_put_part(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels, uint32_t n) {
+failure_t graph_engine_put_part(graph_engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset,
+                                const uint8_t *pixels, uint32_t n) {
     const failure_t failure = check_slot(engine, slot, label);
     if (failure.code != 0) {
         return failure;

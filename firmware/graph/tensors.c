@@ -68,9 +68,11 @@ trained_tensor_t graph_tensor(const graph_model_t *model, uint8_t tensor) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = graph_tensors(model, l);
     if (training->weights && tensor % each == 0) {
-        return (trained_tensor_t){.bytes = (uint8_t *)tensors.weights, .size = graph_weight_count(layer), .layer = l, .weights = true};
+        return (trained_tensor_t){
+            .bytes = (uint8_t *)tensors.weights, .size = graph_weight_count(layer), .layer = l, .weights = true};
     }
-    return (trained_tensor_t){.bytes = (uint8_t *)tensors.bias, .size = graph_channels(layer) * (uint32_t)sizeof tensors.bias[0], .layer = l};
+    return (trained_tensor_t){
+        .bytes = (uint8_t *)tensors.bias, .size = graph_channels(layer) * (uint32_t)sizeof tensors.bias[0], .layer = l};
 }
 
 /* fold_bias with an input zero of -1 adds them to what is there. */
@@ -80,5 +82,6 @@ void graph_sum_weights(const graph_model_t *model, uint8_t l) {
     const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
     const bool depthwise = layer->op == OP_DEPTHWISE;
     memset(tensors.sums, 0, channels * sizeof tensors.sums[0]);
-    tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1, tensors.sums);
+    tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1,
+                     tensors.sums);
 }

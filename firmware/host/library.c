@@ -141,7 +141,8 @@ failure_t host_graph_load(graph_engine_t *engine, const uint8_t *file, uint32_t 
     return graph_engine_use_arena(engine, size);
 }
 
-failure_t host_graph_run(graph_engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result, uint32_t *digests) {
+failure_t host_graph_run(graph_engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result,
+                         uint32_t *digests) {
     const failure_t failure = graph_engine_check_run(engine, step, steps, count);
     if (failure.code == 0) {
         graph_engine_run(engine, steps, count, result);

@@ -44,30 +44,33 @@ static int32_t apply(const run_t *run, update_factor_t factor) {
     return growth;
 }
 
-static void by_rows(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n, const gradient_update_t *update,
-                    int32_t *sums) {
+static void by_rows(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n,
+                    const gradient_update_t *update, int32_t *sums) {
     for (uint32_t i = 0; i < n;) {
         const uint32_t o = (first + i) / update->taps, left = (o + 1) * update->taps - (first + i);
-        const run_t run = {.weights = weights + i, .gradient = gradient + i, .count = left < n - i ? left : n - i, .step = 1};
+        const run_t run = {
+            .weights = weights + i, .gradient = gradient + i, .count = left < n - i ? left : n - i, .step = 1};
         sums[o] += apply(&run, weight_update_factor(update, o));
         i += run.count;
     }
 }
 
 /* Depthwise: a channel's weights are `channels` apart. */
-static void by_columns(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n, const gradient_update_t *update,
-                       int32_t *sums) {
+static void by_columns(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n,
+                       const gradient_update_t *update, int32_t *sums) {
     const uint32_t channels = update->channels;
     for (uint32_t i = 0; i < n && i < channels; i++) {
         const uint32_t o = (first + i) % channels;
-        const run_t run = {
-            .weights = weights + i, .gradient = gradient + i, .count = (n - i + channels - 1) / channels, .step = channels};
+        const run_t run = {.weights = weights + i,
+                           .gradient = gradient + i,
+                           .count = (n - i + channels - 1) / channels,
+                           .step = channels};
         sums[o] += apply(&run, weight_update_factor(update, o));
     }
 }
 
-void apply_gradient_s8(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n, const gradient_update_t *update,
-                       int32_t *sums) {
+void apply_gradient_s8(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n,
+                       const gradient_update_t *update, int32_t *sums) {
     if (update->depthwise) {
         by_columns(weights, gradient, first, n, update, sums);
     } else {

@@ -5,7 +5,7 @@
 #include "kernels/gradient_update.h"
 
 /* apply_gradient_s32() with momentum: velocity[i] is that of bias[i], and follows gradient[i]. */
-void apply_velocity_s32(int32_t *bias, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n, float momentum,
-                        const gradient_update_t *update);
+void apply_velocity_s32(int32_t *bias, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
+                        float momentum, const gradient_update_t *update);
 
 #endif

@@ -8,18 +8,20 @@ typedef struct {
     uint32_t i, end, step;
 } run_t;
 
-static int32_t apply(int8_t *weights, float *velocity, const int32_t *gradient, run_t run, const velocity_rule_t *rule) {
+static int32_t apply(int8_t *weights, float *velocity, const int32_t *gradient, run_t run,
+                     const velocity_rule_t *rule) {
     int32_t growth = 0;
     for (uint32_t i = run.i; i < run.end && !rule->stays; i += run.step) {
-        const int32_t before = weights[i], after = clip(before - velocity_step(velocity + i, gradient[i], rule), WEIGHT_LIMIT);
+        const int32_t before = weights[i],
+                      after = clip(before - velocity_step(velocity + i, gradient[i], rule), WEIGHT_LIMIT);
         weights[i] = (int8_t)after;
         growth += after - before;
     }
     return growth;
 }
 
-void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n, float momentum,
-                       const gradient_update_t *update, int32_t *sums) {
+void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
+                       float momentum, const gradient_update_t *update, int32_t *sums) {
     const uint32_t step = update->depthwise ? update->channels : 1;
     for (uint32_t i = 0; i < n && i < (update->depthwise ? step : n);) {
         const uint32_t o = update->depthwise ? (first + i) % step : (first + i) / update->taps;

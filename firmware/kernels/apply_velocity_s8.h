@@ -5,7 +5,7 @@
 #include "kernels/gradient_update.h"
 
 /* apply_gradient_s8() with momentum: velocity[i] is that of weights[i], and follows gradient[i]. */
-void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n, float momentum,
-                       const gradient_update_t *update, int32_t *sums);
+void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
+                       float momentum, const gradient_update_t *update, int32_t *sums);
 
 #endif

@@ -11,7 +11,8 @@
 #include "kernels/weighted_rows_s8.h"
 
 /* Spread the errors of one output position over the inputs under its window. */
-static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, uint32_t y, uint32_t x, int32_t *acc) {
+static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, uint32_t y, uint32_t x,
+                            int32_t *acc) {
     const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
     const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
     const uint32_t in_c = shape->in_c;

@@ -36,7 +36,8 @@ static inline runs_t runs_inside(const layer_shape_t *shape, inside_t vertical, 
 }
 
 /* Four channels of all positions: those at `error` that `mask` has. */
-static void spread_four(const int8_t *error, uint32_t mask, const four_weights_t *wide, const layer_shape_t *shape, int32_t *acc) {
+static void spread_four(const int8_t *error, uint32_t mask, const four_weights_t *wide, const layer_shape_t *shape,
+                        int32_t *acc) {
     const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c;
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
@@ -53,7 +54,8 @@ static void spread_four(const int8_t *error, uint32_t mask, const four_weights_t
 
 /* A kernel of few taps: its weights are widened once for all positions. If the channels are no whole fours, the last four begin with
    channels of the four before. */
-static void spread_fours(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, uint32_t taps, int32_t *acc) {
+static void spread_fours(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, uint32_t taps,
+                         int32_t *acc) {
     four_weights_t wide[FEW_TAPS];
     for (uint32_t o = 0; o < shape->out_c; o += 4) {
         const uint32_t first = o + 4 <= shape->out_c ? o : shape->out_c - 4u;

@@ -11,8 +11,8 @@
 enum { CHUNK = 64 }; /* channels at a time, 8 bytes of stack each */
 
 /* Spread the errors of one output position over the inputs under its window. */
-static void spread_position(const term_t *terms, uint32_t n, const int8_t *weights, const layer_shape_t *shape, inside_t vertical,
-                            inside_t horizontal, int32_t *acc) {
+static void spread_position(const term_t *terms, uint32_t n, const int8_t *weights, const layer_shape_t *shape,
+                            inside_t vertical, inside_t horizontal, int32_t *acc) {
     const uint32_t in_c = shape->in_c;
     const uint32_t acc_row = shape->in_w * in_c, weights_row = shape->kernel_w * in_c;
     const uint32_t taps = (horizontal.end - horizontal.first) * in_c;

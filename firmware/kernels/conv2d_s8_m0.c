@@ -80,7 +80,8 @@ static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, in
 
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const band_t band = {.in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h)};
+        const band_t band = {
+            .in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h)};
         sum_row(&band, weights, (term_t *)(void *)scratch, acc);
         acc += (uint32_t)shape->out_w * shape->out_c;
     }

@@ -47,8 +47,8 @@ static void accumulate(const int32_t sum[TAPS], uint32_t taps, int32_t shift, in
     }
 }
 
-void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift, int8_t *scratch,
-                               int32_t *gradient) {
+void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
+                               int8_t *scratch, int32_t *gradient) {
     pad_input_s8(in, shape, scratch);
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c; /* contiguous taps */
     const uint32_t step = (shape->in_w + 2u * shape->padding) * shape->in_c;

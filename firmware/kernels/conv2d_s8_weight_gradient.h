@@ -10,7 +10,7 @@
 uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape);
 
 /* gradient = sat32(gradient + trunc(g / 2^shift)) for each weight, g the exact sum over the positions of error times input. */
-void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift, int8_t *scratch,
-                               int32_t *gradient);
+void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
+                               int8_t *scratch, int32_t *gradient);
 
 #endif

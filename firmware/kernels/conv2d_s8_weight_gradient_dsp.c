@@ -37,8 +37,8 @@ static void accumulate(const int32_t *sum, uint32_t taps, int32_t shift, int32_t
     }
 }
 
-void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift, int8_t *scratch,
-                               int32_t *gradient) {
+void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
+                               int8_t *scratch, int32_t *gradient) {
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, taps = shape->kernel_h * row, word = sizeof(int32_t);
     int32_t *const sum = (int32_t *)(void *)scratch;
     int8_t *const padded = scratch + taps * word;

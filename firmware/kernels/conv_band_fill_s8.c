@@ -41,8 +41,14 @@ static inline rows_t rows_of(const conv_band_t *band) {
     const layer_shape_t *shape = band->shape;
     const uint32_t inputs = (uint32_t)shape->in_w * shape->in_c, before = (uint32_t)shape->padding * shape->in_c;
     const uint32_t room = band->pitch - before, inside = inputs < room ? inputs : room;
-    return (rows_t){.in = band->in, .in_h = shape->in_h, .above = shape->padding, .from_row = inputs, .before = before,
-                    .inside = inside, .behind = room - inside, .zero = band->zero};
+    return (rows_t){.in = band->in,
+                    .in_h = shape->in_h,
+                    .above = shape->padding,
+                    .from_row = inputs,
+                    .before = before,
+                    .inside = inside,
+                    .behind = room - inside,
+                    .zero = band->zero};
 }
 
 static inline void fill_row(const rows_t *rows, uint32_t padded_y, band_value_t *out) {

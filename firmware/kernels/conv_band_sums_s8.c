@@ -62,7 +62,8 @@ uint64_t conv_band_work(const layer_shape_t *shape) {
 /* The kinds of rows: five taps, as the first layer of many networks has them, or by what divides their length. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
-    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride * shape->in_c, out_w = shape->out_w;
+    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride * shape->in_c,
+                   out_w = shape->out_w;
     window_t window = {.rows = shape->kernel_h, .row = row, .gap = band->pitch - row};
     band_sums_t to = *sums;
     const int8_t *in = band->rows;

@@ -107,11 +107,13 @@ static void sum_any(const conv_band_t *band, const band_sums_t *sums) {
 
 static bool takes_5x5(const conv_band_t *band) {
     const layer_shape_t *shape = band->shape;
-    return shape->kernel_h == 5 && shape->kernel_w == 5 && shape->in_c == 1 && band->stride == 1 && band->pitch % 2 == 0;
+    return shape->kernel_h == 5 && shape->kernel_w == 5 && shape->in_c == 1 && band->stride == 1 &&
+           band->pitch % 2 == 0;
 }
 
 /* One channel of a row of positions. Of the last four, which may be fewer, those that are there are kept. */
-static void sum_row_5x5(products_5x5_t *products, const int16_t *in, uint32_t out_w, uint32_t to_position, int32_t *acc) {
+static void sum_row_5x5(products_5x5_t *products, const int16_t *in, uint32_t out_w, uint32_t to_position,
+                        int32_t *acc) {
     const uint32_t whole = out_w / 4 * 4;
     products->in = in;
     products->acc = acc;

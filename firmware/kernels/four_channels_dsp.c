@@ -19,9 +19,10 @@ _Static_assert(offsetof(runs_t, acc_end) == 16 && sizeof(four_weights_t) == 8, "
 
 /* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 sums, r4-r7 weights of two taps, r8 and r9 the errors
    in lanes, r10 where the weights are, r11 the end of the sums, r12 where they are, lr the end of a loop. */
-#define TWO_TAPS(first, second)                                                             \
-    "ldm r10!, {r4-r7}\n\t"                                                                 \
-    "smlad " first ", r4, r8, " first "\n\tsmlad " second ", r6, r8, " second "\n\t"        \
+#define TWO_TAPS(first, second)                                                                                        \
+    "ldm r10!, {r4-r7}\n\t"                                                                                            \
+    "smlad " first ", r4, r8, " first "\n\tsmlad " second ", r6, r8, " second                                          \
+    "\n\t"                                                                                                             \
     "smlad " first ", r5, r9, " first "\n\tsmlad " second ", r7, r9, " second "\n\t"
 
 __attribute__((naked)) void four_channels_add(const runs_t *runs __attribute__((unused)),
@@ -68,7 +69,8 @@ __attribute__((naked)) void four_channels_add(const runs_t *runs __attribute__((
 void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t errors) {
     const uint32_t n = (runs->fours + runs->rest) / (uint32_t)sizeof(int32_t);
     const uint32_t even = even_lanes(errors), odd = odd_lanes(errors);
-    for (int32_t *acc = runs->acc; acc != runs->acc_end; acc += runs->acc_skip / sizeof *acc, weights += runs->row_skip) {
+    for (int32_t *acc = runs->acc; acc != runs->acc_end;
+         acc += runs->acc_skip / sizeof *acc, weights += runs->row_skip) {
         for (uint32_t j = 0; j < n; j++, acc++, weights++) {
             *acc = add_products(add_products(*acc, weights->even, even), weights->odd, odd);
         }

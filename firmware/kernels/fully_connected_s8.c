@@ -12,7 +12,8 @@ static inline uint32_t least(uint32_t a, uint32_t b) {
 }
 
 /* Four outputs. `chunk` divides the inputs; it is a constant to the compiler, which unrolls that many. */
-static inline void four_rows(const int8_t *in, const int8_t *const w[ROWS], uint32_t inputs, uint32_t chunk, int32_t sum[ROWS]) {
+static inline void four_rows(const int8_t *in, const int8_t *const w[ROWS], uint32_t inputs, uint32_t chunk,
+                             int32_t sum[ROWS]) {
     const int8_t *w0 = w[0], *w1 = w[1], *w2 = w[2], *w3 = w[3];
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (const int8_t *end = in + inputs; in != end; in += chunk, w0 += chunk, w1 += chunk, w2 += chunk, w3 += chunk) {

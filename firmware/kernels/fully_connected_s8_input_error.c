@@ -9,7 +9,8 @@
 
 #include "kernels/weighted_rows_s8.h"
 
-void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs, int32_t *acc) {
+void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,
+                                    int32_t *acc) {
     weighted_rows_t rows;
     uint32_t next = 0;
     memset(acc, 0, inputs * sizeof acc[0]);

@@ -5,7 +5,8 @@
 #include "kernels/fully_connected_s8_input_error.h"
 #include "kernels/weighted_runs_dsp.h"
 
-void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs, int32_t *acc) {
+void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,
+                                    int32_t *acc) {
     memset(acc, 0, inputs * sizeof acc[0]);
     const uint32_t bytes = inputs * (uint32_t)sizeof acc[0];
     const runs_t runs = {.fours = bytes / 16 * 16, .rest = bytes % 16, .acc = acc, .acc_end = acc + inputs};

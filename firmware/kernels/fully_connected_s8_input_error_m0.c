@@ -9,7 +9,8 @@
 
 enum { CHUNK = 112 }; /* outputs at a time, 8 bytes of stack each */
 
-void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs, int32_t *acc) {
+void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,
+                                    int32_t *acc) {
     term_t terms[CHUNK];
     memset(acc, 0, inputs * sizeof acc[0]);
     for (uint32_t first = 0; first < outputs; first += CHUNK) {

@@ -1,7 +1,8 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-#if !KERNELS_DSP && !KERNELS_THUMB1 /* else fully_connected_s8_weight_gradient_dsp.c, fully_connected_s8_weight_gradient_m0.c */
+#if !KERNELS_DSP &&                                                                                                    \
+    !KERNELS_THUMB1 /* else fully_connected_s8_weight_gradient_dsp.c, fully_connected_s8_weight_gradient_m0.c */
 
 #include "kernels/fully_connected_s8_weight_gradient.h"
 
@@ -26,8 +27,8 @@ static void add_row(const int8_t *in, int32_t error, uint32_t inputs, int32_t sh
     }
 }
 
-void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs, int32_t shift,
-                                        int32_t *gradient) {
+void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,
+                                        int32_t shift, int32_t *gradient) {
     for (uint32_t o = 0; o < outputs; o++) {
         add_row(in, error[o], inputs, shift, gradient);
         gradient += inputs;

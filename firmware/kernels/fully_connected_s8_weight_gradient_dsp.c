@@ -63,8 +63,8 @@ static void add_rows(const int8_t *in, uint32_t inputs, gathered_t *gathered) {
     gathered->count = 0;
 }
 
-void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs, int32_t shift,
-                                        int32_t *gradient) {
+void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,
+                                        int32_t shift, int32_t *gradient) {
     gathered_t gathered = {.count = 0};
     for (uint32_t o = 0; o < outputs; o++, gradient += inputs) {
         if (trunc_shift((int32_t)magnitude(error[o]) * 127, shift) == 0) {

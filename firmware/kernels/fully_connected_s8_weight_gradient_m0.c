@@ -33,13 +33,14 @@ static void add_row(const inputs_t *list, int32_t error, int32_t shift, int32_t 
     if (trunc_shift(m * 127, shift) == 0) {
         return;
     }
-    const uint32_t positive = (uint32_t)(list->positive_end - list->term), negative = (uint32_t)(list->term + CHUNK - list->negative);
+    const uint32_t positive = (uint32_t)(list->positive_end - list->term),
+                   negative = (uint32_t)(list->term + CHUNK - list->negative);
     terms_add_magnitudes(list->term, positive, m, (uint32_t)shift, gradient, error < 0);
     terms_add_magnitudes(list->negative, negative, m, (uint32_t)shift, gradient, error > 0);
 }
 
-void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs, int32_t shift,
-                                        int32_t *gradient) {
+void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,
+                                        int32_t shift, int32_t *gradient) {
     for (uint32_t first = 0; first < inputs; first += CHUNK) {
         inputs_t list;
         gather(&list, in, first, inputs - first < CHUNK ? inputs - first : CHUNK);

@@ -53,8 +53,8 @@ void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t 
 
 /* Add the products of all fours to the sums of a row of taps, which are `step` apart. Input j + i meets error i at tap j: so the lanes
    of inputs j and j + 2 meet the even errors at tap j and the odd ones at tap j - 1. */
-static inline __attribute__((always_inline)) void add_row(const fours_t *fours, const int8_t *row, uint32_t taps, int32_t *sum,
-                                                          uint32_t step) {
+static inline __attribute__((always_inline)) void add_row(const fours_t *fours, const int8_t *row, uint32_t taps,
+                                                          int32_t *sum, uint32_t step) {
     int32_t s[WIDEST] = {0};
     const four_t *const end = fours->four + fours->count;
     for (const four_t *four = fours->four; four != end; four++) {

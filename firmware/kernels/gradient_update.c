@@ -17,7 +17,8 @@ float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint3
 static update_factor_t factor_of(const gradient_update_t *update, uint32_t o, float unit, int32_t exponent) {
     float f = update->rate;
     if (update->nodes) {
-        const float slope = update->factor * channel_factor(update->multiplier, update->shift, o); /* dL/dw, of one in the error */
+        const float slope =
+            update->factor * channel_factor(update->multiplier, update->shift, o); /* dL/dw, of one in the error */
         f = f * slope;
     }
     if (update->qas) {
@@ -55,7 +56,8 @@ int32_t update_step(int32_t gradient, update_factor_t factor) {
         return update_step_upper(gradient, factor.m, factor.n);
     }
     const uint64_t product = (uint64_t)magnitude(gradient) * factor.m;
-    const uint64_t size = factor.n > 0 ? (product + (UINT64_C(1) << (factor.n - 1))) >> factor.n : raised(product, factor.n);
+    const uint64_t size =
+        factor.n > 0 ? (product + (UINT64_C(1) << (factor.n - 1))) >> factor.n : raised(product, factor.n);
     const int32_t step = size > (1u << 30) ? 1 << 30 : (int32_t)size;
     return gradient < 0 ? -step : step;
 }

@@ -12,12 +12,12 @@ enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
 
 /* The update of a layer. */
 typedef struct {
-    float rate;       /* update_rate() */
-    bool nodes;       /* the gradient is made of errors of the outputs: node perturbation, back-propagation */
-    float factor;     /* then: C of the output, 1 with node perturbation */
-    bool qas;         /* quantization-aware scaling */
-    bool depthwise;   /* weights are height, width, channel; else output first */
-    uint32_t taps;    /* weights behind one output channel */
+    float rate;     /* update_rate() */
+    bool nodes;     /* the gradient is made of errors of the outputs: node perturbation, back-propagation */
+    float factor;   /* then: C of the output, 1 with node perturbation */
+    bool qas;       /* quantization-aware scaling */
+    bool depthwise; /* weights are height, width, channel; else output first */
+    uint32_t taps;  /* weights behind one output channel */
     uint32_t channels;
     float input_scale;
     const float *weight_scale; /* these three by output channel */

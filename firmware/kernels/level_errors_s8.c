@@ -30,8 +30,8 @@ static int32_t levelled(int32_t error, uint32_t k) {
     return error < 0 ? -size : size;
 }
 
-void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels, const int32_t *multiplier, const int8_t *shift,
-                     uint32_t largest, int8_t *out) {
+void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels, const int32_t *multiplier,
+                     const int8_t *shift, uint32_t largest, int8_t *out) {
     for (uint32_t o = 0; o < channels; o++) {
         const uint32_t k = level_of(multiplier[o], multiplier[largest], shift[largest] - shift[o]);
         for (uint32_t i = o; i < positions * channels; i += channels) {

@@ -11,7 +11,7 @@ uint32_t largest_channel(const int32_t *multiplier, const int8_t *shift, uint32_
 float channel_factor(const int32_t *multiplier, const int8_t *shift, uint32_t o);
 
 /* out[p][o] = e'_o of error[p][o]: times the factor of its channel against that of channel `largest`. In place, or apart. */
-void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels, const int32_t *multiplier, const int8_t *shift,
-                     uint32_t largest, int8_t *out);
+void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels, const int32_t *multiplier,
+                     const int8_t *shift, uint32_t largest, int8_t *out);
 
 #endif

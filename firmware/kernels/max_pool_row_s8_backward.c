@@ -7,7 +7,8 @@
 
 void max_pool_row_s8_backward(const int8_t *in, uint32_t windows, uint32_t column, uint32_t row, const int8_t *error,
                               int8_t *input_error) {
-    for (uint32_t w = 0; w < windows; w++, in += column, input_error += column) { /* and as much again by the channels */
+    for (uint32_t w = 0; w < windows;
+         w++, in += column, input_error += column) { /* and as much again by the channels */
         for (uint32_t c = 0; c < column; c++, in++, input_error++) {
             input_error[first_maximum(in, 2, column, row)] = *error++;
         }

@@ -5,8 +5,8 @@
 #include "kernels/max_pool_row_s8_backward.h"
 
 /* One row of k x k windows. */
-static void spread_row(const int8_t *in, uint32_t windows, uint32_t k, uint32_t column, uint32_t row, const int8_t *error,
-                       int8_t *input_error) {
+static void spread_row(const int8_t *in, uint32_t windows, uint32_t k, uint32_t column, uint32_t row,
+                       const int8_t *error, int8_t *input_error) {
     for (uint32_t at = 0; windows > 0; windows--, at += (k - 1) * column) {
         for (uint32_t c = 0; c < column; c++, at++) {
             input_error[at + first_maximum(in + at, k, column, row)] = *error++;

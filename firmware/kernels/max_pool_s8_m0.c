@@ -23,8 +23,10 @@ static int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint
 
 /* out[i]: the maximum of in[i] and of those `column`, `row` and both behind it, for i in 0..n-1: 15.5 instructions. r0-r3 the four
    places, r6 the output, r7 counts i, r12 is n. */
-__attribute__((naked)) static void maxima_of_four(const int8_t *in __attribute__((unused)), uint32_t column __attribute__((unused)),
-                                                  uint32_t row __attribute__((unused)), uint32_t n __attribute__((unused)),
+__attribute__((naked)) static void maxima_of_four(const int8_t *in __attribute__((unused)),
+                                                  uint32_t column __attribute__((unused)),
+                                                  uint32_t row __attribute__((unused)),
+                                                  uint32_t n __attribute__((unused)),
                                                   int8_t *out __attribute__((unused))) {
     __asm__(".syntax unified\n"
             "push {r4-r7, lr}\n"

@@ -16,7 +16,7 @@ enum {
     BACK, /* the first move, less one if it is negative; in the second half of the words the second, which goes the other way and so
              saturates nowhere, with that one */
     TWICE, /* both moves less one */
-    HELD, /* both moves in one, whose sum saturates nowhere but is then held within the limit */
+    HELD,  /* both moves in one, whose sum saturates nowhere but is then held within the limit */
 };
 
 #define ONES 0x01010101u
@@ -110,22 +110,18 @@ typedef struct {
 static inline uint32_t moved(uint32_t w, uint32_t field, const words_t *words, uint32_t form, const held_t *held) {
     const uint32_t move = words->first[field];
     switch (form) {
-    case FREE:
-        return unwrap_bytes(w, move);
-    case ONCE:
-        return add_bytes(add_bytes(w, move), ONES);
-    case BACK:
-        return add_bytes(add_bytes(w, move), words->second[field]);
-    case TWICE:
-        w = add_bytes(add_bytes(w, move), ONES);
-        return add_bytes(add_bytes(w, words->second[field]), ONES);
+    case FREE: return unwrap_bytes(w, move);
+    case ONCE: return add_bytes(add_bytes(w, move), ONES);
+    case BACK: return add_bytes(add_bytes(w, move), words->second[field]);
+    case TWICE: w = add_bytes(add_bytes(w, move), ONES); return add_bytes(add_bytes(w, words->second[field]), ONES);
     default:
         w = add_bytes(unwrap_bytes(w, move), held->to_top);
         return unwrap_bytes(subtract_bytes(w, held->to_bottom), held->back);
     }
 }
 
-static inline int8_t *move_pair(int8_t *weights, uint32_t a, uint32_t b, const words_t *words, uint32_t form, const held_t *held) {
+static inline int8_t *move_pair(int8_t *weights, uint32_t a, uint32_t b, const words_t *words, uint32_t form,
+                                const held_t *held) {
     uint32_t w[2];
     load_two(weights, w);
     w[0] = moved(w[0], a, words, form, held);
@@ -134,7 +130,8 @@ static inline int8_t *move_pair(int8_t *weights, uint32_t a, uint32_t b, const w
 }
 
 /* 24 weights at a time, by two words of the stream. */
-static inline void move_all(int8_t *weights, uint32_t n, uint32_t state, const words_t *words, uint32_t form, const held_t *held) {
+static inline void move_all(int8_t *weights, uint32_t n, uint32_t state, const words_t *words, uint32_t form,
+                            const held_t *held) {
     const held_t limits = *held;
     const words_t both = *words;
     for (const int8_t *end = weights + n / 24 * 24; weights != end;) {
@@ -167,21 +164,11 @@ void move_s8(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves) 
     };
     const words_t words = {.first = moves->words, .second = moves->words + NOISE_FIELDS};
     switch (moves->form) {
-    case FREE:
-        move_all(weights, n, state, &words, FREE, &held);
-        break;
-    case ONCE:
-        move_all(weights, n, state, &words, ONCE, &held);
-        break;
-    case BACK:
-        move_all(weights, n, state, &words, BACK, &held);
-        break;
-    case TWICE:
-        move_all(weights, n, state, &words, TWICE, &held);
-        break;
-    default:
-        move_all(weights, n, state, &words, HELD, &held);
-        break;
+    case FREE: move_all(weights, n, state, &words, FREE, &held); break;
+    case ONCE: move_all(weights, n, state, &words, ONCE, &held); break;
+    case BACK: move_all(weights, n, state, &words, BACK, &held); break;
+    case TWICE: move_all(weights, n, state, &words, TWICE, &held); break;
+    default: move_all(weights, n, state, &words, HELD, &held); break;
     }
 }
 

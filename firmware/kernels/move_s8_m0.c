@@ -45,7 +45,8 @@ static int32_t tested(const moves_t *moves, const pass_t *pass, int32_t first, i
 }
 
 static uint32_t bytes_of(const moves_t *moves, const pass_t *pass, int32_t z) {
-    const int32_t first = pass->first * z, second = pass->update != NULL ? zo_update_of(pass->update, z) : pass->second * z;
+    const int32_t first = pass->first * z,
+                  second = pass->update != NULL ? zo_update_of(pass->update, z) : pass->second * z;
     const int32_t test = tested(moves, pass, first, second), opposite = tested(moves, pass, -first, -second);
     const int32_t other = moves->form == SINGLY ? second : first + second;
     return (uint32_t)(test & 0xFF) | (uint32_t)(opposite & 0xFF) << 8 | (uint32_t)other << 16;
@@ -177,12 +178,9 @@ static inline void move_group(int8_t *weights, uint32_t n, uint32_t field, const
 /* As many weights as the loops take, fewer than 24 being left; returns the state behind them. */
 static uint32_t move_most(int8_t *weights, const int8_t *end, uint32_t state, const moves_t *moves) {
     switch (moves->form) {
-    case FREE:
-        return move_groups_free(weights, end, moves->words, state);
-    case APART:
-        return move_groups_apart(weights, end, moves->words, state);
-    default:
-        return move_groups_within(weights, end, moves->words, state);
+    case FREE: return move_groups_free(weights, end, moves->words, state);
+    case APART: return move_groups_apart(weights, end, moves->words, state);
+    default: return move_groups_within(weights, end, moves->words, state);
     }
 }
 

@@ -6,7 +6,11 @@
 
 #include "arith/random.h"
 
-enum { NOISE_ENTRIES = 256, NOISE_FIELDS = 2 * NOISE_ENTRIES, NOISE_GROUPS = 3 /* of four weights, that share a word */ };
+enum {
+    NOISE_ENTRIES = 256,
+    NOISE_FIELDS = 2 * NOISE_ENTRIES,
+    NOISE_GROUPS = 3 /* of four weights, that share a word */
+};
 
 /* What the pool of a step is made of. */
 typedef struct {

@@ -12,10 +12,13 @@ _Static_assert(offsetof(outer_products_t, errors) == 24, "the assembly knows the
 
 /* By hand, for LDM and STM of four sums: r0-r3 sums, r4 inputs 1 and 3, r5 inputs 0 and 2, r6 where the inputs are, r7 their end,
    r8-r11 where the rows are, r12 and lr the errors. */
-#define ROW(from, half, errors)                                                                      \
-    "ldm " from ", {r0-r3}\n\t"                                                                      \
-    "smlab" half " r0, r5, " errors ", r0\n\tsmlab" half " r1, r4, " errors ", r1\n\t"               \
-    "smlat" half " r2, r5, " errors ", r2\n\tsmlat" half " r3, r4, " errors ", r3\n\t"               \
+#define ROW(from, half, errors)                                                                                        \
+    "ldm " from                                                                                                        \
+    ", {r0-r3}\n\t"                                                                                                    \
+    "smlab" half " r0, r5, " errors ", r0\n\tsmlab" half " r1, r4, " errors                                            \
+    ", r1\n\t"                                                                                                         \
+    "smlat" half " r2, r5, " errors ", r2\n\tsmlat" half " r3, r4, " errors                                            \
+    ", r3\n\t"                                                                                                         \
     "stm " from "!, {r0-r3}\n\t"
 
 __attribute__((naked)) void outer_products(const outer_products_t *products __attribute__((unused))) {

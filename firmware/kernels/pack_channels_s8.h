@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 /* packed[p * count + c] = values[p * channels + first + c] for c in 0..count - 1 and every position p. */
-void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count, int8_t *packed);
+void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
+                      int8_t *packed);
 
 #endif

@@ -8,13 +8,14 @@
 
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
-_Static_assert(offsetof(products_2x2_t, acc) == 20 && offsetof(products_2x2_t, groups) == 48, "the assembly knows the fields");
+_Static_assert(offsetof(products_2x2_t, acc) == 20 && offsetof(products_2x2_t, groups) == 48,
+               "the assembly knows the fields");
 
 /* By hand, because a block needs all fourteen registers and the compiler spills: r0-r3 weights, r4 and r5 inputs, r6 and r7 where
    the two positions are, r8 where the weights are, r9-r12 the sums, lr turns. A group of four taps is 11 instructions for 16
    products. Four groups are unrolled; the first turn begins where only the rest of a division by four is left. The fields that no
    register can hold are copied to the stack. All instructions of a group have 32 bits, so that it can be entered by its number. */
-#define GROUP(load_inputs)                                         \
+#define GROUP(load_inputs)                                                                                             \
     "ldm r8!, {r0-r3}\n\t" load_inputs("r6")                       \
     "smlad r9, r0, r4, r9\n\tsmlad r10, r2, r4, r10\n\t"           \
     "smlad r9, r1, r5, r9\n\tsmlad r10, r3, r5, r10\n\t"           \
@@ -25,7 +26,7 @@ _Static_assert(offsetof(products_2x2_t, acc) == 20 && offsetof(products_2x2_t, g
 #define BY_TWO_WORDS(from) "ldrd r4, r5, [" from "], #8\n\t"
 #define BY_ONE_WORD(from) "ldr r4, [" from "], #4\n\tldr r5, [" from "], #4\n\t"
 
-#define PRODUCTS(load_inputs, group_bytes)                                                      \
+#define PRODUCTS(load_inputs, group_bytes)                                                                             \
     "push {r4-r11, lr}\n\t"                                                                     \
     "sub sp, #48\n\t"                                                                           \
     "ldm r0!, {r1-r12}\n\t"                                                                     \

@@ -15,8 +15,8 @@ typedef struct {
     uint32_t turns;              /* of the assembly: groups, in fours, rounded up */
     int32_t *acc;
     uint32_t to_channel, to_position; /* bytes to the sums of the second channel and of the second position */
-    int32_t rewind;                   /* bytes from behind the last gap of a pair of positions to the window of the next pair */
-    uint32_t acc_step;                /* bytes from pair to pair */
+    int32_t rewind;    /* bytes from behind the last gap of a pair of positions to the window of the next pair */
+    uint32_t acc_step; /* bytes from pair to pair */
     int32_t *acc_end;
     const uint32_t *weights;
     uint32_t groups, half;

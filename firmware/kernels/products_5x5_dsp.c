@@ -29,14 +29,12 @@ _Static_assert(offsetof(products_5x5_t, in) == 16, "the assembly knows the field
    where the inputs are, r12 where the weights are, lr from row to row. `first` makes the sums, the other rows add to them. */
 #define SMUAD(sum, x, w) "smuad " sum ", " x ", " w "\n\t"
 #define SMLAD(sum, x, w) "smlad " sum ", " x ", " w ", " sum "\n\t"
-#define ROW(FIRST)                                                        \
-    "ldm r7, {r0-r3}\n\t"                                                 \
-    "ldm r12!, {r4-r6}\n\t"                                               \
-    FIRST("r8", "r0", "r4") SMLAD("r8", "r1", "r5") SMLAD("r8", "r2", "r6")    \
-    FIRST("r10", "r1", "r4") SMLAD("r10", "r2", "r5") SMLAD("r10", "r3", "r6") \
-    "ldm r12!, {r4-r6}\n\t"                                               \
-    FIRST("r9", "r0", "r4") SMLAD("r9", "r1", "r5") SMLAD("r9", "r2", "r6")    \
-    FIRST("r11", "r1", "r4") SMLAD("r11", "r2", "r5") SMLAD("r11", "r3", "r6")
+#define ROW(FIRST)                                                                                                     \
+    "ldm r7, {r0-r3}\n\t"                                                                                              \
+    "ldm r12!, {r4-r6}\n\t" FIRST("r8", "r0", "r4") SMLAD("r8", "r1", "r5") SMLAD("r8", "r2", "r6")                    \
+        FIRST("r10", "r1", "r4") SMLAD("r10", "r2", "r5")                                                              \
+            SMLAD("r10", "r3", "r6") "ldm r12!, {r4-r6}\n\t" FIRST("r9", "r0", "r4") SMLAD("r9", "r1", "r5")           \
+                SMLAD("r9", "r2", "r6") FIRST("r11", "r1", "r4") SMLAD("r11", "r2", "r5") SMLAD("r11", "r3", "r6")
 #define NEXT "add r7, r7, lr\n\t"
 
 __attribute__((naked)) void products_5x5(const products_5x5_t *products __attribute__((unused))) {

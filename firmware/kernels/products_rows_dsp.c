@@ -14,16 +14,18 @@ _Static_assert(offsetof(products_rows_t, groups) == 20, "the assembly knows the 
    them, r7 and r8 where both rows are, r9 and r10 their sums, r11 where those go, r12 where the inputs are, lr turns. Four groups
    are unrolled; the first turn begins where only the rest of a division by four is left. All instructions of a group have 32 bits,
    so that it can be entered by its number. */
-#define ROW(load_weights, from, sum)                                                                        \
-    load_weights(from)                                                                                      \
-    "sxtb16 r6, r4\n\tsmlad " sum ", r6, r0, " sum "\n\tsxtb16 r6, r4, ror #8\n\tsmlad " sum ", r6, r1, " sum "\n\t" \
-    "sxtb16 r6, r5\n\tsmlad " sum ", r6, r2, " sum "\n\tsxtb16 r6, r5, ror #8\n\tsmlad " sum ", r6, r3, " sum "\n\t"
+#define ROW(load_weights, from, sum)                                                                                   \
+    load_weights(from) "sxtb16 r6, r4\n\tsmlad " sum ", r6, r0, " sum "\n\tsxtb16 r6, r4, ror #8\n\tsmlad " sum        \
+                       ", r6, r1, " sum                                                                                \
+                       "\n\t"                                                                                          \
+                       "sxtb16 r6, r5\n\tsmlad " sum ", r6, r2, " sum "\n\tsxtb16 r6, r5, ror #8\n\tsmlad " sum        \
+                       ", r6, r3, " sum "\n\t"
 
 #define BY_TWO_WORDS(from) "ldrd r4, r5, [" from "], #8\n\t"
 #define BY_ONE_WORD(from) "ldr r4, [" from "], #4\n\tldr r5, [" from "], #4\n\t"
 #define GROUP(load_weights) "ldm r12!, {r0-r3}\n\t" ROW(load_weights, "r7", "r9") ROW(load_weights, "r8", "r10")
 
-#define PRODUCTS(load_weights, group_bytes)                                     \
+#define PRODUCTS(load_weights, group_bytes)                                                                            \
     "push {r4-r11, lr}\n\t"                                                     \
     "ldm r0!, {r1-r6}\n\t"                                                      \
     "ldm r0, {r7, r8, r11}\n\t"                                                 \

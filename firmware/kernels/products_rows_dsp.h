@@ -11,8 +11,8 @@ typedef struct {
     const uint32_t *lanes; /* the inputs: of every four those at 0 and 2, then those at 1 and 3, in lanes of 16 bits */
     uint32_t step;         /* bytes from behind the groups of a row to those of the row after the next */
     int32_t *acc_end;
-    uint32_t entry; /* of the assembly: where the groups begin */
-    uint32_t turns; /* of the assembly: groups, in fours, rounded up */
+    uint32_t entry;  /* of the assembly: where the groups begin */
+    uint32_t turns;  /* of the assembly: groups, in fours, rounded up */
     uint32_t groups; /* of the inputs, one at least */
     const int8_t *row[2];
     int32_t *acc; /* of both rows; pairs of rows up to `acc_end`, one at least */

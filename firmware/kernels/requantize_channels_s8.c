@@ -10,7 +10,8 @@
 void requantize_channels_s8(const int32_t *sums, uint32_t positions, uint32_t first, uint32_t channels,
                             const tflite_layer_t *layer, uint32_t step, int8_t *out) {
     const int32_t zero = layer->output_zero;
-    const int32_t least = layer->act_min - zero, most = layer->act_max - zero; /* before the zero point is added: no overflow */
+    const int32_t least = layer->act_min - zero,
+                  most = layer->act_max - zero; /* before the zero point is added: no overflow */
     for (uint32_t c = 0; c < channels; c++) {
         const uint32_t bias = (uint32_t)layer->bias[first + c];
         const int32_t multiplier = layer->multiplier[first + c], shift = layer->shift[first + c];

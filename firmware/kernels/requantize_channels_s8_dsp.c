@@ -31,8 +31,8 @@ static inline int32_t one_byte(int32_t sum, int32_t bias, int32_t doubled, int32
 }
 
 /* Channel `c`, which is shifted right and has all of int8. The high product takes twice the multiplier, less 2^32. */
-APART void common_channel(const int32_t *sums, uint32_t positions, uint32_t c, const tflite_layer_t *layer, uint32_t step,
-                          int8_t *out) {
+APART void common_channel(const int32_t *sums, uint32_t positions, uint32_t c, const tflite_layer_t *layer,
+                          uint32_t step, int8_t *out) {
     const int32_t bias = layer->bias[c], right = -layer->shift[c] - 1, zero = 2 * layer->output_zero + 1;
     const int32_t doubled = (int32_t)(2u * (uint32_t)layer->multiplier[c]);
     const int32_t *const fours = sums + positions / 4 * 4, *const end = sums + positions;

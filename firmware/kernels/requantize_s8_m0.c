@@ -17,7 +17,8 @@ enum { SIX = 6 }; /* sums that the assembly takes at a time */
 #define GREATER(here, greater) greater ":\n bl 9f\n b " here "b\n"
 
 /* The largest magnitude of `n` sums, n > 0 and a multiple of 6, no sum -2^31: 3.7 instructions a sum. */
-__attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc __attribute__((unused)), uint32_t n __attribute__((unused))) {
+__attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc __attribute__((unused)),
+                                                        uint32_t n __attribute__((unused))) {
     __asm__(".syntax unified\n"
             "push {r4-r7, lr}\n"
             "lsls r1, r1, #2\n"
@@ -42,11 +43,13 @@ __attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc __att
 }
 
 /* round_half_away of arith/round_shift.h; the carry of the shift is the highest bit that it drops. */
-#define ROUND(x, i) "asrs r7, " x ", #31\n adds " x ", " x ", r7\n asrs " x ", r2\n adcs " x ", r3\n strb " x ", [r1, #" i "]\n"
+#define ROUND(x, i)                                                                                                    \
+    "asrs r7, " x ", #31\n adds " x ", " x ", r7\n asrs " x ", r2\n adcs " x ", r3\n strb " x ", [r1, #" i "]\n"
 
 /* out = round_half_away(acc, s), `n` > 0 and a multiple of 6, all within 8 bits: 5.8 instructions a sum. */
-__attribute__((naked)) static void round_sixes(const int32_t *acc __attribute__((unused)), int8_t *out __attribute__((unused)),
-                                               int32_t s __attribute__((unused)), uint32_t n __attribute__((unused))) {
+__attribute__((naked)) static void round_sixes(const int32_t *acc __attribute__((unused)),
+                                               int8_t *out __attribute__((unused)), int32_t s __attribute__((unused)),
+                                               uint32_t n __attribute__((unused))) {
     __asm__(".syntax unified\n"
             "push {r4-r7, lr}\n"
             "adds r3, r3, r1\n"

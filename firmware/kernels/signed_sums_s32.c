@@ -40,7 +40,8 @@ __attribute__((noinline)) static void numbers_of(const uint32_t *restrict signs,
     }
 }
 
-static inline void look_up(const int32_t *restrict table, const uint32_t *restrict numbers, int32_t *restrict sums, bool first) {
+static inline void look_up(const int32_t *restrict table, const uint32_t *restrict numbers, int32_t *restrict sums,
+                           bool first) {
     for (const uint32_t *const end = numbers + 4; numbers != end; numbers++) {
         const uint32_t word = *numbers;
         for (uint32_t j = 0; j < SIGNS_PER_WORD; j += 4) {
@@ -51,11 +52,13 @@ static inline void look_up(const int32_t *restrict table, const uint32_t *restri
     }
 }
 
-__attribute__((noinline)) static void put_sums(const int32_t *restrict table, const uint32_t *restrict numbers, int32_t *restrict sums) {
+__attribute__((noinline)) static void put_sums(const int32_t *restrict table, const uint32_t *restrict numbers,
+                                               int32_t *restrict sums) {
     look_up(table, numbers, sums, true);
 }
 
-__attribute__((noinline)) static void add_sums(const int32_t *restrict table, const uint32_t *restrict numbers, int32_t *restrict sums) {
+__attribute__((noinline)) static void add_sums(const int32_t *restrict table, const uint32_t *restrict numbers,
+                                               int32_t *restrict sums) {
     look_up(table, numbers, sums, false);
 }
 

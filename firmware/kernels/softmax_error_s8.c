@@ -44,7 +44,8 @@ static uint32_t term(int32_t logit, const softmax_t *softmax) {
     return softmax->exponent > -7 ? term_exponential(logit, softmax) : term_series(logit, softmax->exponent);
 }
 
-void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label, bool zero_sum, int8_t *error) {
+void softmax_error_s8(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label, bool zero_sum,
+                      int8_t *error) {
     softmax_t softmax = {.exponent = exponent, .floor = 0, .deducted = zero_sum ? 0 : 1};
     if (exponent > -7) {
         softmax.floor = power_of(logits[argmax_s8(logits, n)], exponent) - 10; /* h grows with the logit */

@@ -7,46 +7,48 @@
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
 /* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8 for none. */
-__attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)), const patch_t *patch __attribute__((unused)),
+__attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)),
+                                             const patch_t *patch __attribute__((unused)),
                                              uint32_t to_second __attribute__((unused))) {
-    __asm__(".syntax unified\n"
-            "push {r4-r7, lr}\n"
-            "mov r4, r8\n"
-            "mov r5, r9\n"
-            "push {r4, r5}\n"
-            "ldm r1!, {r4-r7}\n" /* bytes, n, rows, step */
-            "ldm r1, {r1, r3}\n" /* at, at_step */
-            "mov r12, r3\n"
-            "subs r7, r7, r3\n"
-            "mov r9, r7\n"
-            "subs r7, r3, r5\n"
-            "mov r8, r7\n"
-            "mov r7, r6\n"
-            "mov r3, r1\n"
-            "adds r6, r1, r5\n"
-            "subs r1, r4, r1\n"
-            "adds r2, r1, r2\n"
-            "1:\n"
-            "ldrsb r5, [r1, r3]\n"
-            "ldrsb r4, [r2, r3]\n"
-            "lsls r4, r4, #16\n"
-            "adds r4, r4, r5\n"
-            "beq 2f\n"
-            "stm r0!, {r3, r4}\n"
-            "2:\n"
-            "adds r3, r3, #1\n"
-            "cmp r3, r6\n"
-            "bne 1b\n"
-            "add r3, r8\n"
-            "add r1, r9\n"
-            "add r2, r9\n"
-            "add r6, r12\n"
-            "subs r7, r7, #1\n"
-            "bne 1b\n"
-            "pop {r4, r5}\n"
-            "mov r8, r4\n"
-            "mov r9, r5\n"
-            "pop {r4-r7, pc}\n");
+    __asm__(
+        ".syntax unified\n"
+        "push {r4-r7, lr}\n"
+        "mov r4, r8\n"
+        "mov r5, r9\n"
+        "push {r4, r5}\n"
+        "ldm r1!, {r4-r7}\n" /* bytes, n, rows, step */
+        "ldm r1, {r1, r3}\n" /* at, at_step */
+        "mov r12, r3\n"
+        "subs r7, r7, r3\n"
+        "mov r9, r7\n"
+        "subs r7, r3, r5\n"
+        "mov r8, r7\n"
+        "mov r7, r6\n"
+        "mov r3, r1\n"
+        "adds r6, r1, r5\n"
+        "subs r1, r4, r1\n"
+        "adds r2, r1, r2\n"
+        "1:\n"
+        "ldrsb r5, [r1, r3]\n"
+        "ldrsb r4, [r2, r3]\n"
+        "lsls r4, r4, #16\n"
+        "adds r4, r4, r5\n"
+        "beq 2f\n"
+        "stm r0!, {r3, r4}\n"
+        "2:\n"
+        "adds r3, r3, #1\n"
+        "cmp r3, r6\n"
+        "bne 1b\n"
+        "add r3, r8\n"
+        "add r1, r9\n"
+        "add r2, r9\n"
+        "add r6, r12\n"
+        "subs r7, r7, #1\n"
+        "bne 1b\n"
+        "pop {r4, r5}\n"
+        "mov r8, r4\n"
+        "mov r9, r5\n"
+        "pop {r4-r7, pc}\n");
 }
 
 #else

@@ -14,12 +14,13 @@ typedef struct {
 /* A list of terms is never empty: [0] is {0, 0} if it would be. */
 
 /* sums[r] += the sum of factor times rows[r * distance + at] over the `n` terms, for r in 0..count-1. */
-void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums);
+void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                    int32_t *sums);
 
 /* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second]. `n` is even.
    At most 127 * 128 a product: one side is all of int8, the other has no -128. */
-void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
-                     uint32_t to_second);
+void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                     int32_t *first, uint32_t to_second);
 
 /* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that what is shifted out is
    cut off towards zero. */

@@ -21,10 +21,10 @@ static void add_sum(const term_t *terms, uint32_t n, const int8_t *row, int32_t 
 
 /* Four rows: 13 instructions a term, 3.25 a product. r3-r6 the rows, r7 the terms, r8-r11 the sums, r12 the end of the terms, lr
    where the loop is entered. On the stack: +0 the terms, +4 four distances, +44 the end of the sums, +48 the sums. */
-__attribute__((naked)) static void add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
-                                                 const int8_t *rows __attribute__((unused)),
-                                                 uint32_t distance __attribute__((unused)), uint32_t count __attribute__((unused)),
-                                                 int32_t *sums __attribute__((unused))) {
+__attribute__((naked)) static void
+add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+              const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
+              uint32_t count __attribute__((unused)), int32_t *sums __attribute__((unused))) {
     __asm__(".syntax unified\n" SAVE_ALL
             "lsls r5, r3, #2\n"
             "push {r0, r5}\n"
@@ -101,10 +101,11 @@ __attribute__((naked)) static void add_four_sums(const term_t *terms __attribute
    parts follow at the end. 9 instructions for 4 products. r5 the terms, r6 the row, r7 the sums, r9 the distance, r10 and r11
    begin and end of the terms, r12 where the loop is entered, lr the end of the sums. On the stack: +36 the number of rows, +40 the
    sums, +44 from the first to the second. */
-__attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
-                                            const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
-                                            uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
-                                            uint32_t to_second __attribute__((unused))) {
+__attribute__((naked)) void
+terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+                const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
+                uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
+                uint32_t to_second __attribute__((unused))) {
     __asm__(".syntax unified\n" SAVE_ALL
             "mov r10, r0\n"
             "mov r9, r3\n"
@@ -158,10 +159,11 @@ __attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((u
 }
 
 /* 6 instructions a product. r0 the terms, r1 their end, r2 the factor, r3 the shift, r6 the sums. */
-#define MOVE_SUMS(name, add_or_subtract)                                                                                            \
-    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),        \
-                                            int32_t by __attribute__((unused)), uint32_t shift __attribute__((unused)),             \
-                                            int32_t *sums __attribute__((unused))) {                                                \
+#define MOVE_SUMS(name, add_or_subtract)                                                                                              \
+    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)),                                              \
+                                            uint32_t n __attribute__((unused)), int32_t by __attribute__((unused)),                   \
+                                            uint32_t shift __attribute__((unused)),                                                   \
+                                            int32_t *sums __attribute__((unused))) {                                                  \
         __asm__(".syntax unified\n"                                                                                                 \
                 "push {r4-r7, lr}\n"                                                                                                \
                 "ldr r6, [sp, #20]\n"                                                                                               \
@@ -183,7 +185,7 @@ __attribute__((naked)) void terms_pair_sums(const term_t *terms __attribute__((u
                                    "str r7, [r6, r4]\n")                                                                           \
                 "cmp r0, r1\n"                                                                                                      \
                 "bne 1b\n"                                                                                                          \
-                "pop {r4-r7, pc}\n");                                                                                               \
+                "pop {r4-r7, pc}\n"); \
     }
 
 MOVE_SUMS(add_magnitudes, "adds")
@@ -191,18 +193,20 @@ MOVE_SUMS(subtract_magnitudes, "subs")
 
 #else
 
-static void add_four_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
+static void add_four_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                          int32_t *sums) {
     for (uint32_t r = 0; r < count; r++) {
         add_sum(terms, n, rows + r * distance, sums + r);
     }
 }
 
-void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *first,
-                     uint32_t to_second) {
+void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                     int32_t *first, uint32_t to_second) {
     for (uint32_t r = 0; r < count; r++, rows += distance) {
         uint32_t all = 0, second = 0;
         for (uint32_t i = 0; i < n; i += 2) {
-            const uint32_t sum = (uint32_t)(terms[i].factor * rows[terms[i].at] + terms[i + 1].factor * rows[terms[i + 1].at]);
+            const uint32_t sum =
+                (uint32_t)(terms[i].factor * rows[terms[i].at] + terms[i + 1].factor * rows[terms[i + 1].at]);
             all += sum;
             second += (uint32_t)((int32_t)sum >> 16) + (sum >> 15 & 1u);
         }
@@ -225,7 +229,8 @@ static void subtract_magnitudes(const term_t *terms, uint32_t n, int32_t by, uin
 
 #endif
 
-void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count, int32_t *sums) {
+void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                    int32_t *sums) {
     const uint32_t fours = count & ~3u;
     if (fours > 0 && n > 0) {
         add_four_sums(terms, n, rows, distance, fours, sums);

@@ -52,16 +52,19 @@ static inline int32_t sum_of(const terms_t *terms, int8_t a, int8_t b) {
 }
 
 /* The second rounding, half away from zero, by a shift of n: (x + 2^(n-1) - 1 if x < 0) / 2^n, downwards. For n = 0 there is none. */
-static void add_double(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add, int8_t *out) {
+static void add_double(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add,
+                       int8_t *out) {
     const int32_t multiplier = add->out.multiplier, zero = add->out.zero, least = add->act_min, most = add->act_max;
-    const int32_t shift = -add->out.shift, sign = shift == 0 ? 0 : -1, half = shift == 0 ? 0 : (int32_t)(1u << (shift - 1));
+    const int32_t shift = -add->out.shift, sign = shift == 0 ? 0 : -1,
+                  half = shift == 0 ? 0 : (int32_t)(1u << (shift - 1));
     for (uint32_t i = 0; i < n; i++) {
         const int32_t high = first_rounding(sum_of(terms, a[i], b[i]), multiplier);
         out[i] = held(((high + (high >> 31 & sign) + half) >> shift) + zero, least, most);
     }
 }
 
-static void add_single(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add, int8_t *out) {
+static void add_single(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add,
+                       int8_t *out) {
     for (uint32_t i = 0; i < n; i++) {
         const int64_t value = rescale_single(sum_of(terms, a[i], b[i]), add->out.multiplier, add->out.shift);
         out[i] = held((int32_t)value + add->out.zero, add->act_min, add->act_max);

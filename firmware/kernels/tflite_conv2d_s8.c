@@ -35,8 +35,10 @@ uint64_t tflite_conv2d_s8_scratch(const layer_shape_t *shape) {
 }
 
 /* Two channels at a time. An odd last one is computed twice and requantized once. */
-static void band_outputs(const conv_band_t *band, const int8_t *weights, const tflite_layer_t *layer, int32_t *sums, int8_t *out) {
-    const uint32_t taps = taps_of(band->shape), out_c = band->shape->out_c, positions = band->count * band->shape->out_w;
+static void band_outputs(const conv_band_t *band, const int8_t *weights, const tflite_layer_t *layer, int32_t *sums,
+                         int8_t *out) {
+    const uint32_t taps = taps_of(band->shape), out_c = band->shape->out_c,
+                   positions = band->count * band->shape->out_w;
     for (uint32_t o = 0; o < out_c; o += 2) {
         const uint32_t to_second = o + 1 < out_c ? 1 : 0;
         const band_sums_t to = {.to = sums, .to_channel = to_second * positions, .to_position = 1};
@@ -45,11 +47,15 @@ static void band_outputs(const conv_band_t *band, const int8_t *weights, const t
     }
 }
 
-void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                           uint32_t first, uint32_t count, int8_t *scratch, int8_t *out) {
+void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
+                           const tflite_layer_t *layer, uint32_t first, uint32_t count, int8_t *scratch, int8_t *out) {
     const uint32_t rows = rows_of(shape), end = first + count;
-    conv_band_t band = {
-        .shape = shape, .in = in, .stride = shape->stride, .zero = layer->input_zero, .pitch = pitch_of(shape), .y = first};
+    conv_band_t band = {.shape = shape,
+                        .in = in,
+                        .stride = shape->stride,
+                        .zero = layer->input_zero,
+                        .pitch = pitch_of(shape),
+                        .y = first};
     int32_t *sums = (int32_t *)(void *)(scratch + conv_band_work(shape));
     band.work = scratch;
     band.rows = (band_value_t *)(void *)((int8_t *)sums + sums_bytes(shape));

@@ -13,7 +13,7 @@ void tflite_conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape
                       int8_t *scratch, int8_t *out);
 
 /* Rows first..first + count - 1 of the output only; `out` is where they go. */
-void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                           uint32_t first, uint32_t count, int8_t *scratch, int8_t *out);
+void tflite_conv2d_rows_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
+                           const tflite_layer_t *layer, uint32_t first, uint32_t count, int8_t *scratch, int8_t *out);
 
 #endif

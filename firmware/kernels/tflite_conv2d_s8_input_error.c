@@ -10,7 +10,8 @@ uint64_t tflite_conv2d_s8_input_error_scratch(const layer_shape_t *shape) {
 }
 
 /* Add what a window has inside the image. */
-static void add_window(const int32_t *spread, const layer_shape_t *shape, span_t vertical, span_t horizontal, int32_t *acc) {
+static void add_window(const int32_t *spread, const layer_shape_t *shape, span_t vertical, span_t horizontal,
+                       int32_t *acc) {
     const uint32_t in_c = shape->in_c, n = horizontal.inside * in_c;
     spread += (vertical.before * shape->kernel_w + horizontal.before) * in_c;
     acc += (vertical.at * shape->in_w + horizontal.at) * in_c;
@@ -24,8 +25,8 @@ static void add_window(const int32_t *spread, const layer_shape_t *shape, span_t
 }
 
 /* For its window, a position is a fully connected layer. */
-void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *scratch,
-                                  int32_t *acc) {
+void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                                  int32_t *scratch, int32_t *acc) {
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {

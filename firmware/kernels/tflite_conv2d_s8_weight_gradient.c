@@ -10,8 +10,8 @@ uint64_t tflite_conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape) {
     return (uint64_t)POSITIONS * shape->kernel_h * shape->kernel_w * shape->in_c;
 }
 
-void tflite_conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero,
-                                      int8_t *scratch, int32_t *gradient) {
+void tflite_conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                      int8_t input_zero, int8_t *scratch, int32_t *gradient) {
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, out_c = shape->out_c;
     const uint32_t positions = (uint32_t)shape->out_h * shape->out_w;
     for (uint32_t first = 0; first < positions; first += POSITIONS) {

@@ -13,11 +13,12 @@ uint64_t tflite_depthwise_s8_scratch(const layer_shape_t *shape) {
     return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->kernel_h * shape->kernel_w;
 }
 
-void tflite_depthwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                         int8_t *scratch, int8_t *out) {
+void tflite_depthwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
+                         const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
     const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
     const uint32_t out_h = shape->out_h, out_w = shape->out_w;
-    const uint32_t height = padded(out_h, shape->stride, shape->kernel_h), width = padded(out_w, shape->stride, shape->kernel_w);
+    const uint32_t height = padded(out_h, shape->stride, shape->kernel_h),
+                   width = padded(out_w, shape->stride, shape->kernel_w);
     const plane_axis_t vertical = tflite_plane_axis(-shape->padding, 1, height, shape->in_h);
     const plane_axis_t horizontal = tflite_plane_axis(-shape->padding, 1, width, shape->in_w);
     const plane_window_t window = {

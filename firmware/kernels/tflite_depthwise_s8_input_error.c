@@ -19,8 +19,8 @@ uint64_t tflite_depthwise_s8_input_error_scratch(const layer_shape_t *shape) {
     return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->kernel_h * shape->kernel_w;
 }
 
-static void take_turned(const int8_t *weights, const layer_shape_t *shape, const phase_t *vertical, const phase_t *horizontal,
-                        int8_t *kernel) {
+static void take_turned(const int8_t *weights, const layer_shape_t *shape, const phase_t *vertical,
+                        const phase_t *horizontal, int8_t *kernel) {
     for (uint32_t i = vertical->taps; i-- > 0;) {
         for (uint32_t j = horizontal->taps; j-- > 0;) {
             const uint32_t ky = vertical->first + i * shape->stride, kx = horizontal->first + j * shape->stride;
@@ -29,8 +29,8 @@ static void take_turned(const int8_t *weights, const layer_shape_t *shape, const
     }
 }
 
-static void store_channel(const int8_t *plane, const int8_t *kernel, const layer_shape_t *shape, const phase_t *vertical,
-                          const phase_t *horizontal, int32_t *acc) {
+static void store_channel(const int8_t *plane, const int8_t *kernel, const layer_shape_t *shape,
+                          const phase_t *vertical, const phase_t *horizontal, int32_t *acc) {
     const uint32_t h = vertical->inputs, w = horizontal->inputs, stride = shape->stride;
     const plane_window_t window = {
         .width = w + horizontal->taps - 1, .kernel_h = vertical->taps, .kernel_w = horizontal->taps, .stride = 1};
@@ -47,8 +47,8 @@ static void store_channel(const int8_t *plane, const int8_t *kernel, const layer
     }
 }
 
-static void spread_phase(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, const phase_t *vertical,
-                         const phase_t *horizontal, int8_t *scratch, int32_t *acc) {
+static void spread_phase(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                         const phase_t *vertical, const phase_t *horizontal, int8_t *scratch, int32_t *acc) {
     const uint32_t channels = shape->in_c;
     const plane_axis_t rows = tflite_plane_axis((int32_t)(vertical->output - (vertical->taps - 1)), 1,
                                                 vertical->inputs + vertical->taps - 1, shape->out_h);
@@ -63,8 +63,8 @@ static void spread_phase(const int8_t *error, const int8_t *weights, const layer
     }
 }
 
-void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch,
-                                     int32_t *acc) {
+void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                                     int8_t *scratch, int32_t *acc) {
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]); /* of the positions that no window sees */
     for (uint32_t y = 0; y < shape->stride && y < shape->kernel_h; y++) {
         const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride, shape->padding, shape->in_h);

@@ -10,7 +10,7 @@
 uint64_t tflite_depthwise_s8_input_error_scratch(const layer_shape_t *shape);
 
 /* acc[y][x][c]: the exact sum of weight times error; what falls into the padding is dropped. */
-void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch,
-                                     int32_t *acc);
+void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                                     int8_t *scratch, int32_t *acc);
 
 #endif

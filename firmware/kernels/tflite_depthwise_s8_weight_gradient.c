@@ -37,8 +37,7 @@ static void add_channel(const int8_t *plane, const int8_t *errors, const layer_s
 }
 
 static void add_phase(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero,
-                      const phase_t *vertical,
-                      const phase_t *horizontal, int8_t *scratch, int32_t *gradient) {
+                      const phase_t *vertical, const phase_t *horizontal, int8_t *scratch, int32_t *gradient) {
     const uint32_t channels = shape->in_c, positions = (uint32_t)shape->out_h * shape->out_w;
     const plane_axis_t rows = tflite_plane_axis((int32_t)vertical->first - shape->padding, shape->stride,
                                                 shape->out_h + vertical->taps - 1, shape->in_h);
@@ -57,8 +56,8 @@ static void add_phase(const int8_t *in, const int8_t *error, const layer_shape_t
     }
 }
 
-void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero,
-                                         int8_t *scratch, int32_t *gradient) {
+void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                         int8_t input_zero, int8_t *scratch, int32_t *gradient) {
     for (uint32_t y = 0; y < shape->stride && y < shape->kernel_h; y++) {
         const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride, shape->padding, shape->in_h);
         for (uint32_t x = 0; x < shape->stride && x < shape->kernel_w; x++) {

@@ -10,7 +10,7 @@
 uint64_t tflite_depthwise_s8_weight_gradient_scratch(const layer_shape_t *shape);
 
 /* gradient[ky][kx][c] += the exact sum of error times (input - input_zero), modulo 2^32; the padding adds nothing. */
-void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t input_zero,
-                                         int8_t *scratch, int32_t *gradient);
+void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                         int8_t input_zero, int8_t *scratch, int32_t *gradient);
 
 #endif

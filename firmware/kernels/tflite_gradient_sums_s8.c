@@ -8,8 +8,8 @@
 enum { TAPS = 4 }; /* sums that stay in registers together */
 
 /* An error of 0, of which the gate leaves many, adds nothing. */
-static inline void four_taps(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels,
-                             int32_t sum[TAPS]) {
+static inline void four_taps(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
+                             uint32_t channels, int32_t sum[TAPS]) {
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (uint32_t p = 0; p < positions; p++, in += step, error += channels) {
         const int32_t e = *error;
@@ -26,7 +26,8 @@ static inline void four_taps(const int8_t *in, uint32_t step, uint32_t positions
     sum[3] = s3;
 }
 
-static inline int32_t one_tap(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels) {
+static inline int32_t one_tap(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
+                              uint32_t channels) {
     int32_t sum = 0;
     for (uint32_t p = 0; p < positions; p++) {
         sum += error[p * channels] * in[p * step];
@@ -38,8 +39,8 @@ static inline void add(int32_t *gradient, int32_t sum) {
     *gradient = (int32_t)((uint32_t)*gradient + (uint32_t)sum);
 }
 
-void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels,
-                             uint32_t taps, int32_t *gradient) {
+void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
+                             uint32_t channels, uint32_t taps, int32_t *gradient) {
     for (uint32_t o = 0; o < channels; o++, gradient += taps) {
         uint32_t t = 0;
         for (; t + TAPS <= taps; t += TAPS) {

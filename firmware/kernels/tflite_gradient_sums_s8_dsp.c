@@ -6,11 +6,12 @@
 #include "kernels/weighted_runs_dsp.h"
 
 /* The inputs of four positions whose errors are not 0 meet one row of the gradient at a time. */
-void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels,
-                             uint32_t taps, int32_t *gradient) {
+void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
+                             uint32_t channels, uint32_t taps, int32_t *gradient) {
     const uint32_t word = sizeof *gradient;
     for (uint32_t o = 0; o < channels; o++, gradient += taps) {
-        const runs_t runs = {.fours = taps / 4 * 4 * word, .rest = taps % 4 * word, .acc = gradient, .acc_end = gradient + taps};
+        const runs_t runs = {
+            .fours = taps / 4 * 4 * word, .rest = taps % 4 * word, .acc = gradient, .acc_end = gradient + taps};
         const int8_t *row = in, *e = error + o;
         weighted_rows_t rows;
         uint32_t count = 0;

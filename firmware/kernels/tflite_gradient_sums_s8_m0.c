@@ -7,8 +7,8 @@
 
 enum { CHUNK = 64 }; /* errors at a time, 8 bytes of stack each */
 
-void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error, uint32_t channels,
-                             uint32_t taps, int32_t *gradient) {
+void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
+                             uint32_t channels, uint32_t taps, int32_t *gradient) {
     term_t terms[CHUNK];
     for (uint32_t first = 0, n; first < positions; first += n) {
         n = positions - first < CHUNK ? positions - first : CHUNK;

@@ -15,7 +15,8 @@ static uint32_t first_maximum(const int8_t *in, const layer_shape_t *shape) {
     return found;
 }
 
-void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error) {
+void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                 int8_t *input_error) {
     const uint32_t channels = shape->in_c, row = shape->in_w * channels;
     memset(input_error, 0, shape_inputs(shape));
     for (uint32_t y = 0; y < shape->out_h; y++) {

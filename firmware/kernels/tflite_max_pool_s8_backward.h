@@ -8,6 +8,7 @@
 
 /* The error of each output goes to the first maximum of its window in row-major order; every other input error is 0.
    Windows do not overlap, and lie within the image. */
-void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
+void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                 int8_t *input_error);
 
 #endif

@@ -23,8 +23,8 @@ static int8_t *take_patch(const int8_t *in, const layer_shape_t *shape, int8_t z
     return patch + below;
 }
 
-void tflite_patches_s8(const int8_t *in, const layer_shape_t *shape, int8_t input_zero, uint32_t first, uint32_t positions,
-                       int8_t *patches) {
+void tflite_patches_s8(const int8_t *in, const layer_shape_t *shape, int8_t input_zero, uint32_t first,
+                       uint32_t positions, int8_t *patches) {
     uint32_t y = first / shape->out_w, x = first % shape->out_w;
     for (uint32_t p = 0; p < positions; p++) {
         const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);

@@ -8,8 +8,8 @@
 
 typedef struct {
     uint32_t first, taps;
-    uint32_t input, inputs;  /* the first of the phase's input positions, and how many there are */
-    uint32_t output;         /* the output position in which tap `first` lies on `input`; may be behind the last */
+    uint32_t input, inputs; /* the first of the phase's input positions, and how many there are */
+    uint32_t output;        /* the output position in which tap `first` lies on `input`; may be behind the last */
 } phase_t;
 
 static inline phase_t phase_of(uint32_t first, uint32_t kernel, uint32_t stride, uint32_t padding, uint32_t size) {

@@ -22,8 +22,8 @@ static inline uint32_t position_of_first(const plane_axis_t *axis) {
     return (uint32_t)(axis->start + (int32_t)(axis->first * axis->step));
 }
 
-void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *vertical, const plane_axis_t *horizontal,
-                       int8_t *plane) {
+void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *vertical,
+                       const plane_axis_t *horizontal, int8_t *plane) {
     if (vertical->inside == 0 || horizontal->inside == 0) {
         return;
     }

@@ -20,7 +20,7 @@ plane_axis_t tflite_plane_axis(int32_t start, uint32_t step, uint32_t length, ui
 void tflite_plane_fill(const plane_axis_t *vertical, const plane_axis_t *horizontal, int8_t value, int8_t *plane);
 
 /* Copy what is in the image of one channel, `in` being at its first value; the padding stays as it is. */
-void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *vertical, const plane_axis_t *horizontal,
-                       int8_t *plane);
+void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *vertical,
+                       const plane_axis_t *horizontal, int8_t *plane);
 
 #endif

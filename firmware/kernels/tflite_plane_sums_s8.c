@@ -20,8 +20,7 @@ static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint
 }
 
 static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
-                               const plane_block_t *block,
-                               uint32_t kernel_w, int32_t *sums) {
+                               const plane_block_t *block, uint32_t kernel_w, int32_t *sums) {
     for (uint32_t i = 0; i < block->rows; i++) {
         const int8_t *row = plane + (block->y + i) * window->stride * window->width + block->x * window->stride;
         for (uint32_t j = 0; j < block->columns; j++) {
@@ -31,8 +30,8 @@ static inline void all_windows(const int8_t *plane, const int8_t *kernel, const 
     }
 }
 
-void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums) {
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums) {
     if (window->kernel_w == 3) {
         all_windows(plane, kernel, window, block, 3, sums);
     } else if (window->kernel_w == 5) {

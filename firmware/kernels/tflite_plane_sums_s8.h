@@ -13,7 +13,7 @@ typedef struct {
 
 /* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx] times
    kernel[ky * kernel_w + kx]. Up to TFLITE_PLANE_SLACK bytes behind the plane are read, and as many behind the kernel. */
-void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums);
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums);
 
 #endif

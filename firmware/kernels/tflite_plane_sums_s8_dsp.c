@@ -42,7 +42,8 @@ static inline void row_of_neighbours(four_t *sum, const int8_t *plane, const int
         sum->s3 = add_lanes(sum->s3, (lanes_t){.even = x2.odd, .odd = x0.even}, w);
     }
     if (kx + 3 == kernel_w) {
-        const lanes_t w = lanes_of(kernel + kx), x2 = lanes_of(plane + kx + 2); /* w.odd has one tap, in its lower lane */
+        const lanes_t w = lanes_of(kernel + kx),
+                      x2 = lanes_of(plane + kx + 2); /* w.odd has one tap, in its lower lane */
         sum->s0 = add_low_product(add_products(sum->s0, x0.even, w.even), x0.odd, w.odd);
         sum->s1 = add_low_product(add_products(sum->s1, x0.odd, w.even), x2.even, w.odd);
         sum->s2 = add_low_product(add_products(sum->s2, x2.even, w.even), x2.odd, w.odd);
@@ -78,10 +79,11 @@ static inline void add_four_taps(int32_t sum[3], const int8_t *plane, lanes_t w,
 
 /* What fours leave of a row of outputs, or all of it: a weight gradient has as many columns as the kernel is wide, and the plane of
    the errors for a kernel. Of the last word of a row of the kernel only some bytes count: `mask`. */
-static inline void last_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, uint32_t outputs,
-                                int32_t *sums) {
+static inline void last_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                                uint32_t outputs, int32_t *sums) {
     const uint32_t kernel_w = window->kernel_w, rest = (kernel_w - 1) % 4 + 1, mask = UINT32_MAX >> (32 - 8 * rest);
-    const uint32_t next = window->width - (kernel_w - rest); /* from the last word of a row of the plane to the row below */
+    const uint32_t next =
+        window->width - (kernel_w - rest); /* from the last word of a row of the plane to the row below */
     int32_t sum[3] = {0, 0, 0};
     for (const int8_t *const end = kernel + window->kernel_h * kernel_w; kernel != end; plane += next, kernel += rest) {
         for (const int8_t *const last = kernel + (kernel_w - rest); kernel != last; plane += 4, kernel += 4) {
@@ -113,7 +115,8 @@ static inline int32_t add_three(int32_t sum, lanes_t x, lanes_t w) {
 }
 
 /* Four outputs whose windows are `stride` bytes apart. */
-static inline void row_of_strided(four_t *sum, const int8_t *plane, const int8_t *kernel, uint32_t kernel_w, uint32_t stride) {
+static inline void row_of_strided(four_t *sum, const int8_t *plane, const int8_t *kernel, uint32_t kernel_w,
+                                  uint32_t stride) {
     uint32_t kx = 0;
     for (; kx + 4 <= kernel_w; kx += 4) {
         const lanes_t w = lanes_of(kernel + kx);
@@ -151,8 +154,9 @@ static inline int32_t row_of_one(int32_t sum, const int8_t *plane, const int8_t 
 }
 
 /* `kernel_h`, `kernel_w` and `stride` are those of the window; where they are constants, the compiler unrolls. */
-static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                               uint32_t kernel_h, uint32_t kernel_w, uint32_t stride, int32_t *sums) {
+static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                               const plane_block_t *block, uint32_t kernel_h, uint32_t kernel_w, uint32_t stride,
+                               int32_t *sums) {
     const uint32_t width = window->width;
     plane += block->y * stride * width + block->x * stride;
     for (uint32_t i = 0; i < block->rows; i++) {
@@ -185,18 +189,18 @@ static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const 
     }
 }
 
-APART void three_by_three(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums) {
+APART void three_by_three(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums) {
     all_outputs(plane, kernel, window, block, 3, 3, 1, sums);
 }
 
-APART void five_by_five(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                        int32_t *sums) {
+APART void five_by_five(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                        const plane_block_t *block, int32_t *sums) {
     all_outputs(plane, kernel, window, block, 5, 5, 1, sums);
 }
 
-APART void seven_by_seven(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums) {
+APART void seven_by_seven(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums) {
     all_outputs(plane, kernel, window, block, 7, 7, 1, sums);
 }
 
@@ -211,8 +215,8 @@ APART void four_neighbours(const int8_t *plane, const int8_t *kernel, const plan
     sums[3] = sum.s3;
 }
 
-static void any_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                           int32_t *sums) {
+static void any_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                           const plane_block_t *block, int32_t *sums) {
     plane += block->y * window->width + block->x;
     for (uint32_t i = 0; i < block->rows; i++, plane += window->width) {
         const int8_t *row = plane;
@@ -232,18 +236,18 @@ static void any_neighbours(const int8_t *plane, const int8_t *kernel, const plan
     }
 }
 
-APART void three_by_two(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                        int32_t *sums) {
+APART void three_by_two(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                        const plane_block_t *block, int32_t *sums) {
     all_outputs(plane, kernel, window, block, 3, 3, 2, sums);
 }
 
-APART void any_strided(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                       int32_t *sums) {
+APART void any_strided(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                       const plane_block_t *block, int32_t *sums) {
     all_outputs(plane, kernel, window, block, window->kernel_h, window->kernel_w, window->stride, sums);
 }
 
-void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, const plane_block_t *block,
-                          int32_t *sums) {
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums) {
     const uint32_t k = window->kernel_h == window->kernel_w ? window->kernel_w : 0;
     if (window->stride == 2 && k == 3) {
         three_by_two(plane, kernel, window, block, sums);

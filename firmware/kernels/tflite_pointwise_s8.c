@@ -12,8 +12,15 @@ static uint16_t block_of(const layer_shape_t *shape) {
 
 /* A block as an image of one row. */
 static layer_shape_t row_of(const layer_shape_t *shape, uint16_t positions) {
-    return (layer_shape_t){.in_h = 1, .in_w = positions, .in_c = shape->in_c, .out_h = 1, .out_w = positions,
-                           .out_c = shape->out_c, .kernel_h = 1, .kernel_w = 1, .stride = 1};
+    return (layer_shape_t){.in_h = 1,
+                           .in_w = positions,
+                           .in_c = shape->in_c,
+                           .out_h = 1,
+                           .out_w = positions,
+                           .out_c = shape->out_c,
+                           .kernel_h = 1,
+                           .kernel_w = 1,
+                           .stride = 1};
 }
 
 uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape) {
@@ -21,8 +28,8 @@ uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape) {
     return tflite_conv2d_s8_scratch(&row);
 }
 
-void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                         int8_t *scratch, int8_t *out) {
+void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
+                         const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
     const uint32_t block = block_of(shape);
     for (uint32_t left = (uint32_t)shape->in_h * shape->in_w; left > 0;) {
         const uint32_t n = left < block ? left : block;

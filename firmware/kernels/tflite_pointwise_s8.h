@@ -9,7 +9,7 @@
 uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape);
 
 /* weights[o][c]; `out` must not overlap `in`; `scratch` is aligned to a word. */
-void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, const tflite_layer_t *layer,
-                         int8_t *scratch, int8_t *out);
+void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
+                         const tflite_layer_t *layer, int8_t *scratch, int8_t *out);
 
 #endif

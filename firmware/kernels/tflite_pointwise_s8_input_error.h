@@ -7,6 +7,7 @@
 #include "kernels/shapes.h"
 
 /* acc[y][x][c]: the exact sum of weight times error. */
-void tflite_pointwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc);
+void tflite_pointwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                                     int32_t *acc);
 
 #endif

@@ -14,7 +14,8 @@ static inline span_t span_of(uint32_t position, uint32_t stride, uint32_t paddin
     const uint32_t start = position * stride; /* in the padded image */
     const uint32_t before = start < padding ? padding - start : 0;
     const uint32_t room = size + padding - start; /* from the first tap to the far edge */
-    return (span_t){.before = before, .inside = (kernel < room ? kernel : room) - before, .at = start + before - padding};
+    return (span_t){
+        .before = before, .inside = (kernel < room ? kernel : room) - before, .at = start + before - padding};
 }
 
 #endif

@@ -19,8 +19,8 @@ static void subtract(int32_t *gradient, uint32_t taps, uint32_t offset) {
     }
 }
 
-void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps, int8_t input_zero,
-                            int32_t *gradient) {
+void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps,
+                            int8_t input_zero, int32_t *gradient) {
     for (uint32_t o = 0; o < channels; o++) {
         int32_t sum = 0;
         for (uint32_t p = 0; p < positions; p++) {

@@ -8,9 +8,9 @@ enum { WEIGHTED_ROWS = 4 };
 
 /* The part of a row that is wanted: runs of contiguous taps, each to be added to as many contiguous sums. */
 typedef struct {
-    uint32_t fours, rest;         /* bytes of the sums of a run: of whole fours, and behind them */
-    uint32_t row_skip, acc_skip;  /* bytes from the end of a run to the next, in the row and in the sums */
-    const int32_t *acc_end;       /* behind the last run and its skip */
+    uint32_t fours, rest;        /* bytes of the sums of a run: of whole fours, and behind them */
+    uint32_t row_skip, acc_skip; /* bytes from the end of a run to the next, in the row and in the sums */
+    const int32_t *acc_end;      /* behind the last run and its skip */
     int32_t *acc;
 } runs_t;
 

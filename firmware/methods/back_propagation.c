@@ -108,9 +108,11 @@ static void through_weights(way_back_t *way, uint8_t l) {
     const uint32_t inputs = graph_inputs(layer), positions = (uint32_t)layer->out_h * layer->out_w;
     const uint32_t largest = largest_channel(tensors.multiplier, tensors.shift, graph_channels(layer));
     const back_layout_t layout = back_layout(layer, inputs);
-    int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled, *error = place_for(way, value, buffer);
+    int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled,
+           *error = place_for(way, value, buffer);
     int32_t *acc = (int32_t *)(void *)buffer;
-    level_errors_s8(error_of(way, y), positions, graph_channels(layer), tensors.multiplier, tensors.shift, largest, levelled);
+    level_errors_s8(error_of(way, y), positions, graph_channels(layer), tensors.multiplier, tensors.shift, largest,
+                    levelled);
     input_sums(way, l, levelled, buffer + layout.scratch, acc);
     model->macs += graph_products(layer);
     const float p = way->factor[y].c * channel_factor(tensors.multiplier, tensors.shift, largest);

@@ -38,7 +38,8 @@ static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
     int32_t *coordinates = coordinates_of(model, l);
-    uint32_t state = rademacher_state(model->settings.seed, step->step, 0, l, 0); /* one mask for all samples of a step */
+    uint32_t state =
+        rademacher_state(model->settings.seed, step->step, 0, l, 0); /* one mask for all samples of a step */
     for (uint32_t j = 0; j < n; j++) {
         state = xorshift32(state);
         const bool active = state >> DRAWN >= model->settings.sparsity;

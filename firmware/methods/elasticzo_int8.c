@@ -87,8 +87,8 @@ static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) 
     memcpy(model->arena + model->plan.plus_exponents + sample * sizeof exponent, &exponent, sizeof exponent);
 }
 
-static void add_integer_losses(const model_t *model, uint32_t fraction, elasticzo_step_t *step, uint16_t sample, uint16_t member,
-                               uint8_t label) {
+static void add_integer_losses(const model_t *model, uint32_t fraction, elasticzo_step_t *step, uint16_t sample,
+                               uint16_t member, uint8_t label) {
     const uint32_t classes = model_classes(model);
     int16_t exponent;
     memcpy(&exponent, model->arena + model->plan.plus_exponents + sample * sizeof exponent, sizeof exponent);
@@ -101,11 +101,13 @@ static void add_integer_losses(const model_t *model, uint32_t fraction, elasticz
     step->logs[1] += integer_loss_log2(loss.minus, fraction);
 }
 
-static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member, uint8_t label) {
+static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member,
+                     uint8_t label) {
     const uint16_t sample = (uint16_t)(step->through + member);
     if (settings->loss == LOSS_FLOAT) {
-        step->loss[step->pass] = step->loss[step->pass] + cross_entropy_f32(model_logits(model, member), model_classes(model),
-                                                                           model_logits_exponent(model), label);
+        step->loss[step->pass] =
+            step->loss[step->pass] +
+            cross_entropy_f32(model_logits(model, member), model_classes(model), model_logits_exponent(model), label);
     } else if (settings_keep_logits(settings) && step->pass == 0) {
         keep_logits(model, sample, member);
     } else if (settings_keep_logits(settings)) {
@@ -114,7 +116,8 @@ static void add_loss(const model_t *model, const settings_t *settings, elasticzo
 }
 
 /* One group of samples, from a slot on. */
-static void take_group(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t slot, uint16_t count) {
+static void take_group(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t slot,
+                       uint16_t count) {
     const int8_t *samples = model_sample(model, slot);
     const uint8_t *labels = model_labels(model) + slot;
     cycle_account_t *account = &model->account;
@@ -131,7 +134,8 @@ static void take_group(model_t *model, const settings_t *settings, elasticzo_ste
     step->through = (uint16_t)(step->through + count);
 }
 
-void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass, uint16_t count) {
+void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass,
+                         uint16_t count) {
     const uint16_t group = settings->scope == SCOPE_BATCH ? count : 1;
     stopwatch_start(&model->watch);
     if (step->through == 0 || pass != step->pass) {
@@ -147,7 +151,8 @@ void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_s
 static int8_t compare(const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
     if (settings->loss == LOSS_INTEGER) {
         const bool one = step->through == 1;
-        const int32_t plus = one ? (int32_t)step->sum[0] : step->logs[0], minus = one ? (int32_t)step->sum[1] : step->logs[1];
+        const int32_t plus = one ? (int32_t)step->sum[0] : step->logs[0],
+                      minus = one ? (int32_t)step->sum[1] : step->logs[1];
         result->loss_plus = (float)plus;
         result->loss_minus = (float)minus;
         return plus > minus ? 1 : plus < minus ? -1 : 0;
@@ -157,7 +162,8 @@ static int8_t compare(const settings_t *settings, const elasticzo_step_t *step, 
     return result->loss_plus > result->loss_minus ? 1 : result->loss_plus < result->loss_minus ? -1 : 0;
 }
 
-void elasticzo_int8_finish(model_t *model, const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
+void elasticzo_int8_finish(model_t *model, const settings_t *settings, const elasticzo_step_t *step,
+                           step_result_t *result) {
     stopwatch_start(&model->watch);
     result->step = step->step;
     result->sign = compare(settings, step, result);

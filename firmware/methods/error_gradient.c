@@ -21,25 +21,30 @@ typedef struct {
 static sums_t sums_of(const graph_model_t *model, uint8_t l) {
     const sums_layout_t layout = sums_layout(graph_layer(&model->file, l), model->training.weights);
     int8_t *buffer = graph_buffer(model, PLAN_SUMS, l);
-    return (sums_t){.gradient = (int32_t *)(void *)buffer, .packed = buffer + layout.errors, .scratch = buffer + layout.scratch,
+    return (sums_t){.gradient = (int32_t *)(void *)buffer,
+                    .packed = buffer + layout.errors,
+                    .scratch = buffer + layout.scratch,
                     .channels = layout.channels};
 }
 
-static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const int8_t *errors, uint32_t channels, int8_t zero,
-                            const sums_t *sums) {
+static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const int8_t *errors, uint32_t channels,
+                            int8_t zero, const sums_t *sums) {
     layer_shape_t shape = graph_shape(layer);
     shape.out_c = (uint16_t)channels;
     switch (layer->op) {
     case OP_CONV2D: tflite_conv2d_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
-    case OP_DEPTHWISE: tflite_depthwise_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient); break;
+    case OP_DEPTHWISE:
+        tflite_depthwise_s8_weight_gradient(in, errors, &shape, zero, sums->scratch, sums->gradient);
+        break;
     case OP_POINTWISE: tflite_pointwise_s8_weight_gradient(in, errors, &shape, zero, sums->gradient); break;
-    default: tflite_fully_connected_s8_weight_gradient(in, errors, shape_inputs(&shape), channels, zero, sums->gradient);
+    default:
+        tflite_fully_connected_s8_weight_gradient(in, errors, shape_inputs(&shape), channels, zero, sums->gradient);
     }
 }
 
 /* The gradient of output channels first..first + count - 1, whose errors by themselves are `errors`. */
-static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first, uint32_t count,
-                          const sums_t *sums) {
+static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first,
+                          uint32_t count, const sums_t *sums) {
     const graph_model_t *model = sink->model;
     const graph_layer_t *layer = graph_layer(&model->file, sink->l);
     const uint32_t taps = model->training.weights ? graph_taps(layer) : 0, weights = taps * count;

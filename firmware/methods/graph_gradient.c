@@ -15,7 +15,8 @@
 static uint32_t dimensions_of(const graph_model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_training_t *training = &model->training;
-    return in_set(training->nodes, l) ? graph_outputs(layer) : trained_weights(training, layer) + trained_biases(training, layer);
+    return in_set(training->nodes, l) ? graph_outputs(layer)
+                                      : trained_weights(training, layer) + trained_biases(training, layer);
 }
 
 static uint32_t dimensions(const graph_model_t *model, uint8_t l) {
@@ -66,7 +67,8 @@ static int32_t align(graph_model_t *model, bool first, uint8_t l, int32_t x) {
     const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
     int32_t exponent = model->exponent[l];
     const int32_t shift = align_gradient_s32(sum_of(model, l), n, first, x, &exponent);
-    model->exponent[l] = (int16_t)exponent; /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
+    model->exponent[l] =
+        (int16_t)exponent; /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
     return shift;
 }
 
@@ -90,7 +92,8 @@ static void update_weights(const graph_model_t *model, uint8_t l, uint32_t first
     const tensors_t tensors = graph_tensors(model, l);
     const float momentum = model->settings.momentum;
     if (graph_has_velocities(&model->settings)) {
-        apply_velocity_s8(tensors.weights + first, velocities(model, l, first), gradient, first, n, momentum, update, tensors.sums);
+        apply_velocity_s8(tensors.weights + first, velocities(model, l, first), gradient, first, n, momentum, update,
+                          tensors.sums);
     } else {
         apply_gradient_s8(tensors.weights + first, gradient, first, n, update, tensors.sums);
     }
@@ -101,7 +104,8 @@ static void update_biases(const graph_model_t *model, uint8_t l, uint32_t first,
     const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, l));
     int32_t *bias = graph_tensors(model, l).bias + first;
     if (graph_has_velocities(&model->settings)) {
-        apply_velocity_s32(bias, velocities(model, l, behind + first), gradient, first, n, model->settings.momentum, update);
+        apply_velocity_s32(bias, velocities(model, l, behind + first), gradient, first, n, model->settings.momentum,
+                           update);
     } else {
         apply_gradient_s32(bias, gradient, first, n, update);
     }
@@ -139,7 +143,8 @@ void gradient_update_summed(graph_model_t *model, uint32_t samples) {
             continue;
         }
         const graph_layer_t *layer = graph_layer(&model->file, l);
-        const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+        const uint32_t weights = trained_weights(&model->training, layer),
+                       biases = trained_biases(&model->training, layer);
         const gradient_update_t update = update_of(model, l, samples, model->exponent[l]);
         update_weights(model, l, 0, weights, sum_of(model, l), &update);
         update_biases(model, l, 0, biases, sum_of(model, l) + weights, &update);

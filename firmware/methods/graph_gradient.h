@@ -15,7 +15,7 @@
 typedef struct {
     graph_model_t *model;
     uint8_t l;
-    bool at_once; /* it updates its layer; else it is summed up */
+    bool at_once;  /* it updates its layer; else it is summed up */
     int32_t shift; /* of the sample's gradient against that of the samples before */
     gradient_update_t update;
 } gradient_sink_t;

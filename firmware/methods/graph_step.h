@@ -35,7 +35,8 @@ static inline float loss_from(graph_model_t *model, const pass_t *pass, const sa
 }
 
 /* The loss of a query; it is reported in the sum of all of them. */
-static inline float query_loss(graph_model_t *model, graph_step_t *step, const pass_t *pass, const sample_t *sample, uint8_t from) {
+static inline float query_loss(graph_model_t *model, graph_step_t *step, const pass_t *pass, const sample_t *sample,
+                               uint8_t from) {
     const float loss = loss_from(model, pass, sample, from);
     step->loss_minus = step->loss_minus + loss;
     return loss;

@@ -20,7 +20,8 @@ static uint8_t start_from(const graph_model_t *model, uint8_t l) {
 }
 
 /* For every trained layer of the group that begins with `start`. */
-static void for_group(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start, layer_act_t *act) {
+static void for_group(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t start,
+                      layer_act_t *act) {
     for (uint8_t l = start; l <= group_last(&model->training, start); l++) {
         if (in_set(model->training.layers, l)) {
             act(model, step, sample, l);

@@ -17,7 +17,8 @@ static query_t *queries_of(const graph_model_t *model, uint8_t l) {
     return queries + set * model->settings.queries;
 }
 
-static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t q) {
+static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l,
+                         uint32_t q) {
     const uint32_t number = model->settings.direction == DIRECTION_BATCH ? 0 : sample->number;
     return rademacher_begin(rademacher_state(model->settings.seed, step->step, number, l, q));
 }
@@ -49,7 +50,8 @@ static int32_t central_delta(float plus, float minus) {
     return loss_delta(difference * 0.5f);
 }
 
-static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
+static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l,
+                           uint32_t signs) {
     const uint8_t start = group_first(&model->training, l);
     pass_t pass = sample->clean;
     pass.perturbed = UINT64_C(1) << l;
@@ -83,7 +85,8 @@ static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample
     const bool nodes = in_set(model->training.nodes, l);
     for (uint32_t q = 0; q < model->settings.queries; q++) {
         const uint32_t signs = signs_of(model, step, sample, l, q);
-        const int32_t delta = nodes ? ask_nodes(model, step, sample, l, signs) : ask_weights(model, step, sample, l, signs);
+        const int32_t delta =
+            nodes ? ask_nodes(model, step, sample, l, signs) : ask_weights(model, step, sample, l, signs);
         queries_of(model, l)[q].delta = delta;
     }
 }
@@ -141,7 +144,8 @@ static float loss_of_query(graph_model_t *model, graph_step_t *step, const sampl
             int8_t *value = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
             graph_run(model, &pass, from, (uint8_t)(l + 1));
             from = (uint8_t)(l + 1);
-            (void)perturb_nodes_s8(value, graph_outputs(layer), output->act_min, output->act_max, signs_of(model, step, sample, l, q), value);
+            (void)perturb_nodes_s8(value, graph_outputs(layer), output->act_min, output->act_max,
+                                   signs_of(model, step, sample, l, q), value);
             stopwatch_book(&model->watch, &model->account.perturb);
         }
     }

@@ -119,7 +119,8 @@ static void propagate(model_t *model, uint8_t i, const int8_t *in, error_t *erro
 static error_t error_of_logits(const model_t *model, const uint8_t *labels, uint16_t count) {
     const uint8_t last = (uint8_t)(model->file.layers - 1);
     const uint32_t classes = model_classes(model);
-    const error_t error = {.values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT, .count = count};
+    const error_t error = {
+        .values = model_s8(model, model->plan.layer[last].err), .exponent = SOFTMAX_ERROR_EXPONENT, .count = count};
     for (uint16_t b = 0; b < count; b++) {
         softmax_error_s8(model_logits(model, b), classes, model_logits_exponent(model), labels[b], model->zero_sum,
                          error.values + b * classes);

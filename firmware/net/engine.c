@@ -57,7 +57,8 @@ failure_t engine_load_end(engine_t *engine) {
     if (engine->received < engine->total) {
         return refusal(FAILURE_NETWORK_TRUNCATED, engine->received, engine->total);
     }
-    const failure_t failure = graph_file_open_as(&engine->model.file, engine->model.arena, engine->received, FORMAT_BFP8);
+    const failure_t failure =
+        graph_file_open_as(&engine->model.file, engine->model.arena, engine->received, FORMAT_BFP8);
     engine->loaded = failure.code == 0;
     return failure;
 }
@@ -180,7 +181,8 @@ failure_t engine_forward(engine_t *engine, uint16_t slot) {
     return failure;
 }
 
-failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length) {
+failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
+                       uint32_t *length) {
     failure_t failure = engine_check_configured(engine);
     if (failure.code == 0 && engine_has_begun(engine)) {
         failure = refusal(FAILURE_PARTS_MISSING, engine->under_way.through, engine->settings.batch);
@@ -211,7 +213,6 @@ uint8_t engine_layers(const engine_t *engine) {
 uint32_t engine_network_digest(const engine_t *engine) {
     return engine->loaded ? graph_header(&engine->model.file)->digest : 0;
 }
-
 
 failure_t engine_digests(const engine_t *engine, uint32_t *digests) {
     if (!engine->loaded) {

@@ -12,7 +12,7 @@
 #include "net/training.h"
 
 typedef struct {
-    uint32_t arena_size; /* bytes */
+    uint32_t arena_size;      /* bytes */
     uint32_t total, received; /* bytes of the network file; total is 0 when none was begun */
     bool loaded, configured;
     model_t model;
@@ -64,7 +64,8 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
 failure_t engine_forward(engine_t *engine, uint16_t slot);
 
 /* Trace the sample in a slot (net/trace.h); the slot stays filled. `length`: room of `out`, then the bytes written. */
-failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out, uint32_t *length);
+failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
+                       uint32_t *length);
 
 /* Of the loaded network; 0 when there is none. The digest is the one written in the file. */
 uint8_t engine_tensors(const engine_t *engine);

@@ -107,8 +107,8 @@ void engine_report(engine_t *engine, step_result_t *result) {
     result->cycles_backward = total_of_layers(account->backward, layers);
     result->cycles_update = account->update;
     result->cycles_digest = account->digest;
-    result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward + result->cycles_update +
-                           result->cycles_digest;
+    result->cycles_total = result->cycles_perturb + result->cycles_forward + result->cycles_backward +
+                           result->cycles_update + result->cycles_digest;
     slots_empty(engine);
 }
 
@@ -134,13 +134,17 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 static lap_t booked(const engine_t *engine) {
     const cycle_account_t *account = &engine->model.account;
     const uint8_t layers = engine->model.file.layers;
-    return (lap_t){.perturb = account->perturb, .forward = total_of_layers(account->forward, layers),
-                   .backward = total_of_layers(account->backward, layers), .update = account->update};
+    return (lap_t){.perturb = account->perturb,
+                   .forward = total_of_layers(account->forward, layers),
+                   .backward = total_of_layers(account->backward, layers),
+                   .update = account->update};
 }
 
 static lap_t since(const lap_t *before, const lap_t *now) {
-    return (lap_t){.perturb = now->perturb - before->perturb, .forward = now->forward - before->forward,
-                   .backward = now->backward - before->backward, .update = now->update - before->update};
+    return (lap_t){.perturb = now->perturb - before->perturb,
+                   .forward = now->forward - before->forward,
+                   .backward = now->backward - before->backward,
+                   .update = now->update - before->update};
 }
 
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {

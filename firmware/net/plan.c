@@ -96,8 +96,8 @@ static void add_backward(plan_t *plan, const schedule_t *schedule) {
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
         const uint8_t layer = (uint8_t)i;
         if (!is_relu(schedule, layer)) {
-            add(plan, &plan->layer[i].err, schedule->group * outputs(schedule, layer), slot_that_makes_err(schedule, layer),
-                backward_slot(schedule, layer));
+            add(plan, &plan->layer[i].err, schedule->group * outputs(schedule, layer),
+                slot_that_makes_err(schedule, layer), backward_slot(schedule, layer));
         }
     }
     for (int i = schedule->n - 1; i > schedule->first_bp; i--) {
@@ -116,7 +116,8 @@ static void add_backward(plan_t *plan, const schedule_t *schedule) {
     for (int i = schedule->n - 1; i >= schedule->first_bp; i--) {
         const uint8_t layer = (uint8_t)i;
         if (is_trained(schedule, layer)) {
-            add(plan, &plan->layer[i].grad, 4 * (uint64_t)graph_weight_count(graph_layer(schedule->file, layer)), 0, last_slot(schedule));
+            add(plan, &plan->layer[i].grad, 4 * (uint64_t)graph_weight_count(graph_layer(schedule->file, layer)), 0,
+                last_slot(schedule));
         }
     }
 }

@@ -8,8 +8,8 @@
 typedef struct {
     uint32_t (*cycles)(void); /* a free-running counter, modulo 2^32 */
     uint32_t lap;             /* what it showed when something was last booked */
-    bool running;             /* in a step; an evaluation books nothing, so that the account stays that of the last step */
-    uint64_t booked; /* all that ever was */
+    bool running;      /* in a step; an evaluation books nothing, so that the account stays that of the last step */
+    uint64_t booked;   /* all that ever was */
     uint32_t bookings; /* how often, since whoever tells it set it to 0 */
 } stopwatch_t;
 

@@ -30,7 +30,8 @@ static inline void stretches_mark(stretches_t *stretches, uint64_t booked, uint8
     stretches->made = (uint16_t)(stretches->made + (!goes_on && stretches->made < UINT16_MAX));
     const uint16_t place = (uint16_t)(stretches->made - 1);
     if (place < ENGINE_MAX_STRETCHES) {
-        stretches->told[place] = goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;
+        stretches->told[place] =
+            goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;
     }
 }
 

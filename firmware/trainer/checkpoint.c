@@ -53,7 +53,8 @@ static piece_t tensor_of(const trainer_t *trainer, uint8_t i) {
         return (piece_t){.bytes = tensor.bytes, .size = tensor.size};
     }
     const graph_layer_t *layer = model_tensor(&trainer->engine.model, i);
-    return (piece_t){.bytes = (uint8_t *)model_weights(&trainer->engine.model, layer), .size = graph_weight_count(layer)};
+    return (piece_t){.bytes = (uint8_t *)model_weights(&trainer->engine.model, layer),
+                     .size = graph_weight_count(layer)};
 }
 
 static uint32_t all_sizes(const trainer_t *trainer, uint32_t *layout) {
@@ -69,7 +70,8 @@ static uint32_t all_sizes(const trainer_t *trainer, uint32_t *layout) {
 
 static uint32_t digest_now(const trainer_t *trainer) {
     uint32_t words[MOST_TENSORS];
-    (void)(trainer->has_graph ? graph_engine_digests(&trainer->graph, words) : engine_digests(&trainer->engine, words)); /* there is a network */
+    (void)(trainer->has_graph ? graph_engine_digests(&trainer->graph, words)
+                              : engine_digests(&trainer->engine, words)); /* there is a network */
     return xxh32(words, tensor_count(trainer) * sizeof words[0], 0);
 }
 
@@ -122,7 +124,8 @@ failure_t checkpoint_list(link_reply_t *reply) {
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         header_t header;
         if (whole(&flash, slot, &header)) {
-            const uint32_t words[] = {slot, header.sequence, header.campaign, header.step, header.digest, header.layout};
+            const uint32_t words[] = {slot,        header.sequence, header.campaign,
+                                      header.step, header.digest,   header.layout};
             memcpy(reply->body + reply->length, words, sizeof words);
             reply->length += sizeof words;
         }
@@ -195,15 +198,16 @@ static bool write_slot(const trainer_t *trainer, const port_flash_t *flash, uint
     header->crc = header_crc(header);
     writer.at = start;
     header_t back;
-    return put(&writer, (const uint8_t *)header, sizeof *header) && flush(&writer) &&
-           whole(flash, slot, &back) && back.sequence == header->sequence;
+    return put(&writer, (const uint8_t *)header, sizeof *header) && flush(&writer) && whole(flash, slot, &back) &&
+           back.sequence == header->sequence;
 }
 
 /* Whether the network in use lies in the flash for checkpoints. */
 static bool network_is_there(const trainer_t *trainer, const port_flash_t *flash) {
     const graph_file_t *file = &trainer->graph.model.file;
     const uint32_t first = (uint32_t)(uintptr_t)file->bytes;
-    return trainer->has_graph && !trainer->graph.model.in_ram && first < flash->base + flash->size && flash->base < first + file->size;
+    return trainer->has_graph && !trainer->graph.model.in_ram && first < flash->base + flash->size &&
+           flash->base < first + file->size;
 }
 
 failure_t checkpoint_save(trainer_t *trainer, const uint8_t *body, link_reply_t *reply) {
@@ -225,7 +229,8 @@ failure_t checkpoint_save(trainer_t *trainer, const uint8_t *body, link_reply_t 
     if (!write_slot(trainer, &flash, slot, &header)) {
         return refused(MSG_ERROR_FLASH_FAILED, slot * slot_size(&flash), slot);
     }
-    const msg_save_checkpoint_reply_t answer = {.sequence = header.sequence, .slot = (uint8_t)slot, .bytes = header.size};
+    const msg_save_checkpoint_reply_t answer = {
+        .sequence = header.sequence, .slot = (uint8_t)slot, .bytes = header.size};
     link_put_reply(reply, &answer, sizeof answer);
     return no_failure();
 }
@@ -278,7 +283,8 @@ failure_t checkpoint_load(trainer_t *trainer, const uint8_t *body, link_reply_t 
         }
         failure = copy_all(trainer, &flash, slot);
         if (failure.code == 0) {
-            const msg_load_checkpoint_reply_t answer = {.campaign = header.campaign, .step = header.step, .digest = digest_now(trainer)};
+            const msg_load_checkpoint_reply_t answer = {
+                .campaign = header.campaign, .step = header.step, .digest = digest_now(trainer)};
             link_put_reply(reply, &answer, sizeof answer);
         }
         return failure;

@@ -21,10 +21,24 @@ static failure_t configure(graph_engine_t *engine, const uint8_t *body, link_rep
     msg_configure_graph_request_t fields;
     memcpy(&fields, body, sizeof fields);
     const graph_settings_t settings = {
-        .method = fields.method, .train = fields.train, .blocks = fields.blocks, .train_bias = fields.train_bias,
-        .perturb = fields.perturb, .wise = fields.wise, .difference = fields.difference, .direction = fields.direction,
-        .gns = fields.gns, .qas = fields.qas, .sparsity = fields.sparsity, .queries = fields.queries, .flags = fields.flags,
-        .eta = fields.eta, .batch = fields.batch, .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step,
+        .method = fields.method,
+        .train = fields.train,
+        .blocks = fields.blocks,
+        .train_bias = fields.train_bias,
+        .perturb = fields.perturb,
+        .wise = fields.wise,
+        .difference = fields.difference,
+        .direction = fields.direction,
+        .gns = fields.gns,
+        .qas = fields.qas,
+        .sparsity = fields.sparsity,
+        .queries = fields.queries,
+        .flags = fields.flags,
+        .eta = fields.eta,
+        .batch = fields.batch,
+        .seed = fields.seed,
+        .slots = fields.slots,
+        .first_step = fields.first_step,
         .momentum = fields.momentum,
     };
     uint32_t planned = 0;
@@ -48,7 +62,8 @@ static failure_t sample_part(graph_engine_t *engine, const link_request_t *reque
     msg_sample_part_request_t fields;
     memcpy(&fields, request->body, sizeof fields);
     const size_t n = request->length - sizeof fields;
-    return graph_engine_put_part(engine, fields.slot, fields.label, fields.offset, request->body + sizeof fields, (uint32_t)n);
+    return graph_engine_put_part(engine, fields.slot, fields.label, fields.offset, request->body + sizeof fields,
+                                 (uint32_t)n);
 }
 
 static failure_t step(graph_engine_t *engine, const uint8_t *body, link_reply_t *reply) {
@@ -126,7 +141,8 @@ static failure_t read_tensor(const graph_engine_t *engine, const uint8_t *body, 
     if (fields.length > MSG_MAX_BODY) {
         return refusal(FAILURE_BAD_TENSOR, fields.tensor, fields.offset);
     }
-    const failure_t outcome = graph_engine_read_tensor(engine, fields.tensor, fields.offset, fields.length, reply->body);
+    const failure_t outcome =
+        graph_engine_read_tensor(engine, fields.tensor, fields.offset, fields.length, reply->body);
     reply->length = outcome.code == 0 ? fields.length : 0;
     return outcome;
 }
@@ -143,7 +159,8 @@ static failure_t trace_sample(graph_engine_t *engine, const uint8_t *body, link_
     msg_trace_request_t fields;
     memcpy(&fields, body, sizeof fields);
     uint32_t length = BLOCK;
-    const failure_t outcome = graph_engine_trace(engine, fields.slot, fields.stage, fields.offset, reply->body, &length);
+    const failure_t outcome =
+        graph_engine_trace(engine, fields.slot, fields.stage, fields.offset, reply->body, &length);
     reply->length = outcome.code == 0 ? length : 0;
     return outcome;
 }
@@ -164,7 +181,8 @@ static failure_t profile(const graph_engine_t *engine, link_reply_t *reply) {
 
 static failure_t work(const graph_engine_t *engine, link_reply_t *reply) {
     const graph_model_t *model = &engine->model;
-    const msg_work_reply_t answer = {.macs = model->macs, .layer_runs = model->layer_runs, .bookings = model->watch.bookings};
+    const msg_work_reply_t answer = {
+        .macs = model->macs, .layer_runs = model->layer_runs, .bookings = model->watch.bookings};
     link_put_reply(reply, &answer, sizeof answer);
     return no_failure();
 }

@@ -81,7 +81,8 @@ static uint32_t number(const char *word, uint32_t otherwise) {
 /* The bytes of an input of the network; 0 where none with two slots is ready. */
 static uint32_t inputs_of(const mlperf_tiny_t *tiny) {
     const engine_t *engine = tiny->engine;
-    const bool ready = engine_check_configured(engine).code == 0 && !engine_has_begun(engine) && engine->settings.slots >= SLOTS;
+    const bool ready =
+        engine_check_configured(engine).code == 0 && !engine_has_begun(engine) && engine->settings.slots >= SLOTS;
     return ready ? (uint32_t)graph_elements(&engine->model.file, 0) : 0;
 }
 
@@ -174,7 +175,9 @@ static void print_input(const mlperf_tiny_t *tiny) {
 /* The value of a hexadecimal digit, 16 where it is none. */
 static uint32_t hex(char digit) {
     const char lower = (char)(digit | 0x20);
-    return digit >= '0' && digit <= '9' ? (uint32_t)(digit - '0') : lower >= 'a' && lower <= 'f' ? (uint32_t)(lower - 'a' + 10) : 16;
+    return digit >= '0' && digit <= '9'   ? (uint32_t)(digit - '0')
+           : lower >= 'a' && lower <= 'f' ? (uint32_t)(lower - 'a' + 10)
+                                          : 16;
 }
 
 /* What comes behind the last byte that is expected is left aside, as in their firmware. */

@@ -25,10 +25,20 @@ failure_t request_configure(engine_t *engine, const uint8_t *body, link_reply_t 
     msg_configure_request_t fields;
     memcpy(&fields, body, sizeof fields);
     const settings_t settings = {
-        .partition = fields.partition, .b_zo = fields.b_zo, .b_bp = fields.b_bp, .p_zero = fields.p_zero,
-        .r_max = fields.r_max, .loss = fields.loss, .scope = fields.scope, .perturb = fields.perturb,
-        .logit_error = fields.logit_error, .loss_fraction = fields.loss_fraction,
-        .batch = fields.batch, .seed = fields.seed, .slots = fields.slots, .first_step = fields.first_step,
+        .partition = fields.partition,
+        .b_zo = fields.b_zo,
+        .b_bp = fields.b_bp,
+        .p_zero = fields.p_zero,
+        .r_max = fields.r_max,
+        .loss = fields.loss,
+        .scope = fields.scope,
+        .perturb = fields.perturb,
+        .logit_error = fields.logit_error,
+        .loss_fraction = fields.loss_fraction,
+        .batch = fields.batch,
+        .seed = fields.seed,
+        .slots = fields.slots,
+        .first_step = fields.first_step,
     };
     uint32_t planned = 0;
     const failure_t outcome = engine_configure(engine, &settings, &planned);
@@ -48,10 +58,16 @@ failure_t request_samples(engine_t *engine, const link_request_t *request) {
 
 void request_put_step(const step_result_t *result, const uint32_t *digests, uint8_t tensors, link_reply_t *reply) {
     const msg_step_reply_t answer = {
-        .step = result->step, .loss_plus = result->loss_plus, .loss_minus = result->loss_minus, .sign = result->sign,
-        .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,
-        .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,
-        .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,
+        .step = result->step,
+        .loss_plus = result->loss_plus,
+        .loss_minus = result->loss_minus,
+        .sign = result->sign,
+        .cycles_perturb = result->cycles_perturb,
+        .cycles_forward = result->cycles_forward,
+        .cycles_backward = result->cycles_backward,
+        .cycles_update = result->cycles_update,
+        .cycles_digest = result->cycles_digest,
+        .cycles_total = result->cycles_total,
     };
     link_put_reply(reply, &answer, sizeof answer);
     const size_t size = tensors * sizeof digests[0];

@@ -68,7 +68,8 @@ static failure_t load_data(engine_t *engine, const link_request_t *request) {
 /* Whether a whole file was received whose first layer says that it is tflite8. */
 static bool received_graph(const engine_t *engine) {
     const graph_file_t file = {.bytes = engine->model.arena};
-    const bool whole = engine->received == engine->total && engine->received >= sizeof(graph_header_t) + sizeof(graph_layer_t);
+    const bool whole =
+        engine->received == engine->total && engine->received >= sizeof(graph_header_t) + sizeof(graph_layer_t);
     return whole && !engine->loaded && graph_layer(&file, 0)->format == FORMAT_TFLITE8;
 }
 
@@ -106,8 +107,7 @@ static failure_t read_tensor(engine_t *engine, const uint8_t *body, link_reply_t
     if (fields.length > MSG_MAX_BODY) {
         return refusal(FAILURE_BAD_TENSOR, fields.tensor, fields.offset);
     }
-    const failure_t outcome =
-        engine_read_tensor(engine, fields.tensor, fields.offset, fields.length, reply->body);
+    const failure_t outcome = engine_read_tensor(engine, fields.tensor, fields.offset, fields.length, reply->body);
     if (outcome.code == 0) {
         reply->length = fields.length;
     }
@@ -128,8 +128,7 @@ static failure_t trace_sample(engine_t *engine, const uint8_t *body, link_reply_
     msg_trace_request_t fields;
     memcpy(&fields, body, sizeof fields);
     uint32_t length = BLOCK;
-    const failure_t outcome =
-        engine_trace(engine, fields.slot, fields.stage, fields.offset, reply->body, &length);
+    const failure_t outcome = engine_trace(engine, fields.slot, fields.stage, fields.offset, reply->body, &length);
     if (outcome.code == 0) {
         reply->length = length;
     }
@@ -224,7 +223,8 @@ static failure_t carry_out(trainer_t *trainer, const link_request_t *request, li
     case MSG_LOAD_CHECKPOINT: return checkpoint_load(trainer, request->body, reply);
     default: break;
     }
-    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply) : answer_bfp8(trainer, request, reply);
+    return trainer->has_graph ? graph_request(&trainer->graph, trainer->pulses, request, reply)
+                              : answer_bfp8(trainer, request, reply);
 }
 
 static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
@@ -263,6 +263,10 @@ static void received(void *context, const uint8_t *bytes, size_t n) {
 agent_engine_t trainer_start(trainer_t *trainer) {
     begin_bfp8(trainer);
     return (agent_engine_t){
-        .begin_session = begin_session, .execute = execute, .arena_peak = arena_peak, .received = received, .context = trainer,
+        .begin_session = begin_session,
+        .execute = execute,
+        .arena_peak = arena_peak,
+        .received = received,
+        .context = trainer,
     };
 }

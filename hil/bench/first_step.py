@@ -34,7 +34,9 @@ def seconds(board: str) -> float:
         try:
             bench = Path(folder) / "rig.toml"
             ends = stand_in.endpoints
-            bench.write_text(f'[[board]]\nname = "{board}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n', encoding="utf-8")
+            bench.write_text(
+                f'[[board]]\nname = "{board}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n', encoding="utf-8"
+            )
             return sorted(_program(board, bench) for _ in range(PROGRAMS))[(PROGRAMS - 1) // 2]
         finally:
             stand_in.stop()
@@ -42,7 +44,9 @@ def seconds(board: str) -> float:
 
 def _program(board: str, bench: Path) -> float:
     started = time.time()
-    done = subprocess.run([sys.executable, "-c", PROGRAM, board, str(bench)], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, board, str(bench)], stdout=subprocess.PIPE, text=True, check=True
+    )
     return float(done.stdout) - started
 
 
@@ -55,4 +59,3 @@ def main(board: str, bench: str) -> None:
     if outcome.verdict != "pass":
         raise RuntimeError(f"the trial ended as {outcome.verdict}: {outcome.reason}")
     print(ends[0])
-

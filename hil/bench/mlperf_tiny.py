@@ -36,7 +36,9 @@ def main(arguments: list[str]) -> int:
         rig.take(prepared.board, prepared.image, Path(folder) / "bench.log") as taken,
     ):
         path = make_ready(prepared, taken, model, options.energy)
-        print(f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands at {path}, {prepared.board.baud} baud, model {model}.")
+        print(
+            f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands at {path}, {prepared.board.baud} baud, model {model}."
+        )
         if taken.stand_in is not None:
             print("It is a stand-in and says nothing about silicon; Ctrl-C ends it.", flush=True)
             _wait(taken)
@@ -78,12 +80,35 @@ def _wait(taken: Taken) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hil mlperf-tiny", description="Make a board ready for MLPerf Tiny's own runner.")
+    parser = argparse.ArgumentParser(
+        prog="hil mlperf-tiny", description="Make a board ready for MLPerf Tiny's own runner."
+    )
     parser.add_argument("--board", default="stm32h7b3", help="board of the catalogue (default: stm32h7b3)")
     parser.add_argument("--network", default="lenet5", help="network to load (default: lenet5)")
-    parser.add_argument("--checkpoint", type=Path, default=None, metavar="FILE", help=".npz with its weights (default: as drawn from the seed)")
-    parser.add_argument("--seed", type=int, default=1, help="decides the weights where there is no checkpoint (default: 1)")
-    parser.add_argument("--model", default=None, metavar="NAME", help="what `profile` answers; the runner chooses its test by it (default: the network's name)")
-    parser.add_argument("--energy", action="store_true", help="timestamps are falling edges of the marker pin, not lines")
-    parser.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help=".npz with its weights (default: as drawn from the seed)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="decides the weights where there is no checkpoint (default: 1)"
+    )
+    parser.add_argument(
+        "--model",
+        default=None,
+        metavar="NAME",
+        help="what `profile` answers; the runner chooses its test by it (default: the network's name)",
+    )
+    parser.add_argument(
+        "--energy", action="store_true", help="timestamps are falling edges of the marker pin, not lines"
+    )
+    parser.add_argument(
+        "--rig",
+        type=Path,
+        default=Path("rig.toml"),
+        metavar="FILE",
+        help="description of the bench (default: rig.toml)",
+    )
     return parser

@@ -126,7 +126,9 @@ class Memory:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._over.set()
         self._thread.join()
 
@@ -147,7 +149,9 @@ def stream(seconds: float, folder: Path) -> Streamed:
     server.start()
     host = Host(time.seconds, time.sleep)
     meter = KeithleyDmm(VisaSession(server.resource, sheet.name), sheet, host)
-    options = argparse.Namespace(volt=VOLT, range=RANGE_A, interval=INTERVAL_S, idle=IDLE_S, window=seconds, deadline=None)
+    options = argparse.Namespace(
+        volt=VOLT, range=RANGE_A, interval=INTERVAL_S, idle=IDLE_S, window=seconds, deadline=None
+    )
     try:
         with Memory() as memory:
             began = wall.perf_counter()
@@ -168,8 +172,18 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
         one = stream(seconds, Path(folder))
     note = f"{one.readings:,} readings at 100 kS/s, {one.seconds:.0f} s of virtual time: DMM6500 (virtual), socket, PyVISA, sums, Parquet"
     yield Row("stream, times real time", one.seconds / one.wall_s, "", note)
-    yield Row("stream, readings", one.readings / one.wall_s, "readings/s", f"{one.lost} lost; the instrument's own work is in it")
-    yield Row("stream, peak memory", one.peak_bytes / MB, "MB", f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before")
+    yield Row(
+        "stream, readings",
+        one.readings / one.wall_s,
+        "readings/s",
+        f"{one.lost} lost; the instrument's own work is in it",
+    )
+    yield Row(
+        "stream, peak memory",
+        one.peak_bytes / MB,
+        "MB",
+        f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before",
+    )
     yield Row("stream, trace", one.trace_bytes / MB, "MB", "Parquet, five columns at full rate")
     yield Row("stream, error of the energy", 1e6 * one.error, "ppm", "against the truth; the instrument has noise only")
 

@@ -41,7 +41,11 @@ def symbols_of(elf: ELFFile) -> list[Symbol] | None:
     entries, strings = table.data(), table.stringtable
     names = strings.data() if isinstance(strings, StringTableSection) else b""
     try:
-        found = [(names[at : names.index(0, at)], value, info) for at, value, _, info, _, _ in ENTRY.iter_unpack(entries)]
+        found = [
+            (names[at : names.index(0, at)], value, info) for at, value, _, info, _, _ in ENTRY.iter_unpack(entries)
+        ]
     except (struct.error, ValueError):
         raise ELFError("its symbol table is cut short, or names what its strings do not hold") from None
-    return [Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION) for name, value, info in found if name]
+    return [
+        Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION) for name, value, info in found if name
+    ]

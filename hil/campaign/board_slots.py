@@ -17,10 +17,10 @@ EVERY = 1000  # steps: a slot is erased every 2,000, so that the 10,000 erases o
 
 class BoardSlots:
     """Args:
-        journal: takes a line a checkpoint of the board.
-        campaign: its number.
-        every: steps from one to the next; 0 for none.
-        tell: takes a sentence for the user.
+    journal: takes a line a checkpoint of the board.
+    campaign: its number.
+    every: steps from one to the next; 0 for none.
+    tell: takes a sentence for the user.
     """
 
     def __init__(self, journal: Journal, campaign: int, every: int, tell: Callable[[str], None]) -> None:
@@ -53,7 +53,9 @@ class BoardSlots:
 
     def _give_up(self, trial: LockStep, reason: str) -> None:
         self._given_up = True
-        self._tell(f"{trial.p.board.name} keeps no checkpoints ({reason}): the campaign has those of this computer only.")
+        self._tell(
+            f"{trial.p.board.name} keeps no checkpoints ({reason}): the campaign has those of this computer only."
+        )
 
 
 def _reason(refusal: Refused) -> str:
@@ -62,4 +64,8 @@ def _reason(refusal: Refused) -> str:
         return f"its flash failed at offset {refusal.a:,}"
     if refusal.code != "no_room":
         raise refusal
-    return f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}" if refusal.b else "its network lies in the flash for them"
+    return (
+        f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}"
+        if refusal.b
+        else "its network lies in the flash for them"
+    )

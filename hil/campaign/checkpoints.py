@@ -40,8 +40,8 @@ def tensor_digests(weights: Sequence[np.ndarray]) -> tuple[int, ...]:
 
 class Checkpoints:
     """Args:
-        folder: of the campaign.
-        campaign: its number, which every checkpoint bears.
+    folder: of the campaign.
+    campaign: its number, which every checkpoint bears.
     """
 
     def __init__(self, folder: Path, campaign: int) -> None:

@@ -60,7 +60,9 @@ def _begin(options: argparse.Namespace) -> Path:
     whole = wanted.trial()
     folder: Path = options.folder or CAMPAIGNS / whole.name
     if (folder / NAME).exists():
-        raise RigError(f"{folder} holds a campaign already: `hil campaign resume {folder}` goes on with it, or name another folder.")
+        raise RigError(
+            f"{folder} holds a campaign already: `hil campaign resume {folder}` goes on with it, or name another folder."
+        )
     prepared = prepare(whole)
     check_kept(prepared)
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,13 +70,22 @@ def _begin(options: argparse.Namespace) -> Path:
         raise RigError(f"{folder} is not empty: name a new folder for the campaign.")
     if whole.checkpoint is not None:
         shutil.copyfile(whole.checkpoint, folder / START)
-    Plan(secrets.randbits(32), wanted, options.checkpoint_every, options.board_every, prepared.data.sha256, prepared.network_sha256).write(folder)
+    Plan(
+        secrets.randbits(32),
+        wanted,
+        options.checkpoint_every,
+        options.board_every,
+        prepared.data.sha256,
+        prepared.network_sha256,
+    ).write(folder)
     return folder
 
 
 def _asked(options: argparse.Namespace) -> Asked:
     """Return what is asked: the file's keys, and in their place the options that were given."""
-    given: dict[str, Any] = {name: getattr(options, name) for name in TRIAL_OPTIONS if getattr(options, name) is not None}
+    given: dict[str, Any] = {
+        name: getattr(options, name) for name in TRIAL_OPTIONS if getattr(options, name) is not None
+    }
     if options.spec is not None:
         given = read_spec(options.spec).model_dump(exclude_unset=True) | given
     settings = dict(given.get("settings", {})) | dict(options.set)
@@ -84,10 +95,21 @@ def _asked(options: argparse.Namespace) -> Asked:
 def _run(folder: Path, options: argparse.Namespace) -> int:
     console = Console()
     plan = read_plan(folder)
-    with held(folder), heeded() as signals, Rig(read_bench(options.rig), folder, options.reality, options.wait or 0.0) as rig:
+    with (
+        held(folder),
+        heeded() as signals,
+        Rig(read_bench(options.rig), folder, options.reality, options.wait or 0.0) as rig,
+    ):
         plan.check(prepare(plan.trial(folder)))
         with _lines(console) as line:
-            end = Campaign(folder, plan, rig, signals, line, lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True)).run()
+            end = Campaign(
+                folder,
+                plan,
+                rig,
+                signals,
+                line,
+                lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
+            ).run()
     _say(end, folder, console)
     if end.verdict == "stopped" and signals.received == signal.SIGINT:
         return 128 + signal.SIGINT
@@ -149,33 +171,78 @@ def _setting(text: str) -> tuple[str, int | float | str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hil campaign", description="Trials of days, which go on after any cut (docs/campaigns.md).")
+    parser = argparse.ArgumentParser(
+        prog="hil campaign", description="Trials of days, which go on after any cut (docs/campaigns.md)."
+    )
     whats = parser.add_subparsers(dest="what", required=True)
     start = whats.add_parser("start", help="begin a campaign, and run it")
     start.add_argument("folder", type=Path, nargs="?", metavar="DIR", help=f"its folder (default: {CAMPAIGNS}/NAME)")
-    start.add_argument("--spec", type=Path, metavar="FILE", help="a TOML file with the fields of the trial; options count more than its keys")
+    start.add_argument(
+        "--spec",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file with the fields of the trial; options count more than its keys",
+    )
     of_trial = start.add_argument_group("the trial (as TrialSpec has it)")
-    for name, meaning in (("board", "board of the catalogue"), ("network", "network to train"), ("method", "method"), ("data", "data set")):
-        of_trial.add_argument(f"--{name}", metavar="NAME", help=f"{meaning} (default: {Asked.model_fields[name].default})")
-    of_trial.add_argument("--variant", metavar="NAME", help="variant of the method (default: cls1, or the method's first)")
+    for name, meaning in (
+        ("board", "board of the catalogue"),
+        ("network", "network to train"),
+        ("method", "method"),
+        ("data", "data set"),
+    ):
+        of_trial.add_argument(
+            f"--{name}", metavar="NAME", help=f"{meaning} (default: {Asked.model_fields[name].default})"
+        )
+    of_trial.add_argument(
+        "--variant", metavar="NAME", help="variant of the method (default: cls1, or the method's first)"
+    )
     for name, meaning in (("batch", "samples a step"), ("seed", "decides weights, order and noise"), ("steps", "steps of the whole campaign"),
                           ("evaluate", "test images for the accuracy at the end, 0 for none")):  # fmt: skip
-        of_trial.add_argument(f"--{name}", type=int, metavar="N", help=f"{meaning} (default: {Asked.model_fields[name].default})")
-    of_trial.add_argument("--checkpoint", metavar="FILE", help=".npz with the weights to start from (default: as drawn from the seed)")
-    of_trial.add_argument("--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="a setting of the method (repeatable)")
-    start.add_argument("--checkpoint-every", type=_count, default=1, metavar="N", help="steps from one checkpoint to the next (default: 1)")
+        of_trial.add_argument(
+            f"--{name}", type=int, metavar="N", help=f"{meaning} (default: {Asked.model_fields[name].default})"
+        )
+    of_trial.add_argument(
+        "--checkpoint", metavar="FILE", help=".npz with the weights to start from (default: as drawn from the seed)"
+    )
+    of_trial.add_argument(
+        "--set",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the method (repeatable)",
+    )
+    start.add_argument(
+        "--checkpoint-every",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="steps from one checkpoint to the next (default: 1)",
+    )
     start.add_argument(
         "--board-every", type=_count_or_none, default=EVERY, metavar="N",
         help=f"the same of checkpoints in the flash of the board, which wears; 0 for none (default: {EVERY})",
     )  # fmt: skip
     resume = whats.add_parser("resume", help="go on with a campaign that was cut or stopped")
     status = whats.add_parser("status", help="say how far a campaign is")
-    stop = whats.add_parser("stop", help="ask a running campaign to stop after the step it is at, and wait until it has")
+    stop = whats.add_parser(
+        "stop", help="ask a running campaign to stop after the step it is at, and wait until it has"
+    )
     for command in (resume, status, stop):
-        command.add_argument("folder", type=Path, nargs="?", metavar="DIR", help=f"its folder (default: the only one in {CAMPAIGNS})")
+        command.add_argument(
+            "folder", type=Path, nargs="?", metavar="DIR", help=f"its folder (default: the only one in {CAMPAIGNS})"
+        )
     status.add_argument("--json", action="store_true", help="print it as JSON")
     for command in (start, resume):
-        command.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
+        command.add_argument(
+            "--rig",
+            type=Path,
+            default=Path("rig.toml"),
+            metavar="FILE",
+            help="description of the bench (default: rig.toml)",
+        )
         command.add_argument("--reality", choices=REALITIES, default="auto", help="as for pytest (default: auto)")
-        command.add_argument("--wait", type=float, metavar="SECONDS", help="wait for a board that another session holds")
+        command.add_argument(
+            "--wait", type=float, metavar="SECONDS", help="wait for a board that another session holds"
+        )
     return parser

@@ -32,7 +32,9 @@ def held(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(poll_interval=POLL_S / 4)
     except Timeout:
-        raise RigError(f"the campaign in {folder} runs already{_who(folder)}: `hil campaign stop {folder}` stops it after the step it is at.") from None
+        raise RigError(
+            f"the campaign in {folder} runs already{_who(folder)}: `hil campaign stop {folder}` stops it after the step it is at."
+        ) from None
     try:
         (folder / STOP).unlink(missing_ok=True)
         (folder / HOLDER).write_text(json.dumps({"process": os.getpid()}), encoding="utf-8")
@@ -91,7 +93,9 @@ def _chosen(folder: Path | None) -> Path:
     if not found:
         raise RigError(f"there is no campaign in {CAMPAIGNS}: `hil campaign start` begins one, or name its folder.")
     if len(found) > 1:
-        raise RigError(f"there are {len(found)} campaigns in {CAMPAIGNS}: name one of {', '.join(path.name for path in found)} with its folder.")
+        raise RigError(
+            f"there are {len(found)} campaigns in {CAMPAIGNS}: name one of {', '.join(path.name for path in found)} with its folder."
+        )
     return found[0]
 
 

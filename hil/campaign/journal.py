@@ -117,7 +117,9 @@ def read_journal(path: Path, first_step: int) -> Told:
             try:
                 told.take(entry)
             except (KeyError, TypeError, ValueError) as error:
-                raise RigError(f"{path}, line {told.lines + 1}: {said_by(error)}: it is no journal of a campaign, restore it from a copy.") from error
+                raise RigError(
+                    f"{path}, line {told.lines + 1}: {said_by(error)}: it is no journal of a campaign, restore it from a copy."
+                ) from error
             told.good_bytes += len(line)
         told.dropped = path.stat().st_size - told.good_bytes
     return told
@@ -151,7 +153,9 @@ def _entry(line: bytes, number: int | None) -> dict[str, Any] | None:
 def _check_torn(path: Path, lines: int, rest: bytes) -> None:
     """Raise where a good line follows: that is damage, and no cut."""
     if any(_entry(line, None) is not None for line in rest.splitlines(keepends=True)):
-        raise RigError(f"{path}, line {lines + 1}: it is damaged and good lines follow, which no cut does: restore the file from a copy.")
+        raise RigError(
+            f"{path}, line {lines + 1}: it is damaged and good lines follow, which no cut does: restore the file from a copy."
+        )
 
 
 class Journal:
@@ -170,7 +174,9 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.close(self._file)
 
     def append(self, kind: str, **facts: Any) -> None:

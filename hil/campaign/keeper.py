@@ -24,14 +24,16 @@ class StopAsked(KeyboardInterrupt):
 
 class Keeper:
     """Args:
-        journal: takes a line a step.
-        checkpoints: take the weights.
-        every: steps from one checkpoint to the next.
-        end: index of the step after the last of the campaign.
-        stop_asked: whether the campaign is to stop.
+    journal: takes a line a step.
+    checkpoints: take the weights.
+    every: steps from one checkpoint to the next.
+    end: index of the step after the last of the campaign.
+    stop_asked: whether the campaign is to stop.
     """
 
-    def __init__(self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_asked: Callable[[], bool]) -> None:
+    def __init__(
+        self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_asked: Callable[[], bool]
+    ) -> None:
         self._journal, self._checkpoints, self._every, self._end = journal, checkpoints, every, end
         self._stop_asked = stop_asked
 
@@ -69,7 +71,9 @@ class Keeper:
                 "computer, or a version of trainrig is another; start a new campaign.",
             )
         if row.step >= self._journal.told.next_step:
-            losses = [loss if math.isfinite(loss) else None for loss in (row.loss_plus, row.loss_minus)]  # JSON has no infinity
+            losses = [
+                loss if math.isfinite(loss) else None for loss in (row.loss_plus, row.loss_minus)
+            ]  # JSON has no infinity
             self._journal.append("step", step=row.step, digest=f"{row.digest:08x}", loss=losses, sign=row.sign)
         stop, done = self._stop_asked(), row.step + 1
         if stop or done % self._every == 0 or done == self._end:

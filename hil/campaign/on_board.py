@@ -34,7 +34,9 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
             target.flash(prepared.image)
             device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
             device.take_network(prepared.image, prepared.blob)
-            device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, prepared.spec.first_step))
+            device.configure(
+                prepared.subject.configuration(prepared.settings, prepared.slots, prepared.spec.first_step)
+            )
             yield device
         except Refused as refusal:
             raise refused(refusal) from refusal
@@ -50,7 +52,9 @@ def slots_of(device: Device, board: str) -> list[BoardCheckpoint]:
     """
     room, slots = device.checkpoints()
     if not room:
-        raise RigError(f"{board} has no flash for checkpoints that its firmware can write: its weights end with its session, take those of the host.")
+        raise RigError(
+            f"{board} has no flash for checkpoints that its firmware can write: its weights end with its session, take those of the host."
+        )
     return slots
 
 
@@ -68,10 +72,14 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
             raise
         spec = prepared.spec
         what = f"{spec.network} by {spec.method} {spec.variant}"
-        raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: name the network and the variant that it is of.") from refusal
+        raise RigError(
+            f"checkpoint {slot.sequence} of {spec.board} is not of {what}: name the network and the variant that it is of."
+        ) from refusal
     own = prepared.subject.reference().weights
     weights = [
-        np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<")).astype(like.dtype).reshape(like.shape)
+        np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
+        .astype(like.dtype)
+        .reshape(like.shape)
         for index, (tensor, like) in enumerate(zip(prepared.subject.tensors, own, strict=True))
     ]
     if step_digest(tensor_digests(weights)) != slot.digest:

@@ -64,7 +64,12 @@ class Asked(BaseModel):
         given = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
         variant = self.variant or next(iter(METHODS.get(self.method, (FIRST_FAMILY_VARIANT,))))
         schedule = tuple((change.step, change.settings) for change in self.schedule)
-        return TrialSpec(variant=variant, **given, schedule=schedule, checkpoint=None if self.checkpoint is None else Path(self.checkpoint))  # type: ignore[arg-type]
+        return TrialSpec(
+            variant=variant,
+            **given,
+            schedule=schedule,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+        )  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,13 @@ class Plan:
             RigError: they are not.
         """
         if prepared.data.sha256 != self.data_sha256:
-            raise RigError(f"the data set {self.asked.data} is another than the campaign was begun with: bring back the files that it had then.")
+            raise RigError(
+                f"the data set {self.asked.data} is another than the campaign was begun with: bring back the files that it had then."
+            )
         if prepared.network_sha256 != self.network_sha256:
-            raise RigError(f"the network {self.asked.network} has other first weights than the campaign was begun with: use the trainrig that began it.")
+            raise RigError(
+                f"the network {self.asked.network} has other first weights than the campaign was begun with: use the trainrig that began it."
+            )
 
 
 def read_plan(folder: Path) -> Plan:
@@ -120,7 +129,9 @@ def read_plan(folder: Path) -> Plan:
     said = read_json(path, SMALL_TEXT, CURE)
     schema = said.pop("schema", None) if isinstance(said, dict) else None
     if schema != SCHEMA:
-        raise RigError(f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+        raise RigError(
+            f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: use the version that wrote it."
+        )
     plan = rebuilt(Plan, said, str(path), CURE)
     try:
         plan.asked.trial()
@@ -163,7 +174,11 @@ def check_kept(prepared: Prepared) -> None:
         RigError: there is more, which a checkpoint does not have.
     """
     if prepared.spec.variant == SELECTED:
-        raise RigError(f"a campaign trains one variant: let a trial choose the block by {SELECTED!r}, then name that block.")
+        raise RigError(
+            f"a campaign trains one variant: let a trial choose the block by {SELECTED!r}, then name that block."
+        )
     changes = (0, *(step for step, _ in prepared.spec.schedule))
     if any(getattr(prepared.settings_at(step), "momentum", 0) for step in changes):
-        raise RigError("momentum is a state beside the weights, which a checkpoint does not have: set momentum to 0 in a campaign.")
+        raise RigError(
+            "momentum is a state beside the weights, which a checkpoint does not have: set momentum to 0 in a campaign."
+        )

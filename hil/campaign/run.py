@@ -52,8 +52,23 @@ class Campaign:
         tell: takes sentences for the user.
     """
 
-    def __init__(self, folder: Path, plan: Plan, rig: Rig, signals: Signals, watch: Callable[[TrialSpec], Watch], tell: Callable[[str], None]) -> None:
-        self._folder, self._plan, self._rig, self._signals, self._watch, self._tell = folder, plan, rig, signals, watch, tell
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        rig: Rig,
+        signals: Signals,
+        watch: Callable[[TrialSpec], Watch],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._folder, self._plan, self._rig, self._signals, self._watch, self._tell = (
+            folder,
+            plan,
+            rig,
+            signals,
+            watch,
+            tell,
+        )
         self._whole = plan.trial(folder)
         self._end = self._whole.first_step + self._whole.steps
         self._checkpoints = Checkpoints(folder, plan.number)
@@ -94,7 +109,9 @@ class Campaign:
             if fruitless == TRIES:
                 return End("blocked", f"{outcome.stage}: {outcome.reason}", done)
             if cut:
-                self._tell(f"blocked at {outcome.stage}: {outcome.reason} The campaign goes on from step {done:,} in {PAUSE_S:.0f} s.")
+                self._tell(
+                    f"blocked at {outcome.stage}: {outcome.reason} The campaign goes on from step {done:,} in {PAUSE_S:.0f} s."
+                )
                 time.sleep(PAUSE_S)
 
     def _enter(self, journal: Journal, point: Point, cut: bool) -> None:
@@ -109,9 +126,13 @@ class Campaign:
         if journal.told.board is None or journal.told.board <= point.step:
             return point
         try:
-            fetched = fetch(self._spec(point), self._rig, self._folder, self._plan.number, journal.told, self._checkpoints)
+            fetched = fetch(
+                self._spec(point), self._rig, self._folder, self._plan.number, journal.told, self._checkpoints
+            )
         except RigError as error:
-            self._tell(f"the board's checkpoint cannot be had ({error}): the campaign goes on from that of this computer.")
+            self._tell(
+                f"the board's checkpoint cannot be had ({error}): the campaign goes on from that of this computer."
+            )
             return point
         return point_of(journal.told, self._checkpoints) if fetched else point
 
@@ -148,11 +169,16 @@ class Campaign:
         steps = min(LEG_STEPS, self._end - point.step)
         last = point.step + steps == self._end
         checkpoint = self._whole.checkpoint if point.checkpoint is None else point.checkpoint
-        return replace(self._whole, first_step=point.step, steps=steps, checkpoint=checkpoint, evaluate=self._whole.evaluate if last else 0)
+        return replace(
+            self._whole,
+            first_step=point.step,
+            steps=steps,
+            checkpoint=checkpoint,
+            evaluate=self._whole.evaluate if last else 0,
+        )
 
     def _stop_asked(self) -> bool:
         return self._signals.received is not None or (self._folder / STOP).exists()
 
     def _asked_by(self) -> str:
         return f"by {self._signals.received.name}" if self._signals.received is not None else "by `hil campaign stop`"
-

@@ -55,9 +55,13 @@ def sentence(status: dict[str, Any]) -> str:
     if status["loss"] is not None and None not in status["loss"]:
         lines.append(f"  loss {sum(status['loss']) / 2 / status['batch']:.3f}")
     if status["checkpoint"] is not None:
-        lines.append(f"  last checkpoint before step {status['checkpoint']:,}, one every {status['checkpoint_every']:,} steps")
+        lines.append(
+            f"  last checkpoint before step {status['checkpoint']:,}, one every {status['checkpoint_every']:,} steps"
+        )
     if status["board_checkpoint"] is not None:
-        lines.append(f"  last checkpoint of the board before step {status['board_checkpoint']:,}, one every {status['board_every']:,} steps")
+        lines.append(
+            f"  last checkpoint of the board before step {status['board_checkpoint']:,}, one every {status['board_every']:,} steps"
+        )
     if status["cuts"]:
         lines.append(f"  gone on after {status['cuts']} cuts, {status['steps_again']} steps computed twice")
     if status["state"] in ("cut", "stopped", "blocked"):

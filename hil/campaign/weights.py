@@ -62,21 +62,40 @@ def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
         sequence = device.save_checkpoint(0, 0, sum(tensor.size for tensor in prepared.subject.tensors))
         slot = next((one for one in slots_of(device, board) if one.sequence == sequence), None)
         if slot is None or slot.digest != digest:
-            raise RigError(f"{board} wrote checkpoint {sequence}, and it is not there with the digest {digest:08x}: its flash may be worn out.")
+            raise RigError(
+                f"{board} wrote checkpoint {sequence}, and it is not there with the digest {digest:08x}: its flash may be worn out."
+            )
     return f"{file}: written to checkpoint {sequence} of {board}, digest {digest:08x}"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="hil weights", description="Weights between a file and the flash of a board (docs/campaigns.md).")
+    parser = argparse.ArgumentParser(
+        prog="hil weights", description="Weights between a file and the flash of a board (docs/campaigns.md)."
+    )
     whats = parser.add_subparsers(dest="what", required=True)
-    meanings = {"save": "read the newest checkpoint in the flash of a board into a file", "load": "write a file to a checkpoint in the flash of a board"}
+    meanings = {
+        "save": "read the newest checkpoint in the flash of a board into a file",
+        "load": "write a file to a checkpoint in the flash of a board",
+    }
     for name, meaning in meanings.items():
         command = whats.add_parser(name, help=meaning)
         command.add_argument("file", type=Path, metavar="FILE", help=".npz with the trained tensors: w0, w1, ...")
         for option in OPTIONS[:4]:
-            command.add_argument(f"--{option}", metavar="NAME", help=f"{option} (default: {Asked.model_fields[option].default or 'the first of the method'})")
+            command.add_argument(
+                f"--{option}",
+                metavar="NAME",
+                help=f"{option} (default: {Asked.model_fields[option].default or 'the first of the method'})",
+            )
         for option in OPTIONS[4:]:
-            command.add_argument(f"--{option}", type=int, metavar="N", help=f"{option} (default: {Asked.model_fields[option].default})")
-        command.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help="description of the bench (default: rig.toml)")
+            command.add_argument(
+                f"--{option}", type=int, metavar="N", help=f"{option} (default: {Asked.model_fields[option].default})"
+            )
+        command.add_argument(
+            "--rig",
+            type=Path,
+            default=Path("rig.toml"),
+            metavar="FILE",
+            help="description of the bench (default: rig.toml)",
+        )
         command.add_argument("--reality", choices=REALITIES, default="auto", help="as for pytest (default: auto)")
     return parser

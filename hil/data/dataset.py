@@ -129,7 +129,9 @@ def _part(whole: DataSet, first: int, held: int) -> Arrays:
     images, labels, count = whole.train_images, whole.train_labels, len(whole.train_images)
     if first + held > count:
         raise RigError(f"{whole.name} has {count} training images, not {first + held}: ask for fewer.")
-    test = (images[first : first + held], labels[first : first + held]) if held else (whole.test_images, whole.test_labels)
+    test = (
+        (images[first : first + held], labels[first : first + held]) if held else (whole.test_images, whole.test_labels)
+    )
     return images[:first], labels[:first], *test
 
 

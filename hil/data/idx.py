@@ -44,7 +44,9 @@ def read_idx(path: Path) -> np.ndarray:
 def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
     magic = stream.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] != UINT8:
-        raise RigError(f"{path} is no IDX file of bytes (it begins with {magic.hex(' ')}): give an IDX file of unsigned bytes.")
+        raise RigError(
+            f"{path} is no IDX file of bytes (it begins with {magic.hex(' ')}): give an IDX file of unsigned bytes."
+        )
     rank = magic[3]
     header = stream.read(4 * rank)
     if len(header) < 4 * rank:
@@ -52,7 +54,9 @@ def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
     shape = struct.unpack(f">{rank}I", header)
     size = math.prod(shape)
     if rank > MOST_RANK or size > LARGEST:
-        raise RigError(f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: give a smaller set.")
+        raise RigError(
+            f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: give a smaller set."
+        )
     data = up_to(stream, size + 1)
     if len(data) != size:
         found = "more" if len(data) > size else f"{len(data)}"

@@ -111,7 +111,15 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
             with zipfile.ZipFile(wheels[0]) as wheel:
                 packed = take(wheel.open(member), LARGEST, member, ANOTHER)
             data = take(gzip.GzipFile(fileobj=io.BytesIO(packed)), LARGEST_ARCHIVE, f"{member}, unpacked,", ANOTHER)
-        except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        except (
+            OSError,
+            EOFError,
+            KeyError,
+            NotImplementedError,
+            RuntimeError,
+            zlib.error,
+            zipfile.BadZipFile,
+        ) as error:
             raise RigError(f"{member} in the wheel cannot be read ({error})") from error
     return from_pickle(data)
 
@@ -136,7 +144,9 @@ def from_https(base: str, packed: Mapping[str, str]) -> Parts:
             raise RigError(f"{name}: {getattr(error, 'reason', None) or error}") from error
         digest = hashlib.sha256(sent).hexdigest()
         if digest != packed[part]:
-            raise RigError(f"{name} is not the file that is known (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)")
+            raise RigError(
+                f"{name} is not the file that is known (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)"
+            )
         try:
             parts[part] = take(gzip.GzipFile(fileobj=io.BytesIO(sent)), LARGEST, f"{name}, unpacked,", ANOTHER)
         except (OSError, EOFError, zlib.error) as error:
@@ -199,7 +209,9 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
     """
     with tempfile.TemporaryFile() as errors:
         try:
-            process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+            process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+            )
         except OSError as error:
             raise RigError(f"{tool} did not run ({error})") from error
         clock = threading.Timer(TOOL_TIMEOUT_S, process.kill)
@@ -215,8 +227,14 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
         finally:
             clock.cancel()
         errors.seek(0)
-        said = [line.strip() for line in (errors.read(MOST_SAID) or output[:MOST_SAID]).decode(errors="replace").splitlines() if line.strip()]
+        said = [
+            line.strip()
+            for line in (errors.read(MOST_SAID) or output[:MOST_SAID]).decode(errors="replace").splitlines()
+            if line.strip()
+        ]
     if process.returncode:
-        wrong = [line for line in said if line.startswith("E")]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
+        wrong = [
+            line for line in said if line.startswith("E")
+        ]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
         raise RigError(f"{tool} ended with {process.returncode} ({(wrong or said or ['no message'])[-1]})")
     return output

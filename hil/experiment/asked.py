@@ -69,9 +69,7 @@ def positive(text: str) -> int:
 
 def _elastic(options: argparse.Namespace, epochs: int) -> Asked:
     columns = _columns(options.columns or ",".join(LOSS))
-    return Asked(
-        _data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH
-    )
+    return Asked(_data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH)
 
 
 def _pmt(options: argparse.Namespace) -> AskedPmt:

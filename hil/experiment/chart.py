@@ -17,7 +17,9 @@ LETTER = 6.6  # width of a letter of a label, on the wide side
 LEADER = 22  # from the end of the lines to their labels: room for what joins a label that was moved to its line
 COLOURS = 10  # that the page's style knows; further lines begin with the first again
 MOST_GRID_LINES = 7
-LEAST_SPAN = 1e-3  # of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written
+LEAST_SPAN = (
+    1e-3  # of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written
+)
 HIDDEN = 1.5  # two lines so near lie on one another: a line is 2 wide
 
 
@@ -118,7 +120,9 @@ def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) ->
                 continue
             x, y = round(frame.x(place / (last or max(len(values) - 1, 1))), 1), round(frame.y(value), 1)
             others = seen.setdefault(x, [])
-            y = min((other for other in others if abs(other - y) <= HIDDEN), key=lambda other: abs(other - y), default=y)
+            y = min(
+                (other for other in others if abs(other - y) <= HIDDEN), key=lambda other: abs(other - y), default=y
+            )
             others.append(y)
             line.append((x, y))
         found.append(line)
@@ -137,12 +141,24 @@ def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
     parts = []
     for value in frame.ticks:
         y, kind = frame.y(value), "grid" if value else "grid zero"
-        parts.append(Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(kind, frame.left, frame.right, y, y))
-        parts.append(Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>').format(frame.left - 6, y + 4, value))
+        parts.append(
+            Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
+                kind, frame.left, frame.right, y, y
+            )
+        )
+        parts.append(
+            Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>').format(frame.left - 6, y + 4, value)
+        )
     for place, said in marks.items():
-        parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(frame.x(place), frame.height - 18, said))
+        parts.append(
+            Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(
+                frame.x(place), frame.height - 18, said
+            )
+        )
     middle = (frame.left + frame.right) / 2
-    parts.append(Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(middle, frame.height - 4, axes.title))
+    parts.append(
+        Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(middle, frame.height - 4, axes.title)
+    )
     return Markup("").join(parts)
 
 

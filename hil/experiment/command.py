@@ -116,9 +116,13 @@ def _parser() -> argparse.ArgumentParser:
         prog="hil experiment", description="train the table of a paper, and certify it on the board"
     )
     parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="which table or figure")
-    parser.add_argument("--spec", type=Path, metavar="FILE", help="an experiment of your own, from a TOML file, in the place of a name")
+    parser.add_argument(
+        "--spec", type=Path, metavar="FILE", help="an experiment of your own, from a TOML file, in the place of a name"
+    )
     parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
-    parser.add_argument("--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
+    parser.add_argument(
+        "--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)"
+    )
     parser.add_argument("--batch", type=positive, metavar="B", help="samples a step (default: the paper's)")
     parser.add_argument(
         "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"

@@ -99,10 +99,19 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
     step, digests = arrays.pop("step", None), arrays.pop("digests", None)
     weights = [arrays.get(f"w{index}") for index in range(len(arrays))]
     found = [array for array in weights if array is not None]
-    if step is None or step.shape != () or step.dtype.kind not in "iu" or step < 0 or digests is None or len(found) != len(weights):
+    if (
+        step is None
+        or step.shape != ()
+        or step.dtype.kind not in "iu"
+        or step < 0
+        or digests is None
+        or len(found) != len(weights)
+    ):
         raise RigError(f"the checkpoint {path} has not the arrays w0, w1, ..., step and digests: {AGAIN}.")
     if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
-        raise RigError(f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: {AGAIN}.")
+        raise RigError(
+            f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: {AGAIN}."
+        )
     if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
         raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")
     return Checkpoint(tuple(found), int(step), digests)
@@ -139,7 +148,11 @@ def read_run(folder: Path) -> tuple[Run, str]:
     """
     path = folder / RUN_FILE
     facts = read_json(path, LARGEST_JSON, AGAIN)
-    if not isinstance(facts, dict) or not isinstance(facts.get("run"), dict) or not isinstance(facts.get("data_sha256"), str):
+    if (
+        not isinstance(facts, dict)
+        or not isinstance(facts.get("run"), dict)
+        or not isinstance(facts.get("data_sha256"), str)
+    ):
         raise RigError(f"{path} is damaged (it has not run and data_sha256): {AGAIN}.")
     kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
     return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]

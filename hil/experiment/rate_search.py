@@ -138,7 +138,11 @@ def results(runs: Path, stem: str) -> list[RateResult]:
         raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
     return [
         RateResult(
-            eta, tuple(one[0] for one in its), fmean(one[1] for one in its), min(one[2] for one in its), fmean(one[3] for one in its)
+            eta,
+            tuple(one[0] for one in its),
+            fmean(one[1] for one in its),
+            min(one[2] for one in its),
+            fmean(one[3] for one in its),
         )
         for eta, its in sorted(by_rate.items())
     ]

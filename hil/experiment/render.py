@@ -72,7 +72,9 @@ def as_markdown(summary: Summary) -> str:
         lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
     if signs := [cell for cell in summary.cells if cell.right_signs not in (None, 1.0)]:
         lines += ["", "Steps whose sign is that of the float losses:", ""]
-        lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs]
+        lines += [
+            f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
+        ]
     lines += rate_lines(summary)
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
@@ -86,7 +88,11 @@ def as_markdown(summary: Summary) -> str:
 
 def rate_lines(summary: Summary) -> list[str]:
     """Return the searches of learning rates as lines of text: every rate with its accuracy, the chosen one in bold."""
-    lines = ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""] if summary.searches else []
+    lines = (
+        ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""]
+        if summary.searches
+        else []
+    )
     for search in summary.searches:
         rates = []
         for one in search["rates"]:
@@ -95,7 +101,9 @@ def rate_lines(summary: Summary) -> list[str]:
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
         edge += "; no rate is as good as no training" if search["harmful"] else ""
         before = f"before training {search['rates'][0]['before']:.1%}"
-        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {before}, {', '.join(rates)}{edge}")
+        lines.append(
+            f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {before}, {', '.join(rates)}{edge}"
+        )
     return lines
 
 

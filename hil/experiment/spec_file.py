@@ -68,7 +68,9 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
     cells: dict[Cell, tuple[Run, ...]] = {}
     for column in spec.column:
         for row in spec.row:
-            given = _merged(spec, column, row) | {key: value for key, value in (("epochs", epochs), ("batch", batch)) if value}
+            given = _merged(spec, column, row) | {
+                key: value for key, value in (("epochs", epochs), ("batch", batch)) if value
+            }
             try:
                 runs = tuple(_run(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
                 _check(runs[0])
@@ -78,7 +80,9 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
     stage = tuple(dict.fromkeys(run for runs in cells.values() for run in runs))
     rows = tuple(row.name for row in spec.row)
     measure = ACCURACY if spec.measure == "accuracy" else LOSS
-    return Table(spec.name, spec.title, (stage,), cells, rows, {}, (f"An experiment of {path.name}, not of a paper.",), measure)
+    return Table(
+        spec.name, spec.title, (stage,), cells, rows, {}, (f"An experiment of {path.name}, not of a paper.",), measure
+    )
 
 
 def _parsed(path: Path) -> SpecFile:
@@ -91,7 +95,9 @@ def _parsed(path: Path) -> SpecFile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-        raise RigError(f"--spec {path}: {place or 'the file'}: {first['msg'].lower()}; docs/experiments.md has an example.") from error
+        raise RigError(
+            f"--spec {path}: {place or 'the file'}: {first['msg'].lower()}; docs/experiments.md has an example."
+        ) from error
     for kind, named in (("row", spec.row), ("column", spec.column)):
         names = [one.name for one in named]
         if double := next((name for name in names if names.count(name) > 1), None):
@@ -103,7 +109,11 @@ def _merged(spec: SpecFile, column: Named, row: Named) -> dict[str, Any]:
     given: dict[str, Any] = {"data": "fashion-mnist-1k", "network": NETWORK, "method": METHOD, "epochs": 5, "batch": 20}
     settings: dict[str, int | float | str] = {}
     for part in (spec, column, row):
-        given |= {key: getattr(part, key) for key in ("data", "network", "method", "variant", "epochs", "batch", "eta") if getattr(part, key) is not None}
+        given |= {
+            key: getattr(part, key)
+            for key in ("data", "network", "method", "variant", "epochs", "batch", "eta")
+            if getattr(part, key) is not None
+        }
         settings |= part.settings
     return given | {"settings": settings}
 
@@ -116,7 +126,9 @@ def _run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Run:
 
 def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> ExponentRun:
     if given["network"] != NETWORK:
-        raise RigError(f"{METHOD} trains {NETWORK}, not {given['network']!r}: leave network out, or name another method.")
+        raise RigError(
+            f"{METHOD} trains {NETWORK}, not {given['network']!r}: leave network out, or name another method."
+        )
     variant = _known("variant", given.get("variant", ""), VARIANTS)
     if "eta" in given:
         raise RigError(f"{METHOD} has no learning rate: leave eta out.")
@@ -131,13 +143,27 @@ def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) ->
 
 
 def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> GraphRun:
-    method, network = _known("method", given["method"], [METHOD, *METHODS]), _known("network", given["network"], NETWORKS)
+    method, network = (
+        _known("method", given["method"], [METHOD, *METHODS]),
+        _known("network", given["network"], NETWORKS),
+    )
     variants = METHODS[method]
     variant = _known("variant", given.get("variant", next(iter(variants))), variants)
     first = variants[next(iter(variants))]
-    settings = {name: value for name, value in variants[variant].items() if first.get(name) != value} | given["settings"]
+    settings = {name: value for name, value in variants[variant].items() if first.get(name) != value} | given[
+        "settings"
+    ]
     return GraphRun(
-        given["data"], column, row, seed, given["epochs"], given["batch"], network, method, tuple(settings.items()), eta=given.get("eta", 0.01)
+        given["data"],
+        column,
+        row,
+        seed,
+        given["epochs"],
+        given["batch"],
+        network,
+        method,
+        tuple(settings.items()),
+        eta=given.get("eta", 0.01),
     )
 
 
@@ -151,5 +177,7 @@ def _check(run: Run) -> None:
     """Build the method once, so that a wrong setting is found before anything is trained."""
     images = len(load(run.data).train_images)
     if run.batch > images:
-        raise RigError(f"a batch of {run.batch} is larger than the {images} training images of {run.data}: choose a smaller batch.")
+        raise RigError(
+            f"a batch of {run.batch} is larger than the {images} training images of {run.data}: choose a smaller batch."
+        )
     run.learner(None, run.schedule(run.per_epoch(images) * run.epochs))

@@ -28,7 +28,8 @@ def strokes(lines: Sequence[Sequence[Point | None]]) -> list[list[Markup]]:
         for point in _lone(line):
             lone[point].append(number)
     return [
-        [_path(run, shared[run[0]], number) for run in _runs(line, shared)] + [_ring(point, lone[point].index(number)) for point in _lone(line)]
+        [_path(run, shared[run[0]], number) for run in _runs(line, shared)]
+        + [_ring(point, lone[point].index(number)) for point in _lone(line)]
         for number, line in enumerate(lines)
     ]
 
@@ -41,7 +42,9 @@ def _lone(line: Sequence[Point | None]) -> list[Point]:
     """Return the points without a neighbour, which no path would show."""
     padded = [None, *line, None]
     return [
-        point for before, point, after in zip(padded, padded[1:], padded[2:], strict=False) if point is not None and before is None and after is None
+        point
+        for before, point, after in zip(padded, padded[1:], padded[2:], strict=False)
+        if point is not None and before is None and after is None
     ]
 
 
@@ -63,7 +66,9 @@ def _path(run: Sequence[Segment], sharers: Sequence[int], number: int) -> Markup
     if len(sharers) == 1:
         return Markup('<path d="{}"/>').format(drawn)
     turn, others = sharers.index(number), len(sharers) - 1
-    return Markup('<path d="{}" stroke-dasharray="{} {}" stroke-dashoffset="{}"/>').format(drawn, DASH, DASH * others, -DASH * turn)
+    return Markup('<path d="{}" stroke-dasharray="{} {}" stroke-dashoffset="{}"/>').format(
+        drawn, DASH, DASH * others, -DASH * turn
+    )
 
 
 def _ring(point: Point, inner: int) -> Markup:

@@ -58,7 +58,12 @@ def loss_fraction(asked: Asked) -> Table:
     """The integer loss with fraction bits, beside the paper's and beside float losses."""
     cases = [Case("int8", TITLES["int8"], "")]
     cases += [
-        Case("int8star", f"{TITLES['int8star']}, {bits} fraction bits", f"f{bits}" if bits else "", (("loss_fraction", bits),) if bits else ())
+        Case(
+            "int8star",
+            f"{TITLES['int8star']}, {bits} fraction bits",
+            f"f{bits}" if bits else "",
+            (("loss_fraction", bits),) if bits else (),
+        )
         for bits in FRACTIONS
     ]
     return _table(asked, "elasticzo-loss-fraction", "Integer losses with fraction bits", BY_ZO, cases)
@@ -69,8 +74,19 @@ def fixed_p_zero(asked: Asked) -> Table:
     fixed = Case("int8", "p_zero 0.33 throughout", "fixed", (("p_zero", START["p_zero"]),))
     cases = [Case("int8", "p_zero by the schedule", ""), fixed]
     published = {data: (TABLE1[data, "int8", "full-zo"], FIXED_P_ZERO[data]) for data in asked.data}
-    paper = {(data, case.title, "full-zo"): value for data in asked.data for case, value in zip(cases, published[data], strict=True)}
-    return _table(asked, "elasticzo-p-zero", "Full ZO with a fixed sparsity (ElasticZO, section 5.2)", ROWS[:1], cases, paper=paper)
+    paper = {
+        (data, case.title, "full-zo"): value
+        for data in asked.data
+        for case, value in zip(cases, published[data], strict=True)
+    }
+    return _table(
+        asked,
+        "elasticzo-p-zero",
+        "Full ZO with a fixed sparsity (ElasticZO, section 5.2)",
+        ROWS[:1],
+        cases,
+        paper=paper,
+    )
 
 
 def _table(

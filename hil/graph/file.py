@@ -152,7 +152,9 @@ def _sentence(refusal: Refusal) -> str:
 def _layer(blob: bytes, record: Record, name: str) -> Node:
     op, own = Op(record.op), None
     if record.channels:
-        weights = np.frombuffer(blob, np.int8, record.weights, record.weights_at).copy().reshape(_weight_shape(op, record))
+        weights = (
+            np.frombuffer(blob, np.int8, record.weights, record.weights_at).copy().reshape(_weight_shape(op, record))
+        )
         own = Parameters(weights, exponent=record.exponent)
     reads = (record.first, record.second) if op is Op.ADD else (record.first,)
     shapes = record.in_shape, record.out_shape

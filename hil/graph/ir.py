@@ -271,9 +271,7 @@ def bfp8_node(
     return Node(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own=own, format=Format.BFP8)
 
 
-def chain(
-    layers: Sequence[Node], classes: int, input_exp: int = BFP8_INPUT_EXPONENT, name: str = "network"
-) -> Graph:
+def chain(layers: Sequence[Node], classes: int, input_exp: int = BFP8_INPUT_EXPONENT, name: str = "network") -> Graph:
     """Return a `bfp8` network whose nodes each read the output of the one before."""
     reading = tuple(replace(layer, reads=(index,)) for index, layer in enumerate(layers))
     return Graph(name, reading, reading[0].in_shape, classes, 2.0**input_exp, 0)

@@ -48,7 +48,9 @@ def _read(blob: bytes) -> Graph:
         raise _refusal(f"it ends after {len(blob)} bytes, inside its header of {HEADER_SIZE}")
     magic, version, count, total, digest, *in_shape, classes = START.unpack_from(blob)
     if magic != MAGIC:
-        raise NetworkFileError(f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md).")
+        raise NetworkFileError(
+            f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
+        )
     if version not in OLD_VERSIONS:
         cure = "use it as it is" if version == VERSION else "update trainrig"
         raise NetworkFileError(f"the network file is of version {version}, and versions 1 and 2 are converted: {cure}.")

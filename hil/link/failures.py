@@ -24,7 +24,10 @@ class Misfit(Blocked):
     """A reply or control frame came whole, and is not what the protocol says it is."""
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__("link", f"the agent's reply to {name!r} does not fit the protocol ({why}): flash the firmware of this version.")
+        super().__init__(
+            "link",
+            f"the agent's reply to {name!r} does not fit the protocol ({why}): flash the firmware of this version.",
+        )
 
 
 class Faulted(DeviceFault):

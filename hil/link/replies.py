@@ -96,7 +96,9 @@ class Planned:
         """Check a decoded reply; `OddReply` where it cannot be."""
         found = _checked(cls, reply, {"tensors": None, **values})
         if found.arena_planned > found.arena_size:
-            raise OddReply(reply, "arena_planned", f"{found.arena_planned:,}", f"the arena has {found.arena_size:,} bytes")
+            raise OddReply(
+                reply, "arena_planned", f"{found.arena_planned:,}", f"the arena has {found.arena_size:,} bytes"
+            )
         return found
 
 
@@ -208,7 +210,9 @@ def checkpoints_of(values: Mapping[str, Any]) -> tuple[int, list[BoardCheckpoint
     """Return the bytes of tensors that a slot holds, and the whole checkpoints, the newest first; `OddReply` where they cannot be."""
     words, room = values["slots"], values["room"]
     if len(words) % SLOT_WORDS or len(words) > SLOTS * SLOT_WORDS:
-        raise OddReply("checkpoints", f"{len(words)} words", "", f"a slot has {SLOT_WORDS}, and there are {SLOTS} slots")
+        raise OddReply(
+            "checkpoints", f"{len(words)} words", "", f"a slot has {SLOT_WORDS}, and there are {SLOTS} slots"
+        )
     if words and not room:
         raise OddReply("checkpoints", "room", room, "there are checkpoints")
     found = [BoardCheckpoint(*words[at : at + SLOT_WORDS]) for at in range(0, len(words), SLOT_WORDS)]
@@ -226,7 +230,9 @@ def loaded_from(values: Mapping[str, Any], slot: BoardCheckpoint) -> None:
     """Check the reply to `load_checkpoint` against the slot that was asked for; `OddReply` where it is of another."""
     for name in ("campaign", "step", "digest"):
         if values[name] != getattr(slot, name):
-            raise OddReply("load_checkpoint", name, values[name], f"checkpoint {slot.sequence} has {getattr(slot, name)}")
+            raise OddReply(
+                "load_checkpoint", name, values[name], f"checkpoint {slot.sequence} has {getattr(slot, name)}"
+            )
 
 
 def laps_of(values: Mapping[str, Any], steps: int) -> list[tuple[int, ...]]:
@@ -254,7 +260,9 @@ def stretches_of(values: Mapping[str, Any]) -> tuple[int, list[tuple[str, int]]]
     phases = {number: name for name, number in description().enums["phase"].items()}
     told = _counts("stretches", values["stretches"], min(values["made"], MOST_STRETCHES), BYTES[1] << 32 | BYTES[1])
     known = f"a phase is {min(phases)} to {max(phases)}"
-    return values["made"], [(_word("stretches", "phase", each >> PHASE_BIT, phases, known), each & (1 << PHASE_BIT) - 1) for each in told]
+    return values["made"], [
+        (_word("stretches", "phase", each >> PHASE_BIT, phases, known), each & (1 << PHASE_BIT) - 1) for each in told
+    ]
 
 
 def digests_of(reply: str, digests: tuple[int, ...], tensors: int) -> tuple[int, ...]:

@@ -213,7 +213,9 @@ class Session:
                     self._nothing_new(frame, alone=len(flying.frames) == 1)
             now = time.monotonic()
             if flying.frames and self._pace.is_over(now):
-                sentence = f"the agent has taken nothing new for {self._pace.waited(now):.0f} s in the middle of {name!r}"
+                sentence = (
+                    f"the agent has taken nothing new for {self._pace.waited(now):.0f} s in the middle of {name!r}"
+                )
                 self._give_up(flying.frames[0], sentence, before)
             if flying.frames and self._pace.is_due(now):
                 again = list(flying.frames) if self._pace.whole else [flying.frames[0]]

@@ -14,14 +14,19 @@ from hil.standins import renode
 
 def main(argv: list[str]) -> int:
     """List the boards of the catalogue."""
-    parser = argparse.ArgumentParser(prog="hil boards", description="The boards of the catalogue, and what stands in for each when none is attached.")
+    parser = argparse.ArgumentParser(
+        prog="hil boards", description="The boards of the catalogue, and what stands in for each when none is attached."
+    )
     parser.add_argument("--json", action="store_true", help="print all that the catalogue says as JSON")
     options = parser.parse_args(argv)
     catalogue = [boards.load(name) for name in boards.names()]
     if options.json:
         print(json.dumps([asdict(board) for board in catalogue], indent=1))
         return 0
-    rows = [(board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", f"stand-in: {_stand_ins(board)}") for board in catalogue]
+    rows = [
+        (board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", f"stand-in: {_stand_ins(board)}")
+        for board in catalogue
+    ]
     for line in aligned(rows):
         print(line)
     print(f"\nrenode: {_renode()}")

@@ -31,9 +31,19 @@ class Cell:
         if self.method == FIRST_FAMILY:
             return TrialSpec(self.board, self.variant, self.network, self.method, steps=STEPS, evaluate=0)
         data, settings = NETWORKS[self.network].data, {"queries": QUERIES} if self.method != "mezo" else {}
-        steps = 1 if self.method == "deepzero" else STEPS  # it makes a forward pass for each coordinate: one is long enough
+        steps = (
+            1 if self.method == "deepzero" else STEPS
+        )  # it makes a forward pass for each coordinate: one is long enough
         return TrialSpec(
-            self.board, self.variant, self.network, self.method, data, batch=1, steps=steps, evaluate=0, settings=settings
+            self.board,
+            self.variant,
+            self.network,
+            self.method,
+            data,
+            batch=1,
+            steps=steps,
+            evaluate=0,
+            settings=settings,
         )
 
 
@@ -48,7 +58,10 @@ def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable
     boards, networks, methods = list(boards), set(networks), set(methods)
     rows = [(FIRST_FAMILY, variant, network) for network in BUILDERS for variant in VARIANTS]
     rows += [
-        (method, variant, network) for network in NETWORKS for method, variants in METHODS.items() for variant in variants
+        (method, variant, network)
+        for network in NETWORKS
+        for method, variants in METHODS.items()
+        for variant in variants
     ]
     for method, variant, network in rows:  # boards last: what is planned for one serves the others
         if (not networks or network in networks) and (not methods or method in methods):

@@ -57,7 +57,11 @@ def _show(rows: list[Row]) -> None:
     counts = Counter(row.state for row in rows)
     realities = Counter(row.reality for row in rows if row.reality)
     print("\n" + ", ".join(f"{count} {state}" for state, count in sorted(counts.items())), end="")
-    print("; on " + ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items())) if realities else "")
+    print(
+        "; on " + ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items()))
+        if realities
+        else ""
+    )
     for row in rows:
         if row.state == "differs":
             print(f"{row.network} {row.method} {row.variant} on {row.board}: {row.reason}")

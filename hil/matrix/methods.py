@@ -17,7 +17,11 @@ from hil.network.tflite.methods import METHODS
 from hil.trial.spec import TrialSpec
 from hil.trial.subject.choose import graph_of
 
-DOCS = {FIRST_FAMILY: "docs/arithmetic.md", "int8-bp": "docs/arithmetic-backward.md", "mcutrain": "docs/arithmetic-backward.md"}
+DOCS = {
+    FIRST_FAMILY: "docs/arithmetic.md",
+    "int8-bp": "docs/arithmetic-backward.md",
+    "mcutrain": "docs/arithmetic-backward.md",
+}
 OF_GRAPHS = "docs/arithmetic-zeroth-order.md"
 NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
 
@@ -76,9 +80,14 @@ class Method:
 
 def methods(names: Iterable[str] = METHOD_NAMES) -> list[Method]:
     """Return methods by name."""
-    own: dict[str, Mapping[str, Mapping[str, Any]]] = {FIRST_FAMILY: {name: {} for name in exponents.VARIANTS}, **METHODS}
+    own: dict[str, Mapping[str, Mapping[str, Any]]] = {
+        FIRST_FAMILY: {name: {} for name in exponents.VARIANTS},
+        **METHODS,
+    }
     chosen = {False: _settings(exponents.Settings, exponents), True: _settings(graphs.GraphSettings, graphs)}
-    return [Method(name, DOCS.get(name, OF_GRAPHS), _variants(name, own[name]), chosen[name in METHODS]) for name in names]
+    return [
+        Method(name, DOCS.get(name, OF_GRAPHS), _variants(name, own[name]), chosen[name in METHODS]) for name in names
+    ]
 
 
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:

@@ -12,7 +12,9 @@ from hil.errors import RigError
 from hil.matrix.cells import Cell
 from hil.trial import does_not_fit
 
-if TYPE_CHECKING:  # at run time it is loaded where there is a record to read: pydantic takes as long as the whole matrix
+if (
+    TYPE_CHECKING
+):  # at run time it is loaded where there is a record to read: pydantic takes as long as the whole matrix
     from hil.record import TrialRecord
 
 

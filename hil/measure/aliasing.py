@@ -14,7 +14,10 @@ COVERED = 0.99  # of the time: readings that cover more cannot alias
 PARTS = 10  # of a step that must all have been looked at
 ENOUGH = 8  # readings a part: at random none of ten parts stays empty with 99.8 %
 PROBES = 11  # points of an aperture that are looked at
-FINE, FEWEST_STEPS = 400, 8  # parts of a step, which readings with short gaps must all have looked at in a window of so many steps
+FINE, FEWEST_STEPS = (
+    400,
+    8,
+)  # parts of a step, which readings with short gaps must all have looked at in a window of so many steps
 VARIED = 2.0  # readings by which windows must differ, for one pace to drift through all of another
 
 
@@ -32,7 +35,11 @@ def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
         return False
     up, down = edges_of(capture)
     inside = capture.t_s[(capture.t_s >= up.t_s) & (capture.t_s + capture.aperture_s < down.t_s)]
-    if capture.aperture_s and len(laps_s) >= FEWEST_STEPS and len(inside) * capture.aperture_s >= FEWEST_STEPS * float(np.mean(laps_s)):
+    if (
+        capture.aperture_s
+        and len(laps_s) >= FEWEST_STEPS
+        and len(inside) * capture.aperture_s >= FEWEST_STEPS * float(np.mean(laps_s))
+    ):
         return _unseen(inside - up.t_s, capture.aperture_s, np.asarray(laps_s)) > 1 - COVERED
     parts = min(PARTS, max(len(inside) // ENOUGH, 2))
     points = inside[:, None] + np.linspace(0, capture.aperture_s, PROBES)
@@ -57,7 +64,9 @@ def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float
     first, beyond = first[beyond > first], beyond[beyond > first]
     if np.any(beyond - first >= FINE):
         return 0.0
-    turns = np.zeros(2 * FINE + 1, np.int64)  # a step and the next, which one that goes over the end of a step reaches into
+    turns = np.zeros(
+        2 * FINE + 1, np.int64
+    )  # a step and the next, which one that goes over the end of a step reaches into
     np.add.at(turns, first % FINE, 1)
     np.add.at(turns, first % FINE + beyond - first, -1)
     covered = np.cumsum(turns)[: 2 * FINE].reshape(2, FINE).sum(axis=0)

@@ -85,7 +85,10 @@ class Running:
         self._readings = 0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
-        self._beside: tuple[list[float], list[float]] = ([], [])  # powers beside either edge, of each piece the lowest and the highest
+        self._beside: tuple[list[float], list[float]] = (
+            [],
+            [],
+        )  # powers beside either edge, of each piece the lowest and the highest
 
     def add(self, piece: Capture) -> None:
         """Take the next piece; what reaches beyond its last reading waits for the one after it."""
@@ -112,14 +115,23 @@ class Running:
             Blocked: there are not two edges, the second is not behind the first, or the readings do not reach from one to the other.
         """
         if len(self._edges) < 2:
-            raise Blocked("energy", f"the marker changed {len(self._edges)} times: let it change once at the begin and once at the end.")
+            raise Blocked(
+                "energy",
+                f"the marker changed {len(self._edges)} times: let it change once at the begin and once at the end.",
+            )
         (begin, end), last = self._edges[:2], self._last
         if end.t_s <= begin.t_s:
-            raise Blocked("energy", f"an edge at {end.t_s:g} s is not behind the one at {begin.t_s:g} s: choose two edges in order.")
+            raise Blocked(
+                "energy",
+                f"an edge at {end.t_s:g} s is not behind the one at {begin.t_s:g} s: choose two edges in order.",
+            )
         reach = -math.inf if last is None else float(cells(last)[-1] if last.aperture_s else last.t_s[-1])
         slack = 1e-9 * max(1.0, abs(end.t_s))
         if last is None or self._from_s > begin.t_s + slack or reach < end.t_s - slack:
-            raise Blocked("energy", f"the readings do not reach from {begin.t_s:g} s to {end.t_s:g} s: let the meter begin earlier and end later.")
+            raise Blocked(
+                "energy",
+                f"the readings do not reach from {begin.t_s:g} s to {end.t_s:g} s: let the meter begin earlier and end later.",
+            )
         if self._reached_s < reach:
             self._integrate(last, reach)
         steps = [max(near) - min(near) if len(near) > 1 else self._highest for near in self._beside]
@@ -183,7 +195,9 @@ def burden_j(found: Between, sheet: DataSheet) -> tuple[float, float]:
     return used.burden_share * most, (1 - used.burden_share) * most
 
 
-def budget(found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, voltage_read: bool = True) -> list[Contribution]:
+def budget(
+    found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, voltage_read: bool = True
+) -> list[Contribution]:
     """Return what the standard uncertainty of the energy between two edges is made of, in joules, from the data sheet and the edges.
 
     It is that of the board's energy: what the meter itself took (`burden_j`) is to be taken off. Limits of error are rectangular (GUM, 4.3.7). The noise
@@ -200,7 +214,9 @@ def budget(found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, 
     t, e = found.duration_s, abs(found.energy_j - taken)
     q = abs(found.charge_c) if math.isfinite(found.charge_c) else 0.0
     volt = e / q if q else found.voltage_v if math.isfinite(found.voltage_v) else 1.0
-    edges = [rectangular(edge.half_s) * step for edge, step in zip((found.begin, found.end), found.steps_w, strict=True)]
+    edges = [
+        rectangular(edge.half_s) * step for edge, step in zip((found.begin, found.end), found.steps_w, strict=True)
+    ]
     return [
         Contribution("current gain", "B", rectangular(used.gain) * e),
         Contribution("current offset", "B", rectangular(used.offset_a) * volt * t),

@@ -52,7 +52,8 @@ def budget(
         *_resolution(windows, steps, figure, used, volt, aperture_s),
         *rows(conditions, sheet, size, _supplied_j(windows, steps, figure), voltage_read=voltage_read),
         Contribution(
-            f"burden voltage, {windows[0].burden_share:.0%} of the largest taken off", "B",
+            f"burden voltage, {windows[0].burden_share:.0%} of the largest taken off",
+            "B",
             rectangular(_mean(windows, lambda w: abs((1 - w.burden_share) * _burden(w, figure))) / steps),
         ),
         *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
@@ -68,13 +69,17 @@ def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
     return float(np.mean([of(window) for window in windows]))
 
 
-def _of_the_current(windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float) -> list[Contribution]:
+def _of_the_current(
+    windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float
+) -> list[Contribution]:
     """The offset is the same asleep and awake, on one range: it leaves the net energy, and so does a drift about the window's middle."""
     drift_s = _mean(windows, lambda w: w.duration * w.lever)
     if figure == NET:
         offset = Contribution("current offset (cancels: one range)", "B", 0.0)
     else:
-        offset = Contribution("current offset", "B", rectangular(used.offset_a) * volt * _mean(windows, lambda w: w.duration) / steps)
+        offset = Contribution(
+            "current offset", "B", rectangular(used.offset_a) * volt * _mean(windows, lambda w: w.duration) / steps
+        )
         drift_s += _mean(windows, lambda w: w.duration**2) / 2
     return [offset, Contribution("drift of the offset", "B", rectangular(used.drift_a_per_s) * volt * drift_s / steps)]
 
@@ -87,7 +92,10 @@ def _resolution(
     standard = used.resolution_a / math.sqrt(12) * volt * _mean(windows, lambda w: w.duration) / steps
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
     blurred = noise >= DITHER * used.resolution_a
-    return [Contribution(f"resolution, {level}" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred) for level in levels]
+    return [
+        Contribution(f"resolution, {level}" + " (blurred by noise)" * blurred, "B", standard, counted=not blurred)
+        for level in levels
+    ]
 
 
 def _burden(window: Window, figure: str) -> float:
@@ -113,7 +121,11 @@ def _of_the_windows(
     believed = scatter**2 >= least_variance(n) * known**2
     hidden = 0.0 if believed else math.sqrt(known**2 - scatter**2)
     missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
-    noise = used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s) if aperture_s else 0.0
+    noise = (
+        used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s)
+        if aperture_s
+        else 0.0
+    )
     return [
         Contribution("lost readings (limit)", "B", rectangular(missing) / math.sqrt(n)),
         Contribution("noise (in the scatter)", "B", noise / steps * share, counted=False),

@@ -62,5 +62,7 @@ def fit_clock(sent_s: np.ndarray, board_s: np.ndarray, received_s: np.ndarray) -
     round_trip = received_s - sent_s
     quick = np.sort(np.argsort(round_trip, kind="stable")[: max(FEWEST, int(QUICK * len(board_s)))])
     if len(quick) < FEWEST or np.ptp(board_s[quick]) == 0:
-        raise ValueError(f"{len(quick)} exchanges over {np.ptp(board_s):g} s do not fix a clock: take {FEWEST} at least, some time apart")
+        raise ValueError(
+            f"{len(quick)} exchanges over {np.ptp(board_s):g} s do not fix a clock: take {FEWEST} at least, some time apart"
+        )
     return ClockFit(board_s[quick], ((sent_s + received_s) / 2 - board_s)[quick], round_trip[quick] / 2)

@@ -28,7 +28,9 @@ class Conditions:
     ambient_c: float | None = None
 
 
-def rows(conditions: Conditions, sheet: DataSheet, size_j: float, supplied_j: float, *, voltage_read: bool) -> list[Contribution]:
+def rows(
+    conditions: Conditions, sheet: DataSheet, size_j: float, supplied_j: float, *, voltage_read: bool
+) -> list[Contribution]:
     """Return the contributions to an energy.
 
     Args:
@@ -49,7 +51,9 @@ def rows(conditions: Conditions, sheet: DataSheet, size_j: float, supplied_j: fl
     beyond = degrees_beyond(conditions.ambient_c, sheet)
     if beyond:
         limit = sheet.per_degree * beyond * (max(one.gain for one in sheet.ranges) + sheet.voltage_gain)
-        found.append(Contribution(f"temperature, {beyond:.1f} degrees beyond the data sheet's", "B", rectangular(limit) * size_j))
+        found.append(
+            Contribution(f"temperature, {beyond:.1f} degrees beyond the data sheet's", "B", rectangular(limit) * size_j)
+        )
     return found
 
 
@@ -71,7 +75,9 @@ def doubts(conditions: Conditions, sheet: DataSheet) -> list[str]:
     if conditions.ambient_c is not None:
         return []
     low, high = sheet.specified_c
-    return [f"the room is assumed to have {low:g} to {high:g} degrees, where the {sheet.name}'s limits of error hold: declare ambient_c in rig.toml."]
+    return [
+        f"the room is assumed to have {low:g} to {high:g} degrees, where the {sheet.name}'s limits of error hold: declare ambient_c in rig.toml."
+    ]
 
 
 def supply_flags(conditions: Conditions, sheet: DataSheet, *, voltage_read: bool) -> list[str]:

@@ -98,7 +98,9 @@ class DataSheet:
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
     specified_c: tuple[float, float] = (18.0, 28.0)
-    per_degree: float = 0.15  # as Keithley has it of the 2450 (SPEC-2450 Rev. A, page 2), taken for those that say nothing
+    per_degree: float = (
+        0.15  # as Keithley has it of the 2450 (SPEC-2450 Rev. A, page 2), taken for those that say nothing
+    )
     dialect: dict[str, Any] = field(default_factory=dict)
 
     def range_for(self, amperes: float) -> CurrentRange:
@@ -110,7 +112,9 @@ class DataSheet:
         for one in self.ranges:
             if amperes <= one.amperes:
                 return one
-        raise RigError(f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: measure with another meter.")
+        raise RigError(
+            f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: measure with another meter."
+        )
 
 
 def known_meters() -> list[str]:

@@ -18,7 +18,9 @@ from hil.measure.window import SMEAR_IDLE, SMEAR_S
 SLEEP_USED = 0.9  # of the sleep: its far ends may hold what came before it
 DIFFERS = 0.25  # of the rise from sleep to work: sleeps that differ by more are not both sleep
 FEWEST = 4  # readings of sleep on either side, and of work: fewer tell nothing
-UNCHECKED = "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
+UNCHECKED = (
+    "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
+)
 
 
 class WrongEdges(Exception):
@@ -61,7 +63,9 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
     if not rise_w > NOISE * noise_w:
         return capture.noted(UNCHECKED)
     reach = SLEEP_USED * idle_s
-    near = (capture.t_s >= up.t_s - up.half_s - reach) & (capture.t_s + capture.aperture_s <= down.t_s + down.half_s + reach)
+    near = (capture.t_s >= up.t_s - up.half_s - reach) & (
+        capture.t_s + capture.aperture_s <= down.t_s + down.half_s + reach
+    )
     readings = Stamped(capture.t_s[near], capture.power_w[near], np.zeros(int(near.sum())), capture.aperture_s)
     try:
         by_power = edges_by_power(readings, Told(reach))
@@ -99,7 +103,9 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
     if min(map(len, parts)) < FEWEST:
         return 0.0, 0.0
     first, second, between = (float(np.mean(part)) for part in parts)
-    uncertain = float(np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2]))  # the other one may hold work
+    uncertain = float(
+        np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2])
+    )  # the other one may hold work
     rise = max(abs(between - first), abs(between - second))
     if abs(second - first) > DIFFERS * rise + NOISE * uncertain:
         raise WrongEdges(

@@ -146,7 +146,9 @@ class EnergyResult:
     def _per_unit(self, u_of: dict[str, float]) -> dict[str, Any]:
         """Return energy above idle, idle and in all, and time, of a step, a sample and an epoch: means over the windows, whatever the rules."""
         steps, batch = self.task.steps, self.task.batch
-        figures = {name: (float(np.mean(energies(self.windows, name))) / steps, u_of[name]) for name in (NET, IDLE, GROSS)}
+        figures = {
+            name: (float(np.mean(energies(self.windows, name))) / steps, u_of[name]) for name in (NET, IDLE, GROSS)
+        }
         time_s = self._mean("duration") / steps
         return {
             unit: {
@@ -186,14 +188,19 @@ def energy_of_windows(
     if len(captures) < 2:
         raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
     hidden = None if task.fast is None else task.fast.hidden(captures[0].interval_s)
-    windows = [window_of(capture, task.idle_s, used.burden_ohm, task.steps, used.burden_share, hidden) for capture in captures]
+    windows = [
+        window_of(capture, task.idle_s, used.burden_ohm, task.steps, used.burden_share, hidden) for capture in captures
+    ]
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt
     aperture = captures[0].aperture_s
     read = reads_voltage(captures, sheet, task.volt)
     parts = {
-        one: budget(windows, task.steps, one, sheet, used, volt, aperture, statistic, task.conditions, voltage_read=read) for one in (NET, GROSS, IDLE)
+        one: budget(
+            windows, task.steps, one, sheet, used, volt, aperture, statistic, task.conditions, voltage_read=read
+        )
+        for one in (NET, GROSS, IDLE)
     }
     values = energies(windows, figure) / task.steps
     value = float(np.median(values) if task.rules else np.mean(values))
@@ -213,18 +220,28 @@ def _laps(task: Task, window: Window) -> list[float]:
     return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]
 
 
-def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, used: CurrentRange, aliased: bool) -> list[str]:
+def _flags(
+    captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, used: CurrentRange, aliased: bool
+) -> list[str]:
     flags = []
     first = captures[0]
     fewest = min(window.readings for window in windows) / task.steps
     if fewest < FEWEST_READINGS and first.aperture_s < COVERED * first.interval_s:
-        flags.append(f"only {fewest:.1f} readings a step, which do not cover the time: what lies between them is guessed from other steps.")
+        flags.append(
+            f"only {fewest:.1f} readings a step, which do not cover the time: what lies between them is guessed from other steps."
+        )
     if aliased:
-        flags.append("aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter.")
+        flags.append(
+            "aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter."
+        )
     flags += swings.doubts(captures, task.fast) + pace_doubts(captures)
-    coarse = max(coarser_stretch(capture.current_a[np.isfinite(capture.current_a)], used, sheet) for capture in captures)
+    coarse = max(
+        coarser_stretch(capture.current_a[np.isfinite(capture.current_a)], used, sheet) for capture in captures
+    )
     if coarse:
-        flags.append(f"{coarse} readings in a row are rounded as another range of the {sheet.name} rounds: it left its range of {used.amperes:g} A.")
+        flags.append(
+            f"{coarse} readings in a row are rounded as another range of the {sheet.name} rounds: it left its range of {used.amperes:g} A."
+        )
     flags += dict.fromkeys(note for capture in captures for note in capture.notes)
     if len(windows) < FEWEST_WINDOWS and not task.rules:
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")
@@ -232,7 +249,9 @@ def _flags(captures: Sequence[Capture], windows: list[Window], task: Task, sheet
     if None in lost:
         flags.append(f"the {sheet.name} cannot tell whether readings were lost.")
     elif any(lost):
-        flags.append(f"up to {max(one or 0 for one in lost)} readings of a window are missing; their time was shared by their neighbours.")
+        flags.append(
+            f"up to {max(one or 0 for one in lost)} readings of a window are missing; their time was shared by their neighbours."
+        )
     if sheet.timestamps == "host":
         flags.append("the readings are dated by the host's clock.")
     drifts = [abs(w.idle_after / w.idle_before - 1) for w in windows if w.idle_before > 0]

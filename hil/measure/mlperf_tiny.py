@@ -29,7 +29,11 @@ def form(result: EnergyResult) -> dict[str, Any]:
         }
         for energy, elapsed_s in zip(map(float, energy_j), elapsed, strict=True)
     ]  # fmt: skip
-    differs = ["an iteration is a training step of the batch, not an inference", "the model is none of the benchmark's", "not measured by its runner"]
+    differs = [
+        "an iteration is a training step of the batch, not an inference",
+        "the model is none of the benchmark's",
+        "not measured by its runner",
+    ]
     if result.provenance != "measured":
         differs.append("no silicon: the figures are modelled")
     return {

@@ -22,7 +22,9 @@ from hil.measure.window import Window, edges_of
 
 FEWEST_READINGS = 10  # of a stretch: with fewer, what its two borders take or give is no small part of it
 SLOWER = 1.01  # times an interval between readings: an edge that readings tell is known to one of them
-CLOCKS = 0.02  # of a window: board and meter must agree on its length to that, or the board's count is not of this window
+CLOCKS = (
+    0.02  # of a window: board and meter must agree on its length to that, or the board's count is not of this window
+)
 ENDLESS = 1e6  # degrees of freedom
 Laps = Mapping[str, float]
 
@@ -85,11 +87,19 @@ def refusals(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
         NotTold: nothing can be split at all.
     """
     if not counted or not all(one.laps and one.stretches for one in counted):
-        raise NotTold("the firmware does not tell when its phases were: it does not know the request 'stretches', or its method marks none.")
+        raise NotTold(
+            "the firmware does not tell when its phases were: it does not know the request 'stretches', or its method marks none."
+        )
     if any(one.made > len(one.stretches) for one in counted):
-        raise NotTold(f"a step has {counted[0].made} stretches of phases, and the firmware tells {len(counted[0].stretches)}: choose a smaller batch.")
+        raise NotTold(
+            f"a step has {counted[0].made} stretches of phases, and the firmware tells {len(counted[0].stretches)}: choose a smaller batch."
+        )
     edge_s = 2 * max(edge.half_s for edge in edges_of(capture))
-    finest, what = (edge_s, "an edge is uncertain by") if edge_s > SLOWER * capture.interval_s else (capture.interval_s, "a reading")
+    finest, what = (
+        (edge_s, "an edge is uncertain by")
+        if edge_s > SLOWER * capture.interval_s
+        else (capture.interval_s, "a reading")
+    )
     found = {}
     for phase, seconds in seconds_of(counted).items():
         stretches = _stretches(counted, phase)
@@ -123,8 +133,12 @@ def split(
     aperture_s = captures[0].aperture_s
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
     steady = used.resolution_a / math.sqrt(12) * volt if noise < used.resolution_a / 2 else 0.0
-    common = math.hypot(*map(rectangular, (used.gain, sheet.voltage_gain, sheet.voltage_offset_v / volt, sheet.timebase)))
-    taken = float(np.mean([window.burden / window.net if window.net else 0.0 for window in windows]))  # of what flows above idle, at most
+    common = math.hypot(
+        *map(rectangular, (used.gain, sheet.voltage_gain, sheet.voltage_offset_v / volt, sheet.timebase))
+    )
+    taken = float(
+        np.mean([window.burden / window.net if window.net else 0.0 for window in windows])
+    )  # of what flows above idle, at most
     share = windows[0].burden_share
     found = {}
     for phase, seconds in seconds_of(counted).items():
@@ -165,7 +179,9 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     up, _ = edges_of(capture)
     scale = window.duration / counted.total_s
     if abs(scale - 1) > CLOCKS:
-        raise NotTold(f"the board counted {counted.total_s:.6g} s of a window that took {window.duration:.6g} s by the meter's clock.")
+        raise NotTold(
+            f"the board counted {counted.total_s:.6g} s of a window that took {window.duration:.6g} s by the meter's clock."
+        )
     names, lengths = zip(*_laid_out(counted), strict=True)
     borders = up.t_s + scale * np.concatenate([[0.0], np.cumsum(lengths)])
     gross, seconds, phase = np.diff(integrals(capture, capture.power_w, borders)), np.diff(borders), np.array(names)
@@ -176,13 +192,18 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     border = {name: 2 * _stretches([counted], name) * jump * wide for name in found}
     for name, place in ((names[0], 0), (names[-1], -1)):  # beside sleep, at the ends of the window
         border[name] += abs(power[phase[place]] - window.idle_power) * wide / steps
-    net = {name: (float(gross[phase == name].sum()) - window.idle_power * float(seconds[phase == name].sum())) / steps for name in found}
+    net = {
+        name: (float(gross[phase == name].sum()) - window.idle_power * float(seconds[phase == name].sum())) / steps
+        for name in found
+    }
     return _Share(net, power, border)
 
 
 def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
     """Yield phase and seconds of every stretch of the counted steps: each has the order of the one that was told, and its own time in each phase."""
-    whole = {phase: sum(seconds for name, seconds in counted.stretches if name == phase) for phase, _ in counted.stretches}
+    whole = {
+        phase: sum(seconds for name, seconds in counted.stretches if name == phase) for phase, _ in counted.stretches
+    }
     for lap in counted.laps:
         for phase, seconds in counted.stretches:
             yield phase, lap[phase] * seconds / whole[phase] if whole[phase] else 0.0

@@ -33,7 +33,11 @@ class Watermarks:
 
     def larger(self, other: Watermarks) -> Watermarks:
         """Return the larger of both, each by itself."""
-        return Watermarks(max(self.static, other.static), max(self.arena_peak, other.arena_peak), max(self.stack_peak, other.stack_peak))
+        return Watermarks(
+            max(self.static, other.static),
+            max(self.arena_peak, other.arena_peak),
+            max(self.stack_peak, other.stack_peak),
+        )
 
 
 def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks:
@@ -46,7 +50,9 @@ def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks
     at = image.symbols
     arena = _painted(read, at["__arena_start"], at["__arena_end"], ARENA_PAINT)
     used = np.flatnonzero(~arena)
-    return Watermarks(static=static_bytes(image), arena_peak=int(used[-1] + 1) if used.size else 0, stack_peak=stack_peak(read, image))
+    return Watermarks(
+        static=static_bytes(image), arena_peak=int(used[-1] + 1) if used.size else 0, stack_peak=stack_peak(read, image)
+    )
 
 
 def static_bytes(image: Image) -> int:

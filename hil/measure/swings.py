@@ -87,7 +87,9 @@ def doubts(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
     rough = max(map(roughness, work))
     if fast is None:
         if slow.aperture_s:
-            found.append(f"no capture at a faster rate was made: bursts shorter than a reading of {1000 * slow.aperture_s:.3g} ms were not looked for.")
+            found.append(
+                f"no capture at a faster rate was made: bursts shorter than a reading of {1000 * slow.aperture_s:.3g} ms were not looked for."
+            )
         if rough > SWING:
             found.append(
                 f"bursts: the current swings by {np.sqrt(rough):.0%} from one reading to the next; peaks, and what the meter takes of them, are higher."

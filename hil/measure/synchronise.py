@@ -82,7 +82,9 @@ class _Blocks:
     length: float
 
 
-def synchronise(readings: Stamped, told: Told, serial: tuple[Edge, Edge] | None = None) -> tuple[tuple[Edge, Edge], str]:
+def synchronise(
+    readings: Stamped, told: Told, serial: tuple[Edge, Edge] | None = None
+) -> tuple[tuple[Edge, Edge], str]:
     """Return the edges by the best of the methods that can tell them, and its name.
 
     Args:
@@ -116,7 +118,9 @@ def edges_by_power(readings: Stamped, told: Told) -> tuple[Edge, Edge]:
         raise NoEdges(f"there are fewer than {FEWEST} readings while the board slept: sleep for twenty of them")
     size = 1
     while len(t) >= 2 * FEWEST * size:
-        found = _edges_of(_blocks(t, power, half, readings.aperture_s, size), told, point=readings.aperture_s == 0 and size == 1)
+        found = _edges_of(
+            _blocks(t, power, half, readings.aperture_s, size), told, point=readings.aperture_s == 0 and size == 1
+        )
         if found is not None:
             return narrow(*found, told)
         size *= 2
@@ -149,10 +153,15 @@ def narrow(first: Edge, second: Edge, told: Told) -> tuple[Edge, Edge]:
     if not math.isfinite(told.duration_s):
         return first, second
     shortest, longest = told.duration_s - told.duration_half_s, told.duration_s + told.duration_half_s
-    one = (max(first.t_s - first.half_s, second.t_s - second.half_s - longest), min(first.t_s + first.half_s, second.t_s + second.half_s - shortest))
+    one = (
+        max(first.t_s - first.half_s, second.t_s - second.half_s - longest),
+        min(first.t_s + first.half_s, second.t_s + second.half_s - shortest),
+    )
     two = (max(second.t_s - second.half_s, one[0] + shortest), min(second.t_s + second.half_s, one[1] + longest))
     if one[0] > one[1] or two[0] > two[1]:
-        raise NoEdges(f"the edges lie {second.t_s - first.t_s:.6g} s apart, and the board counted {told.duration_s:.6g} s")
+        raise NoEdges(
+            f"the edges lie {second.t_s - first.t_s:.6g} s apart, and the board counted {told.duration_s:.6g} s"
+        )
     return _edge(*one, high=True), _edge(*two, high=False)
 
 
@@ -188,13 +197,22 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
     if math.isfinite(told.asked_s) and blocks.end[last] - start > LONGEST_IDLE * told.idle_s + 2 * blocks.length:
         return None  # the window itself lies within that sleep, and what is seen came later
     part = max(int(np.count_nonzero(asleep)) // PARTS, 2)
-    if not all(_quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):  # but for those that reach over an end
+    if not all(
+        _quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])
+    ):  # but for those that reach over an end
         return None  # work lies within the noise of a sleep: something stronger was seen
     # The block that looks asleep may hold the edge, and steps may begin or end with a pause that looks like sleep.
     hidden = (0.0 if point else blocks.length) + _longest_pause(blocks, above > threshold, last, then)
     earliest = max(float(blocks.end[last] - blocks.half[last]) - hidden, told.asked_s + (1 - IDLE_SHARE) * told.idle_s)
-    latest = min(float(blocks.begin[then] + blocks.half[then]) + hidden, told.answered_s - (1 - IDLE_SHARE) * told.idle_s)
-    bounds = (earliest, float(blocks.end[last + 1] + blocks.half[last + 1]), float(blocks.begin[then - 1] - blocks.half[then - 1]), latest)
+    latest = min(
+        float(blocks.begin[then] + blocks.half[then]) + hidden, told.answered_s - (1 - IDLE_SHARE) * told.idle_s
+    )
+    bounds = (
+        earliest,
+        float(blocks.end[last + 1] + blocks.half[last + 1]),
+        float(blocks.begin[then - 1] - blocks.half[then - 1]),
+        latest,
+    )
     if bounds[0] > bounds[1] or bounds[2] > bounds[3]:
         return None
     return _edge(bounds[0], bounds[1], high=True), _edge(bounds[2], bounds[3], high=False)

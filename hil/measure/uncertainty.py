@@ -80,7 +80,11 @@ def least_variance(windows: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE else (low, middle)
+        low, high = (
+            (middle, high)
+            if _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE
+            else (low, middle)
+        )
     return (low + high) / 2
 
 

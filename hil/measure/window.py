@@ -24,7 +24,9 @@ FEWEST_IDLE = 10  # readings of the sleep on both sides together
 IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
 SEEN = 10  # means a step that tell how its current swings
 SMEAR_S, SMEAR_IDLE = 1e-3, 0.1  # that capacitors carry the work over an edge, at most; of the sleep
-SWING = 1 / 27  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
+SWING = (
+    1 / 27
+)  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
 REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
@@ -81,7 +83,10 @@ def edges_of(capture: Capture) -> tuple[Edge, Edge]:
     """
     levels = [edge.high for edge in capture.edges]
     if levels != [True, False]:
-        raise Blocked("energy", f"the marker went {_spelled(levels)} within one window, not up and down: look for a loose wire at the marker pin.")
+        raise Blocked(
+            "energy",
+            f"the marker went {_spelled(levels)} within one window, not up and down: look for a loose wire at the marker pin.",
+        )
     return capture.edges[0], capture.edges[1]
 
 
@@ -90,7 +95,12 @@ def _spelled(levels: list[bool]) -> str:
 
 
 def window_of(
-    capture: Capture, idle_s: float, burden_ohm: float = 0.0, steps: int = 1, burden_share: float = 0.5, hidden: float | None = None
+    capture: Capture,
+    idle_s: float,
+    burden_ohm: float = 0.0,
+    steps: int = 1,
+    burden_share: float = 0.5,
+    hidden: float | None = None,
 ) -> Window:
     """Evaluate one window.
 
@@ -121,7 +131,9 @@ def window_of(
     idle_power, idle_current = _both(*idles), _both(_mean(current, before), _mean(current, after))
     net = integral(capture, power, bounds[first], bounds[last]) - idle_power * (bounds[last] - bounds[first])
     charge = integral(capture, current, bounds[first], bounds[last]) - idle_current * (bounds[last] - bounds[first])
-    square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (bounds[last] - bounds[first])
+    square = integral(capture, current**2, bounds[first], bounds[last]) - idle_current**2 * (
+        bounds[last] - bounds[first]
+    )
     if hidden is None:
         hidden = SWING if capture.aperture_s and duration / steps < SEEN * capture.interval_s else 0.0
     square += hidden * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean

@@ -67,8 +67,13 @@ def _port(address: str, name: str) -> str:
     if "/" in address or address.upper().startswith("COM"):
         return address
     if not address:
-        raise RigError(f"the {name} is at a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB serial number.")
+        raise RigError(
+            f"the {name} is at a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB serial number."
+        )
     found = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == address]
     if len(found) != 1:
-        raise Blocked("meter", f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, or name its port in rig.toml.")
+        raise Blocked(
+            "meter",
+            f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, or name its port in rig.toml.",
+        )
     return str(found[0])

@@ -49,10 +49,14 @@ def typed(text: str, units: dict[str, float], what: str) -> Typed:
     found = re.fullmatch(r"\s*(\d+(?:[.,](\d+))?)\s*([a-zA-Zµ]+)\s*", text)
     unit = found[3].replace("µ", "u") if found else ""
     if not found or unit not in units:
-        raise RigError(f"{text.strip()!r} is no {what}: type a number and a unit ({', '.join(units)}), such as {'1.25 mWh' if 'Wh' in units else '10.0 s'}.")
+        raise RigError(
+            f"{text.strip()!r} is no {what}: type a number and a unit ({', '.join(units)}), such as {'1.25 mWh' if 'Wh' in units else '10.0 s'}."
+        )
     value = float(found[1].replace(",", ".")) * units[unit]
     if not 0 < value < LARGEST:
-        raise RigError(f"a {what} of {text.strip()} is {'not positive' if value <= 0 else 'none'}: read the display again.")
+        raise RigError(
+            f"a {what} of {text.strip()} is {'not positive' if value <= 0 else 'none'}: read the display again."
+        )
     return Typed(value, 10.0 ** -len(found[2] or "") * units[unit])
 
 
@@ -63,7 +67,17 @@ def typed_capture(energy: Typed, duration: Typed, volt: float) -> Capture:
     """
     power = np.array([energy.value / duration.value])
     edges = tuple(Edge(at, duration.last_digit / 4, high) for at, high in ((0.0, True), (duration.value, False)))
-    return Capture(np.zeros(1), power, power / volt, np.full(1, volt), duration.value, duration.value, edges, float(power[0]) / volt, None)
+    return Capture(
+        np.zeros(1),
+        power,
+        power / volt,
+        np.full(1, volt),
+        duration.value,
+        duration.value,
+        edges,
+        float(power[0]) / volt,
+        None,
+    )
 
 
 def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resolution_a: float = 0.0) -> DataSheet:

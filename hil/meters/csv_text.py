@@ -56,7 +56,9 @@ class CsvText:
                 if any(cells):
                     yield read, cells
         except csv.Error as error:
-            raise RigError(f"{self.name}, line {read + 1}: it is not cells of a table ({error}): mend the line.") from error
+            raise RigError(
+                f"{self.name}, line {read + 1}: it is not cells of a table ({error}): mend the line."
+            ) from error
 
     def number(self, cell: str) -> float | None:
         """Return a cell's number, a time of day in seconds, or None; a comma is that of the decimals where it parts no cells."""

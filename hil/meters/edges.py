@@ -41,7 +41,9 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
     except NoEdges as error:
         raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
     for seen in capture.edges:
-        if abs(seen.t_s - up.t_s) > seen.half_s + up.half_s:  # a spike on the marker's wire, or a trigger that its instrument dates wrongly
+        if (
+            abs(seen.t_s - up.t_s) > seen.half_s + up.half_s
+        ):  # a spike on the marker's wire, or a trigger that its instrument dates wrongly
             raise Spoiled(
                 f"the meter saw the marker rise at {seen.t_s:.6g} s of its readings, and the power rises at {up.t_s:.6g} s: look at the marker's wire"
             )

@@ -61,15 +61,18 @@ def open_fnb58(serial_number: str = "") -> HidDevice:
     try:
         device.open(VENDOR, PRODUCT, serial_number or None)
     except OSError as error:
-        raise Blocked("meter", f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, and allow USB device 2e3c:5558 by a udev rule.") from error
+        raise Blocked(
+            "meter",
+            f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, and allow USB device 2e3c:5558 by a udev rule.",
+        ) from error
     return device  # type: ignore[no-any-return]
 
 
 class Fnb58:
     """Args:
-        device: open.
-        sheet: its data sheet.
-        host: clock and sleep.
+    device: open.
+    sheet: its data sheet.
+    host: clock and sleep.
     """
 
     def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:
@@ -122,7 +125,9 @@ class Fnb58:
                 arrivals.append(now)
                 last = now
             elif now - last > SILENCE_S:
-                raise Blocked("meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again.")
+                raise Blocked(
+                    "meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again."
+                )
         if not reports:
             raise Spoiled("the window was over before the first sample.")
         return self._capture(reports, np.array(arrivals))
@@ -136,10 +141,16 @@ class Fnb58:
         if lost > TOLERATED:
             raise Spoiled(f"about {lost} samples of the {self.sheet.name} are missing.")
         if np.max(amps) > self._range.amperes:
-            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+            raise Spoiled(
+                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
+            )
         number = np.arange(len(amps))
-        late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ  # no report arrives before its last sample
-        stamped = Stamped(number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0)
+        late = (
+            arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ
+        )  # no report arrives before its last sample
+        stamped = Stamped(
+            number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0
+        )
         capture = self._window.capture(stamped, (amps, volts), 1 / RATE_HZ, self._range.amperes, 0)
         return replace(capture, temperature_c=float(np.mean(report.degrees(b"".join(reports)))))
 

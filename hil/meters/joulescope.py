@@ -88,7 +88,10 @@ class Joulescope:
             paths = [path for path in driver.device_paths() if path.endswith(name)]
         if len(paths) != 1:
             listed = ", ".join(paths) or "none"
-            raise Blocked("meter", f"{len(paths)} Joulescopes {name} are attached ({listed}): plug one in, and name its serial number in rig.toml.")
+            raise Blocked(
+                "meter",
+                f"{len(paths)} Joulescopes {name} are attached ({listed}): plug one in, and name its serial number in rig.toml.",
+            )
         self.identity = paths[0]
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
@@ -107,7 +110,9 @@ class Joulescope:
         self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
         volts = next((name for limit, name in VOLTS if setting.volt <= limit), None)
         if volts is None:
-            raise RigError(f"the {self.sheet.name} measures up to {VOLTS[-1][0]:g} V, not {setting.volt:g} V: measure with another meter.")
+            raise RigError(
+                f"the {self.sheet.name} measures up to {VOLTS[-1][0]:g} V, not {setting.volt:g} V: measure with another meter."
+            )
         self.rate = max((rate for rate in RATES_HZ if rate * setting.interval_s <= 1.0001), default=RATES_HZ[0])
         for topic, value in (
             ("s/i/range/select", RANGES[self._range.amperes]), ("s/i/range/mode", "manual"), ("s/v/range/select", volts), ("s/v/range/mode", "manual"),
@@ -136,7 +141,9 @@ class Joulescope:
             if power.reached_s() > reached:
                 reached, since = power.reached_s(), now
             elif now - since > SILENCE_S:
-                raise Blocked("meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again.")
+                raise Blocked(
+                    "meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again."
+                )
             if now > until:
                 raise Blocked(
                     "meter",
@@ -153,14 +160,20 @@ class Joulescope:
         begin, end = max(times[0] for times, _, _ in taken.values()), min(times[-1] for times, _, _ in taken.values())
         end = min(end, marker.edges[1][0] + BEHIND * self._setting.idle_s)
         half = 0.5 / self.rate
-        cut = {name: values[(times > begin - half) & (times < end + half)] for name, (times, values, _) in taken.items()}
+        cut = {
+            name: values[(times > begin - half) & (times < end + half)] for name, (times, values, _) in taken.items()
+        }
         times = taken["p"][0]
         times = times[(times > begin - half) & (times < end + half)]
         missing += sum(int(np.sum(~np.isfinite(values))) for values in cut.values())
         if missing or len({len(values) for values in cut.values()}) != 1:
-            raise Spoiled(f"{missing} samples of the {self.sheet.name} are missing: choose a lower rate, or another USB port.")
+            raise Spoiled(
+                f"{missing} samples of the {self.sheet.name} are missing: choose a lower rate, or another USB port."
+            )
         if np.max(cut["i"]) > self._range.amperes:
-            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+            raise Spoiled(
+                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
+            )
         if len(marker.edges) != 2 or not marker.edges[0][2]:
             raise Spoiled(f"the marker changed {len(marker.edges)} times instead of up and down.")
         edges = tuple(Edge(*edge) for edge in marker.edges)

@@ -44,7 +44,11 @@ class Samples:
         counts = np.array([len(piece["data"]) for piece in self._pieces])
         missing = int(np.sum((begins[1:] - begins[:-1]) // step - counts[:-1]))
         numbers = np.concatenate([begin + step * np.arange(count) for begin, count in zip(begins, counts, strict=True)])
-        return numbers / rate, np.concatenate([np.asarray(piece["data"], np.float64) for piece in self._pieces]), missing
+        return (
+            numbers / rate,
+            np.concatenate([np.asarray(piece["data"], np.float64) for piece in self._pieces]),
+            missing,
+        )
 
 
 class Levels:
@@ -65,7 +69,9 @@ class Levels:
         if held is None:
             return
         step, rate = int(held["decimate_factor"]), float(held["sample_rate"])
-        bits = np.unpackbits(np.asarray(held["data"], np.uint8), bitorder="little")[: (int(piece["sample_id"]) - int(held["sample_id"])) // step]
+        bits = np.unpackbits(np.asarray(held["data"], np.uint8), bitorder="little")[
+            : (int(piece["sample_id"]) - int(held["sample_id"])) // step
+        ]
         before = bits[:1] if self._level is None else np.array([self._level], np.uint8)
         for place in np.flatnonzero(np.diff(np.concatenate([before, bits]))):
             at = (int(held["sample_id"]) + (int(place) - 0.5) * step) / rate

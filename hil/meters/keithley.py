@@ -66,10 +66,14 @@ class PartedBuffers:
             steps = min(ring, most - 2 * idle)
         if steps < LEAST:
             name, seconds = self._session.name, setting.window_s
-            raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
+            raise Blocked(
+                "meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval."
+            )
         self.sizes = dict(zip(BUFFERS, (idle, steps, idle), strict=True))
         self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in self.sizes.items()))
-        self._session.tell(f':TRAC:FILL:MODE CONT, "{BEFORE}"')  # the latest count, however long the board takes to begin
+        self._session.tell(
+            f':TRAC:FILL:MODE CONT, "{BEFORE}"'
+        )  # the latest count, however long the board takes to begin
         if self.ring:
             self._session.tell(f':TRAC:FILL:MODE CONT, "{STEPS}"')
 
@@ -104,7 +108,10 @@ class PartedBuffers:
             if self._host.now() > until:
                 self._session.tell(":ABOR")
                 name = self._session.name
-                raise Blocked("meter", f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: {self._wiring}.")
+                raise Blocked(
+                    "meter",
+                    f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: {self._wiring}.",
+                )
             self._host.sleep(POLL_S)
             return False
 
@@ -128,11 +135,15 @@ class PartedBuffers:
         """
         count = self._session.ask_whole(f':TRAC:ACT? "{name}"')
         if not count:
-            raise Spoiled(f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long")
+            raise Spoiled(
+                f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long"
+            )
         if count < self.sizes[name]:
             return [(1, count)]
         if name != BEFORE:
-            raise Spoiled(f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected")
+            raise Spoiled(
+                f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected"
+            )
         start = self._session.ask_whole(f':TRAC:ACT:STAR? "{name}"')
         return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
 
@@ -149,7 +160,12 @@ class PartedBuffers:
         """
         if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
             self._session.tell(
-                ":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT"
+                ":ABOR",
+                f':TRAC:CLE "{BEFORE}"',
+                ':TRIG:LOAD "Empty"',
+                f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF',
+                f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}",
+                ":INIT",
             )
             self._session.check()
             self._watched = 0
@@ -175,7 +191,9 @@ class PartedBuffers:
         first = np.cumsum(counts)[:2]
         lost = sum(missing(stretch, interval) for stretch in np.split(t_s, first))  # a gap at an edge widens that edge
         require_complete(lost, len(t_s), name)
-        edges = tuple(edge_between(t_s[at - 1], t_s[at], high=high) for at, high in zip(first, (True, False), strict=True))
+        edges = tuple(
+            edge_between(t_s[at - 1], t_s[at], high=high) for at, high in zip(first, (True, False), strict=True)
+        )
         power = current_a * voltage_v
         return Capture(t_s, power, current_a, voltage_v, aperture_s, interval, edges, range_a, lost)
 

@@ -43,7 +43,14 @@ class Keithley2450(VisaMeter):
         tell = self._session.tell
         tell(":ABOR", "*CLS")
         if fed != setting.volt:
-            tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}", f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
+            tell(
+                "*RST",
+                ":FORM ASC",
+                ":SOUR:FUNC VOLT",
+                f":SOUR:VOLT {setting.volt:g}",
+                f":SOUR:VOLT:ILIM {LIMIT_A:g}",
+                ":SOUR:VOLT:READ:BACK ON",
+            )
         else:
             self._buffers.delete()
         line_hz = self._session.ask_number(":SYST:LFR?")
@@ -116,5 +123,9 @@ class Keithley2450(VisaMeter):
         """Return amperes, volts, seconds of UTC and their fraction when the aperture began, status of the source, of a buffer's stretches: float64[n, 5]."""
         words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
         for first, last in blocks(places, BLOCK):
-            parts.append(self._session.ask_floats(f':TRAC:DATA? {first}, {last}, "{name}", {words}', 5 * (last - first + 1)).reshape(-1, 5))
+            parts.append(
+                self._session.ask_floats(
+                    f':TRAC:DATA? {first}, {last}, "{name}", {words}', 5 * (last - first + 1)
+                ).reshape(-1, 5)
+            )
         return np.concatenate(parts)

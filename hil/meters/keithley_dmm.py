@@ -64,7 +64,11 @@ class KeithleyDmm(VisaMeter):
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window piece by piece while it lasts, of PIECE readings and more; arguments and errors: `capture`."""
-        through, series, reached = self._buffers.deadline(deadline_s, self._look), _Series(self.sheet.name, self._interval_s, self._setting), 0
+        through, series, reached = (
+            self._buffers.deadline(deadline_s, self._look),
+            _Series(self.sheet.name, self._interval_s, self._setting),
+            0,
+        )
         since_s, over = self._host.now(), False
         while not over:
             over = through()
@@ -106,7 +110,9 @@ class KeithleyDmm(VisaMeter):
         """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""
         took_s = self._host.now() - since_s
         if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
-            raise Spoiled(f"the {self.sheet.name} was not read for {took_s:.2f} s, in which it may have written over what it had")
+            raise Spoiled(
+                f"the {self.sheet.name} was not read for {took_s:.2f} s, in which it may have written over what it had"
+            )
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
         """Return amperes and seconds of UTC since the first reading of a buffer's stretches: float64[n, 2].
@@ -160,7 +166,11 @@ class _Series:
         require_numbers(current, voltage, self._name)
         if np.any(np.diff(stamps) <= 0):
             raise Spoiled(f"readings of the {self._name} are out of order: their time stamps do not follow each other")
-        edges = () if high is None else (edge_between(self._last_s - self._began_s, float(t_s[0]) - self._began_s, high=high),)
+        edges = (
+            ()
+            if high is None
+            else (edge_between(self._last_s - self._began_s, float(t_s[0]) - self._began_s, high=high),)
+        )
         lost = missing(t_s if high is not None else stamps, self._interval_s)  # a gap at an edge widens that edge
         self._last_s = float(t_s[-1])
         self._lost, self._kept, self.pieces = self._lost + lost, self._kept + len(t_s), self.pieces + 1

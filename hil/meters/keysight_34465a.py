@@ -54,7 +54,9 @@ class Keysight34465A(VisaMeter):
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to sample on a fixed range."""
         self._setting = setting
-        self._session.tell("ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF")
+        self._session.tell(
+            "ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF"
+        )
         self._session.tell("SAMP:SOUR TIM", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
         self._set_pace(setting.interval_s)
         self._session.check()
@@ -63,7 +65,9 @@ class Keysight34465A(VisaMeter):
         self._count()
         if self._before + self._behind > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
-            raise Blocked("meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval.")
+            raise Blocked(
+                "meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval."
+            )
 
     def _count(self) -> None:
         """Work out how many readings there are to be before and after the rise of the marker, at the present interval."""
@@ -74,7 +78,9 @@ class Keysight34465A(VisaMeter):
 
     def _set_pace(self, wanted_s: float) -> None:
         """Set the interval, and the longest aperture that it leaves room for."""
-        shortest = self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz  # without the option it is no faster
+        shortest = (
+            self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz
+        )  # without the option it is no faster
         aperture = float(np.clip(wanted_s - BETWEEN_S, shortest, self.sheet.apertures_s[1]))
         self._session.tell(f"CURR:DC:APER {aperture:.9g}")
         least = self._session.ask_number("SAMP:TIM? MIN")
@@ -89,10 +95,17 @@ class Keysight34465A(VisaMeter):
     def arm(self) -> None:
         """Begin to read, at another pace in each window: the rise of the marker that follows begins it."""
         self._watching = self._over = False
-        self._session.tell("ABOR", "*CLS", f"CURR:DC:RANG {self._setting.range_a:g}", f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}")
+        self._session.tell(
+            "ABOR",
+            "*CLS",
+            f"CURR:DC:RANG {self._setting.range_a:g}",
+            f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}",
+        )
         self._interval_s = self._session.ask_number("SAMP:TIM?")
         self._count()
-        self._session.tell(f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}")
+        self._session.tell(
+            f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}"
+        )
         if self._pretriggers:
             self._session.tell(f"SAMP:COUN:PRET {self._before}")
         self._session.tell("INIT")
@@ -121,7 +134,18 @@ class Keysight34465A(VisaMeter):
         edges = (edge_between(t_s[before - 1], t_s[before], high=True),) if self._pretriggers else ()
         notes = () if self._pretriggers else (UNTRIGGERED,)
         power = current * voltage
-        return Capture(t_s, power, current, voltage, self._aperture_s, self._interval_s, edges, self._setting.range_a, 0, notes=notes)
+        return Capture(
+            t_s,
+            power,
+            current,
+            voltage,
+            self._aperture_s,
+            self._interval_s,
+            edges,
+            self._setting.range_a,
+            0,
+            notes=notes,
+        )
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
@@ -131,7 +155,14 @@ class Keysight34465A(VisaMeter):
         """
         count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
         if not count:  # not begun, or through
-            self._session.tell("ABOR", "*CLS", *(["SAMP:COUN:PRET 0"] if self._pretriggers else []), f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
+            self._session.tell(
+                "ABOR",
+                "*CLS",
+                *(["SAMP:COUN:PRET 0"] if self._pretriggers else []),
+                f"SAMP:COUN {MOST_SAMPLES}",
+                "TRIG:SOUR IMM",
+                "INIT",
+            )
             self._session.check()
             self._watching = True
             return np.empty(0)
@@ -159,14 +190,19 @@ class Keysight34465A(VisaMeter):
             if over or self._host.now() > until:
                 self._session.tell("ABOR")
                 when = "in a window that is over" if over else f"within {deadline_s:.0f} s"
-                raise Blocked("meter", f"the {self.sheet.name} has not read a window {when}: wire the board's marker pin to its external trigger.")
+                raise Blocked(
+                    "meter",
+                    f"the {self.sheet.name} has not read a window {when}: wire the board's marker pin to its external trigger.",
+                )
             self._host.sleep(max(POLL_S, 10 * self._interval_s))
 
     def _before_trigger(self, count: int, made_all: bool) -> int:
         if not made_all:
             return self._before
         if count < self._behind:
-            raise Spoiled(f"the {self.sheet.name} stopped after {count} readings of a window: leave its front panel alone")
+            raise Spoiled(
+                f"the {self.sheet.name} stopped after {count} readings of a window: leave its front panel alone"
+            )
         if count == self._behind:
             raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
         return count - self._behind
@@ -181,7 +217,9 @@ class Keysight34465A(VisaMeter):
         if status & MEMORY_OVERFLOW:
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
         if status & TIMING:
-            raise Spoiled(f"the {self.sheet.name} could not keep to an interval of {self._interval_s:g} s: choose a longer one")
+            raise Spoiled(
+                f"the {self.sheet.name} could not keep to an interval of {self._interval_s:g} s: choose a longer one"
+            )
         if status & CURRENT_OVERLOAD:
             raise Spoiled(f"the current was beyond the range of the {self.sheet.name}", beyond_range=True)
 

@@ -35,7 +35,9 @@ KEPT_S = 20.0  # by the log
 POLLS = 2000  # of the marker in a window
 POLL_S = (0.001, 0.02)
 IDLE_KEPT = 0.9
-UNEVEN = 0.5  # of how far counts scatter about the host's clock, which a log that is handed over in lumps may gain or lose
+UNEVEN = (
+    0.5  # of how far counts scatter about the host's clock, which a log that is handed over in lumps may gain or lose
+)
 CONSTANT_CURRENT, LIMIT_REACHED = 1 << 1, 1 << 7  # operation status, questionable status
 
 
@@ -45,7 +47,9 @@ class _Log:
 
     began: tuple[float, float]
     parts: list[np.ndarray] = field(default_factory=list)
-    fetches: list[tuple[float, float, int]] = field(default_factory=list)  # when it was asked and answered, and how many records there were then
+    fetches: list[tuple[float, float, int]] = field(
+        default_factory=list
+    )  # when it was asked and answered, and how many records there were then
     edges: list[tuple[float, float, bool]] = field(default_factory=list)
     fetched: float = 0.0
 
@@ -67,7 +71,12 @@ class KeysightN6705C(VisaMeter):
             tell("*RST", f"VOLT {setting.volt:g},{CHANNEL}", f"CURR:LIM {LIMIT_A:g},{CHANNEL}")
         for quantity in ("CURR", "VOLT"):
             tell(f"SENS:ELOG:FUNC:{quantity} ON,{CHANNEL}", f"SENS:ELOG:FUNC:{quantity}:MINM OFF,{CHANNEL}")
-        tell("SENS:SWE:TINT:RES RES20", f"SENS:ELOG:PER {setting.interval_s:.9g},{CHANNEL}", "FORM REAL", "FORM:BORD NORM")
+        tell(
+            "SENS:SWE:TINT:RES RES20",
+            f"SENS:ELOG:PER {setting.interval_s:.9g},{CHANNEL}",
+            "FORM REAL",
+            "FORM:BORD NORM",
+        )
         tell(f"TRIG:ELOG:SOUR BUS,{CHANNEL}", "DIG:PIN1:FUNC DINP", "DIG:PIN1:POL POS", f"OUTP ON,{CHANNEL}")
         self._fix_range()
         self._period_s = self._session.ask_number(f"SENS:ELOG:PER? {CHANNEL}")  # rounded to what it can do
@@ -75,7 +84,9 @@ class KeysightN6705C(VisaMeter):
         self._fed_volt = setting.volt
 
     def _fix_range(self) -> None:
-        self._session.tell(f"SENS:ELOG:CURR:RANG:AUTO OFF,{CHANNEL}", f"SENS:ELOG:CURR:RANG {self._setting.range_a:g},{CHANNEL}")
+        self._session.tell(
+            f"SENS:ELOG:CURR:RANG:AUTO OFF,{CHANNEL}", f"SENS:ELOG:CURR:RANG {self._setting.range_a:g},{CHANNEL}"
+        )
 
     def arm(self) -> None:
         """Begin to log: the edges of the marker that follow belong to the window."""
@@ -121,7 +132,10 @@ class KeysightN6705C(VisaMeter):
         self._session.check()
         self._require_same_range()
         if self._limits_reached():
-            raise Spoiled(f"the {self.sheet.name} held the current back at its limit of {LIMIT_A:g} A: the board was starved", beyond_range=True)
+            raise Spoiled(
+                f"the {self.sheet.name} held the current back at its limit of {LIMIT_A:g} A: the board was starved",
+                beyond_range=True,
+            )
         return self._joined()
 
     def watch(self) -> np.ndarray:
@@ -147,7 +161,9 @@ class KeysightN6705C(VisaMeter):
         """Take what the log has; one that was left alone for too long has lost its oldest."""
         log = self._log
         if self._host.now() - log.fetched > KEPT_S / 2:
-            raise Spoiled(f"the log of the {self.sheet.name} was not fetched for {self._host.now() - log.fetched:.0f} s, and keeps {KEPT_S:.0f} s")
+            raise Spoiled(
+                f"the log of the {self.sheet.name} was not fetched for {self._host.now() - log.fetched:.0f} s, and keeps {KEPT_S:.0f} s"
+            )
         log.fetched = asked = self._host.now()
         while True:
             part = self._session.ask_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
@@ -159,13 +175,16 @@ class KeysightN6705C(VisaMeter):
     def _limits_reached(self) -> bool:
         """Return whether the output was at a limit of current since this was last asked, or is now."""
         operation, questionable = (
-            self._session.ask_whole(f"STAT:{name}? {CHANNEL}") | self._session.ask_whole(f"STAT:{name}:COND? {CHANNEL}") for name in ("OPER", "QUES")
+            self._session.ask_whole(f"STAT:{name}? {CHANNEL}") | self._session.ask_whole(f"STAT:{name}:COND? {CHANNEL}")
+            for name in ("OPER", "QUES")
         )
         return bool(operation & CONSTANT_CURRENT or questionable & LIMIT_REACHED)
 
     def _require_same_range(self) -> None:
         fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
-        self._refuse_changed_range(not fixed or self._session.ask_number(f"SENS:ELOG:CURR:RANG? {CHANNEL}") != self._setting.range_a)
+        self._refuse_changed_range(
+            not fixed or self._session.ask_number(f"SENS:ELOG:CURR:RANG? {CHANNEL}") != self._setting.range_a
+        )
 
     def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the currents and voltages of all records, float64[n] each; beyond the range they are SCPI's not-a-number, as far as is known."""
@@ -180,7 +199,9 @@ class KeysightN6705C(VisaMeter):
         began = self._begin()
         t_s = self._period_s * np.arange(len(current))
         edges = tuple(self._dated(*edge, began) for edge in self._log.edges)
-        return Capture(t_s, current * voltage, current, voltage, self._period_s, self._period_s, edges, self._setting.range_a, None)
+        return Capture(
+            t_s, current * voltage, current, voltage, self._period_s, self._period_s, edges, self._setting.range_a, None
+        )
 
     def _begin(self) -> tuple[float, float]:
         """Return between which of the host's times the log began: after its trigger was sent, and before the earliest begin that a fetch allows.
@@ -199,7 +220,9 @@ class KeysightN6705C(VisaMeter):
         uneven = UNEVEN * max(float(np.ptp(parts[0])), float(np.ptp(parts[-1])))
         allowed = self._period_s + float(np.max(answered - asked)) + float(drift_s[-1]) + uneven
         if slower > allowed:
-            raise Spoiled(f"the log of the {self.sheet.name} has {counts[-1]:.0f} records, and falls {slower:.4f} s behind the host's clock: some are lost")
+            raise Spoiled(
+                f"the log of the {self.sheet.name} has {counts[-1]:.0f} records, and falls {slower:.4f} s behind the host's clock: some are lost"
+            )
         first = self._log.began[0]
         return first, max(float(np.min(begun + drift_s)), first)
 

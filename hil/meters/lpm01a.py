@@ -58,7 +58,9 @@ class Lpm01a:
             RigError: a voltage or a range that it has not.
         """
         if not VOLTS[0] <= setting.volt <= VOLTS[1]:
-            raise RigError(f"the {self.sheet.name} feeds {VOLTS[0]:g} to {VOLTS[1]:g} V, not {setting.volt:g} V: measure with another meter.")
+            raise RigError(
+                f"the {self.sheet.name} feeds {VOLTS[0]:g} to {VOLTS[1]:g} V, not {setting.volt:g} V: measure with another meter."
+            )
         self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
         self.frequency = max((f for f in FREQUENCIES if f * setting.interval_s <= 1.0001), default=FREQUENCIES[0])
         for command in (
@@ -121,7 +123,11 @@ class Lpm01a:
         return bool(self._stream.stamps) and self._stream.stamps[-1][1] >= edge
 
     def _no_edges(self, deadline_s: float) -> str:
-        told = "" if self._both_edges else "its firmware tells falling edges only, so that the marker must pulse down at begin and end; "
+        told = (
+            ""
+            if self._both_edges
+            else "its firmware tells falling edges only, so that the marker must pulse down at begin and end; "
+        )
         return (
             f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within {deadline_s:.0f} s: {told}"
             "wire the board's marker pin to its pin D7 and close the solder bridge."
@@ -129,7 +135,14 @@ class Lpm01a:
 
     def _look_for_trouble(self) -> None:
         stream = self._stream
-        trouble = next((line for line in stream.messages if re.search(r"error|overcurrent|overflow|completed|^end$", line, re.IGNORECASE)), None)
+        trouble = next(
+            (
+                line
+                for line in stream.messages
+                if re.search(r"error|overcurrent|overflow|completed|^end$", line, re.IGNORECASE)
+            ),
+            None,
+        )
         if trouble is not None and "overcurrent" in trouble.lower():
             raise Spoiled(f"the board drew more than the {self.sheet.name} can deliver.", beyond_range=True)
         if trouble is not None:
@@ -143,15 +156,21 @@ class Lpm01a:
         stream, f = self._stream, self.frequency
         numbers = [number for number, _ in stream.events]
         if len(numbers) != 2 or numbers[1] != numbers[0] + 1:
-            raise Spoiled(f"the {self.sheet.name} told of edges number {', '.join(map(str, numbers))} instead of two in a row.")
+            raise Spoiled(
+                f"the {self.sheet.name} told of edges number {', '.join(map(str, numbers))} instead of two in a row."
+            )
         lost = stream.lost(f) if self._stamped(stream.events[1][1]) else None
         if lost:
             raise Spoiled(f"{lost} readings of the {self.sheet.name} are missing.")
         behind = stream.events[1][1] + round(BEHIND * self._setting.idle_s * f)
         power = np.array(stream.readings[:behind]) * f
         if not np.isfinite(power).all() or np.max(power, initial=0.0) > self._range.amperes * self.volt:
-            raise Spoiled(f"a reading was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
-        edges = tuple(Edge(place / f, 1 / f, high) for (_, place), high in zip(stream.events, (True, False), strict=True))
+            raise Spoiled(
+                f"a reading was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
+            )
+        edges = tuple(
+            Edge(place / f, 1 / f, high) for (_, place), high in zip(stream.events, (True, False), strict=True)
+        )
         times, volts = np.arange(len(power)) / f, np.full(len(power), self.volt)
         return Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
 
@@ -198,7 +217,9 @@ class Lpm01a:
                 raise Blocked("meter", f"the {self.sheet.name} refuses {command!r}: bring its firmware up to date.")
             self._host.sleep(0.002)
         self._line.reopen()  # what it still says is not taken for the answer to the next command
-        raise Blocked("meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again.")
+        raise Blocked(
+            "meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again."
+        )
 
     def _silence(self) -> None:
         """Throw away what it said unasked.

@@ -42,7 +42,9 @@ MODELS = sorted([*BY_VISA, *BESIDE_VISA])
 
 
 @contextlib.contextmanager
-def open_meter(address: str, volt: float, model: str | None = None, host: Host | None = None, **driver: Any) -> Iterator[Meter]:
+def open_meter(
+    address: str, volt: float, model: str | None = None, host: Host | None = None, **driver: Any
+) -> Iterator[Meter]:
     """Open a meter, have it feed the board where it does, and let go of it at the end.
 
     Args:
@@ -60,11 +62,19 @@ def open_meter(address: str, volt: float, model: str | None = None, host: Host |
     sheet, by_visa = load_data_sheet(key), BY_VISA.get(key)
     if key not in MODELS:
         if not sheet.dialect:
-            raise RigError(f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/measure/meters/polled-scpi.toml.")
+            raise RigError(
+                f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/measure/meters/polled-scpi.toml."
+            )
         by_visa = PolledScpi
     if by_visa is not None and not address:
-        raise RigError(f"the {sheet.name} is reached through VISA: name its address with --meter or in rig.toml, such as TCPIP0::192.168.1.7::5025::SOCKET.")
-    meter = by_visa(VisaSession(address, sheet.name), sheet, host, **driver) if by_visa is not None else open_beside_visa(address, key, host)
+        raise RigError(
+            f"the {sheet.name} is reached through VISA: name its address with --meter or in rig.toml, such as TCPIP0::192.168.1.7::5025::SOCKET."
+        )
+    meter = (
+        by_visa(VisaSession(address, sheet.name), sheet, host, **driver)
+        if by_visa is not None
+        else open_beside_visa(address, key, host)
+    )
     try:
         if sheet.feeds:
             meter.configure(Setting(volt, sheet.ranges[-1].amperes, 1 / sheet.fastest_hz, *FEEDING_S))

@@ -17,4 +17,6 @@ def library(module: str, meter: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise RigError(f'the {meter} is driven through {module}, which is not installed ({error}): pip install "trainrig[{extra}]".') from error
+        raise RigError(
+            f'the {meter} is driven through {module}, which is not installed ({error}): pip install "trainrig[{extra}]".'
+        ) from error

@@ -117,7 +117,8 @@ def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
         return client.OtiiClient().connect(host=host, port=port, try_for_seconds=1)  # type: ignore[no-any-return]
     except Exception as error:  # the library raises plain Exception of several kinds
         raise Blocked(
-            "meter", f"the Otii program at {host}:{port} is not reached ({error}): start it with its TCP server, and log in to an automation licence."
+            "meter",
+            f"the Otii program at {host}:{port} is not reached ({error}): start it with its TCP server, and log in to an automation licence.",
         ) from error
 
 
@@ -137,7 +138,10 @@ class Otii:
         with self._blocked("list its instruments"):
             found = [arc for arc in server.get_devices() if arc.name == name or arc.id.endswith(name)]
         if len(found) != 1:
-            raise Blocked("meter", f"the Otii program has {len(found)} instruments {name!r}: plug one in, and name it in rig.toml.")
+            raise Blocked(
+                "meter",
+                f"the Otii program has {len(found)} instruments {name!r}: plug one in, and name it in rig.toml.",
+            )
         self._arc = found[0]
         self.identity = f"{self._arc.type} {self._arc.name} {self._arc.id}"
         if sheet.identity != self._arc.type:
@@ -224,11 +228,15 @@ class Otii:
         volt_times, volts, _ = self._samples(VOLTAGE)
         chosen = times <= edges[1].t_s + BEHIND * self._setting.idle_s
         times, amps = times[chosen], amps[chosen]
-        volts = np.interp(times, volt_times, volts)  # the Arc reads its voltage, which it regulates itself, at a quarter of the rate
+        volts = np.interp(
+            times, volt_times, volts
+        )  # the Arc reads its voltage, which it regulates itself, at a quarter of the rate
         if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
             raise Spoiled(f"a sample of the {self.sheet.name} is no number.")
         if np.max(amps) > self._range.amperes:
-            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+            raise Spoiled(
+                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
+            )
         return Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
 
     def _samples(self, channel: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -265,4 +273,7 @@ class Otii:
         except Blocked:
             raise
         except Exception as error:  # Otii_Exception, OSError and plain Exception, by the library's habit
-            raise Blocked("meter", f"the {self.sheet.name} did not {what} ({error}): look at the Otii program, its licence and the cable.") from error
+            raise Blocked(
+                "meter",
+                f"the {self.sheet.name} did not {what} ({error}): look at the Otii program, its licence and the cable.",
+            ) from error

@@ -63,7 +63,9 @@ class Dialect:
         dialect = cls(**{"readings": {}} | given)
         told = "".join(dialect.readings.values())
         if not set(told) <= set(COLUMNS) or not set(told) & {"I", "P"}:
-            raise RigError(f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed.")
+            raise RigError(
+                f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed."
+            )
         return dialect
 
 
@@ -116,7 +118,10 @@ class PolledScpi(UnmarkedVisaMeter):
             self._session.check(self._dialect.error_query)
         every_s = refresh_s(polls.t_s, polls.values)
         if every_s > setting.idle_s / FEWEST_SLEEP:
-            raise Blocked("energy", f"the {self.sheet.name} has a new reading every {every_s:.2g} s only: let the board sleep {FEWEST_SLEEP * every_s:.2g} s.")
+            raise Blocked(
+                "energy",
+                f"the {self.sheet.name} has a new reading every {every_s:.2g} s only: let the board sleep {FEWEST_SLEEP * every_s:.2g} s.",
+            )
         stamped = Stamped(polls.t_s - every_s / 2, power, polls.half_s + every_s / 2, 0.0)
         capture = self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
         if not every_s:
@@ -161,7 +166,9 @@ class PolledScpi(UnmarkedVisaMeter):
                 sent, received = before, self._host.now()
             if len(words) != len(told):
                 raise Spoiled(f"the {self.sheet.name} answered {query!r} with {len(words)} numbers, not {len(told)}.")
-            values += [reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, told, strict=True)]
+            values += [
+                reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, told, strict=True)
+            ]
         return sent, received, values
 
     def _check_range(self, *, within: bool) -> None:

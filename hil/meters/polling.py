@@ -39,15 +39,17 @@ class Polls:
 
 class Poller:
     """Args:
-        host: clock.
-        jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
-        seed: of the draw.
+    host: clock.
+    jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
+    seed: of the draw.
     """
 
     def __init__(self, host: Host, jitter: float = JITTER, seed: int = 0) -> None:
         self._host, self._jitter, self._rng = host, jitter, np.random.default_rng(seed)
 
-    def run(self, ask: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]) -> Polls:
+    def run(
+        self, ask: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]
+    ) -> Polls:
         """Ask until it is over.
 
         Args:
@@ -72,7 +74,12 @@ class Poller:
         gaps = np.diff((sent + received) / 2)
         pace = max(interval_s, float(np.median(gaps))) if len(gaps) else interval_s
         missing = np.floor(gaps[gaps > LATE * pace] / pace)
-        return Polls((sent + received) / 2, (received - sent) / 2, np.array([row[2] for row in rows], np.float64), int(missing.sum()))
+        return Polls(
+            (sent + received) / 2,
+            (received - sent) / 2,
+            np.array([row[2] for row in rows], np.float64),
+            int(missing.sum()),
+        )
 
 
 def reading(text: str, name: str) -> float:

@@ -19,7 +19,12 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
     Raises:
         Spoiled: overload (which the next range up cures where it is the current's), or not a number.
     """
-    none = np.isnan(current_a) | np.isnan(voltage_v) | np.isclose(current_a, NOT_A_NUMBER, rtol=1e-4, atol=0) | (np.abs(voltage_v) > OVERLOAD)
+    none = (
+        np.isnan(current_a)
+        | np.isnan(voltage_v)
+        | np.isclose(current_a, NOT_A_NUMBER, rtol=1e-4, atol=0)
+        | (np.abs(voltage_v) > OVERLOAD)
+    )
     if np.any(none):
         raise Spoiled(f"the {name} returned readings that are not numbers")
     over = np.abs(current_a) > OVERLOAD
@@ -35,7 +40,10 @@ def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> Non
     """
     cut = at_limit(current_a, limit_a)
     if cut:
-        raise Spoiled(f"{cut} readings of the {name} lie at its limit of current, {limit_a:g} A: the board was starved", beyond_range=True)
+        raise Spoiled(
+            f"{cut} readings of the {name} lie at its limit of current, {limit_a:g} A: the board was starved",
+            beyond_range=True,
+        )
 
 
 def require_within_range(capture: Capture) -> None:
@@ -46,7 +54,10 @@ def require_within_range(capture: Capture) -> None:
     """
     cut = at_limit(capture.current_a, capture.range_a)
     if cut:
-        raise Spoiled(f"{cut} readings lie at the end of the range of {capture.range_a:g} A, and may be cut off: take a larger range", beyond_range=True)
+        raise Spoiled(
+            f"{cut} readings lie at the end of the range of {capture.range_a:g} A, and may be cut off: take a larger range",
+            beyond_range=True,
+        )
 
 
 def missing(t_s: np.ndarray, interval_s: float) -> int:

@@ -31,7 +31,9 @@ class RigolDP800(PolledScpi):
     step or cut the output by themselves, are switched off before every series too.
     """
 
-    def __init__(self, session: VisaSession, sheet: DataSheet, host: Host, *, jitter: float = JITTER, seed: int = 0) -> None:
+    def __init__(
+        self, session: VisaSession, sheet: DataSheet, host: Host, *, jitter: float = JITTER, seed: int = 0
+    ) -> None:
         super().__init__(session, sheet, host, DIALECT, jitter=jitter, seed=seed)
 
     def look(self) -> None:
@@ -39,4 +41,7 @@ class RigolDP800(PolledScpi):
         super().look()
         mode = self._session.ask(f":OUTP:CVCC? {CHANNEL}")
         if mode != "CV":
-            raise Spoiled(f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of {LIMIT_A:g} A", beyond_range=True)
+            raise Spoiled(
+                f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of {LIMIT_A:g} A",
+                beyond_range=True,
+            )

@@ -113,7 +113,9 @@ class RsNGU(UnmarkedVisaMeter):
         until = self._host.now() + 2 * BLOCK_S
         while not self._session.ask_whole("*STB?") & OPERATION:
             if self._host.now() > until:
-                raise Blocked("meter", f"the {self.sheet.name} has logged nothing for {2 * BLOCK_S:g} s: power it off and on.")
+                raise Blocked(
+                    "meter", f"the {self.sheet.name} has logged nothing for {2 * BLOCK_S:g} s: power it off and on."
+                )
             self._host.sleep(POLL_S)
         volt, current = self._pairs().T
         return volt * current
@@ -136,7 +138,9 @@ class RsNGU(UnmarkedVisaMeter):
         self._count += len(pairs)
         missing = (asked - self._begin) * self._rate - self._count
         if not -0.5 * BLOCK_S * self._rate < missing < 0.5 * BLOCK_S * self._rate:
-            raise Spoiled(f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: a block is missing.")
+            raise Spoiled(
+                f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: a block is missing."
+            )
 
     def _pairs(self) -> np.ndarray:
         """Fetch the block that waits: float64[n, 2] volts and amperes."""
@@ -152,4 +156,6 @@ class RsNGU(UnmarkedVisaMeter):
             self._session.ask(f"STAT:{name}:EVEN?")
 
     def _check_range(self, *, within: bool) -> None:
-        check_range(self.sheet.name, self._session.ask_number("SENS:CURR:RANG?"), self._window.setting.range_a, within=within)
+        check_range(
+            self.sheet.name, self._session.ask_number("SENS:CURR:RANG?"), self._window.setting.range_a, within=within
+        )

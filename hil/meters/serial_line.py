@@ -57,7 +57,8 @@ class SerialLine:
             port.reset_input_buffer()
         except (*PORT_ERRORS, ValueError) as error:
             raise Blocked(
-                "meter", f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, or end the program that holds the port."
+                "meter",
+                f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, or end the program that holds the port.",
             ) from error
         return port
 

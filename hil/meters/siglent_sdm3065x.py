@@ -88,8 +88,12 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         self._session.tell("ABOR")
         self._check()
         if len(values) >= MEMORY:
-            raise Spoiled(f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: take a longer interval.")
-        sent_s, received_s, counts = (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
+            raise Spoiled(
+                f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: take a longer interval."
+            )
+        sent_s, received_s, counts = (
+            (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
+        )
         drains = _Drains((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
         begin, interval, wrong = self._pace(drains)
         current = np.array(values)
@@ -106,7 +110,9 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         values = self._drain()
         if not values:  # through with those of a trigger
             self._session.tell("ABOR", "INIT", "*TRG")
-            self._session.check("SYST:ERR?")  # its answer says that it has begun: else the next look may come first, and begin again
+            self._session.check(
+                "SYST:ERR?"
+            )  # its answer says that it has begun: else the next look may come first, and begin again
         return np.array(values, np.float64) * self._window.setting.volt
 
     def _drain(self) -> list[float]:
@@ -123,12 +129,16 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         """Return begin and interval of the readings on the host's clock, and how far one may be from where the line puts it."""
         if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
-        interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)  # between the end of one reading and of the next: half of it in the mean
+        interval, offset = np.polyfit(
+            drains.counts + 0.5, drains.t_s, 1
+        )  # between the end of one reading and of the next: half of it in the mean
         residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
         allowed = STEADY * interval + drains.half_s
         if np.any(residual > allowed):
             worst = float(np.max(residual - drains.half_s) / interval)
-            raise Spoiled(f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place.")
+            raise Spoiled(
+                f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place."
+            )
         return float(offset), float(interval), float(np.max(drains.half_s))
 
     def _check(self) -> None:
@@ -139,4 +149,6 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
 
     def _check_range(self, *, within: bool) -> None:
         # above its full scale it takes the next range by itself, whatever was set (Siglent, "SDM ranging in current measurement modes", 2018)
-        check_range(self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within)
+        check_range(
+            self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within
+        )

@@ -69,7 +69,9 @@ class Tc66c:
         read = self._read(records)
         amps, volts = read.current_a, read.voltage_v
         if np.max(amps) > self._range.amperes:
-            raise Spoiled(f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True)
+            raise Spoiled(
+                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
+            )
         stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
         capture = self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
         return replace(capture, temperature_c=float(np.mean(read.temperature_c)))
@@ -119,7 +121,10 @@ class Tc66c:
             if not piece:
                 if self._host.now() - sent > ANSWER_S:
                     self._line.reopen()
-                    raise Blocked("meter", f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.")
+                    raise Blocked(
+                        "meter",
+                        f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.",
+                    )
                 self._host.sleep(STEP_S)
         if len(record) > RECORD:
             self._line.reopen()

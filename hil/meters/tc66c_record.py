@@ -105,7 +105,11 @@ def _sbox() -> np.ndarray:
             b = _times(_times(b, b), a)
         b = _times(b, b)
         bits = [b >> i & 1 for i in range(8)]
-        box[a] = sum((bits[i] ^ bits[(i + 4) % 8] ^ bits[(i + 5) % 8] ^ bits[(i + 6) % 8] ^ bits[(i + 7) % 8] ^ 0x63 >> i & 1) << i for i in range(8))
+        box[a] = sum(
+            (bits[i] ^ bits[(i + 4) % 8] ^ bits[(i + 5) % 8] ^ bits[(i + 6) % 8] ^ bits[(i + 7) % 8] ^ 0x63 >> i & 1)
+            << i
+            for i in range(8)
+        )
     return box
 
 

@@ -50,18 +50,33 @@ class Unmarked:
         now = self._host.now()
         if math.isfinite(self._answered):
             return True
-        if not math.isfinite(self._asked) and now >= self._armed + self.setting.window_s + (2 + TAIL) * self.setting.idle_s:
+        if (
+            not math.isfinite(self._asked)
+            and now >= self._armed + self.setting.window_s + (2 + TAIL) * self.setting.idle_s
+        ):
             return True
         if now > began + deadline_s:
-            raise Blocked("meter", f"the window under the {self._name} was not over within {deadline_s:g} s: see whether the board still trains.")
+            raise Blocked(
+                "meter",
+                f"the window under the {self._name} was not over within {deadline_s:g} s: see whether the board still trains.",
+            )
         return False
 
     def told(self) -> Told:
         """Return what the host said, on its clock."""
-        asked = self._asked if math.isfinite(self._asked) else -math.inf  # of a board that nobody asks: it begins when it likes
+        asked = (
+            self._asked if math.isfinite(self._asked) else -math.inf
+        )  # of a board that nobody asks: it begins when it likes
         return Told(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
 
-    def capture(self, readings: Stamped, columns: tuple[np.ndarray, np.ndarray], interval_s: float, range_a: float, lost: int | None) -> Capture:
+    def capture(
+        self,
+        readings: Stamped,
+        columns: tuple[np.ndarray, np.ndarray],
+        interval_s: float,
+        range_a: float,
+        lost: int | None,
+    ) -> Capture:
         """Return the window with its edges.
 
         Args:
@@ -75,9 +90,13 @@ class Unmarked:
         try:
             edges, how = synchronise(readings, self.told())
         except NoEdges as error:
-            raise Spoiled(f"the edges of the window are not to be found in {len(readings.t_s)} readings of the {self._name}: {error}.") from error
+            raise Spoiled(
+                f"the edges of the window are not to be found in {len(readings.t_s)} readings of the {self._name}: {error}."
+            ) from error
         current, volt = columns
-        return Capture(readings.t_s, readings.power_w, current, volt, readings.aperture_s, interval_s, edges, range_a, lost, how)
+        return Capture(
+            readings.t_s, readings.power_w, current, volt, readings.aperture_s, interval_s, edges, range_a, lost, how
+        )
 
 
 def check_range(name: str, now_a: float, wanted_a: float, *, within: bool) -> None:

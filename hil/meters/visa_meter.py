@@ -29,7 +29,9 @@ class VisaMeter:
     def _refuse_changed_range(self, changed: bool) -> None:
         """Raise Spoiled where the range behind a window is not the one that was set."""
         if changed:
-            raise Spoiled(f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone")
+            raise Spoiled(
+                f"the range of the {self.sheet.name} was changed within a window: leave its front panel alone"
+            )
 
 
 class UnmarkedVisaMeter(VisaMeter):

@@ -78,9 +78,13 @@ class YokogawaWT310(UnmarkedVisaMeter):
         self._session.tell(":INTEG:STOP")
         self._check_range(within=True)
         self._session.check(":STAT:ERR?")
-        table = np.array(rows[1:], np.float64).reshape(-1, 1 + len(ITEMS))  # what the first update measured had begun before the integrator
+        table = np.array(rows[1:], np.float64).reshape(
+            -1, 1 + len(ITEMS)
+        )  # what the first update measured had begun before the integrator
         if len(table) < 2:
-            raise Spoiled(f"the {self.sheet.name} made {len(table)} readings in the window: its updates take {self._interval:g} s.")
+            raise Spoiled(
+                f"the {self.sheet.name} made {len(table)} readings in the window: its updates take {self._interval:g} s."
+            )
         seen, hours, integrated, volt, current, power = table.T
         if np.max(np.abs(current)) > 1.3 * setting.range_a:
             raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
@@ -108,13 +112,17 @@ class YokogawaWT310(UnmarkedVisaMeter):
     def _check_updates(self, seen: np.ndarray, hours: np.ndarray, integrated: np.ndarray, power: np.ndarray) -> None:
         """See that no update is missing: by the host's clock, and by the integrator, which missed none."""
         if np.any(np.diff(seen) > (1 + MISSED) * self._interval):
-            raise Spoiled(f"the host missed an update of the {self.sheet.name}: its answers came up to {np.max(np.diff(seen)):.3f} s apart.")
+            raise Spoiled(
+                f"the host missed an update of the {self.sheet.name}: its answers came up to {np.max(np.diff(seen)):.3f} s apart."
+            )
         joules, summed = 3600 * (hours[-1] - hours[0]), float(np.sum(power[1:])) * self._interval
         finest = 3600 * self._volts * self._window.setting.range_a / COUNTS
         allowed = 2 * finest + (self.sheet.timebase + 1e-3) * abs(joules) + 0.1 * self._interval * float(np.ptp(power))
         if abs(joules - summed) > allowed:
             seconds = integrated[-1] - integrated[0]
-            raise Spoiled(f"the {self.sheet.name} integrated {joules:.4g} J in {seconds:g} s, its readings sum up to {summed:.4g} J: some are missing.")
+            raise Spoiled(
+                f"the {self.sheet.name} integrated {joules:.4g} J in {seconds:g} s, its readings sum up to {summed:.4g} J: some are missing."
+            )
 
     def _times(self, seen: np.ndarray) -> tuple[np.ndarray, float]:
         """Return when each update ended on the host's clock, by a line through the quickest answers, and how far one may be off."""
@@ -126,5 +134,10 @@ class YokogawaWT310(UnmarkedVisaMeter):
     def _check_range(self, *, within: bool) -> None:
         """See that it is on the range that was set: with too much current on a small one it takes 1 A, and changes by itself from then on."""
         if self._session.ask(":INP:CURR:AUTO?").strip() not in ("0", "OFF"):
-            raise Spoiled(f"the {self.sheet.name} left its range of {self._window.setting.range_a:g} A: the current was too much.", beyond_range=True)
-        check_range(self.sheet.name, self._session.ask_number(":INP:CURR:RANG?"), self._window.setting.range_a, within=within)
+            raise Spoiled(
+                f"the {self.sheet.name} left its range of {self._window.setting.range_a:g} A: the current was too much.",
+                beyond_range=True,
+            )
+        check_range(
+            self.sheet.name, self._session.ask_number(":INP:CURR:RANG?"), self._window.setting.range_a, within=within
+        )

@@ -54,7 +54,9 @@ def check_words(settings: Any, words: Mapping[str, tuple[str, ...]]) -> None:
     for name, known in words.items():
         value = getattr(settings, name)
         if not (isinstance(value, str) and value in known):
-            raise RigError(f"setting {name} is {shown(value)}: {close_matches(value if isinstance(value, str) else shown(value), known)}")
+            raise RigError(
+                f"setting {name} is {shown(value)}: {close_matches(value if isinstance(value, str) else shown(value), known)}"
+            )
 
 
 def check_names(given: Iterable[str], known: Iterable[str]) -> None:

@@ -63,5 +63,7 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, name: str,
     size = math.prod(shape) * dtype.itemsize
     numbers = stream.read()
     if dtype.kind not in "biuf" or min(shape, default=0) < 0 or size != len(numbers):
-        raise ValueError(f"{member.filename[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}")
+        raise ValueError(
+            f"{member.filename[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}"
+        )
     return np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_columns else "C").copy()

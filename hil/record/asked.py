@@ -35,14 +35,25 @@ class AskedTest(Entry):
     verdict: Verdict = "interrupted"
     reason: str = Field(default=NOT_ENDED, description="one sentence where it did not pass")
     outcome: Outcome | None = Field(default=None, description="pytest's own word; null where the test did not end")
-    expected: Flag = Field(default=False, description="marked xfail, and failed as its mark says: the run is not red because of it")
+    expected: Flag = Field(
+        default=False, description="marked xfail, and failed as its mark says: the run is not red because of it"
+    )
     trials: Items[str] = Field(default=[], description="folders of its trials, in the order in which they began")
     repeat: str = Field(default="", description="the command that runs this test again")
 
 
 # The keys are the verdicts; `pass` is no name in Python, hence this form.
 Totals = TypedDict(
-    "Totals", {"all": Count, "pass": Count, "fail": Count, "blocked": Count, "refused": Count, "interrupted": Count, "skipped": Count}
+    "Totals",
+    {
+        "all": Count,
+        "pass": Count,
+        "fail": Count,
+        "blocked": Count,
+        "refused": Count,
+        "interrupted": Count,
+        "skipped": Count,
+    },
 )
 with_config(CLOSED)(Totals)
 

@@ -56,7 +56,9 @@ def made(kind: Callable[..., T], **fields: Any) -> T:
 def not_kept(error: ValidationError, value: Any, place: str) -> Blocked:
     """Return the error for what is to be written and does not fit the model; `value` and `place` as for `checked`."""
     mistake = _mistake(error, value, place)
-    return Blocked("record", f"{place} cannot be recorded ({mistake}): this is a fault of trainrig, report it with this sentence.")
+    return Blocked(
+        "record", f"{place} cannot be recorded ({mistake}): this is a fault of trainrig, report it with this sentence."
+    )
 
 
 def _mistake(error: ValidationError, value: Any, place: str) -> str:

@@ -37,7 +37,9 @@ def folder_of(run: Path, name: str) -> Path:
     """
     folder = run / plain(name, f"{run}: the folder of a trial")
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise RigError(f"{folder} is {'a link' if folder.is_symlink() else 'no folder'}, where the record has a trial's: {CURE}.")
+        raise RigError(
+            f"{folder} is {'a link' if folder.is_symlink() else 'no folder'}, where the record has a trial's: {CURE}."
+        )
     return folder
 
 

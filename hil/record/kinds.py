@@ -45,7 +45,8 @@ NotNegative = Annotated[
     Annotated[StrictInt, Field(ge=0)] | Annotated[_Real, Field(ge=0)], WithJsonSchema({"type": "number", "minimum": 0})
 ]
 Positive = Annotated[
-    Annotated[StrictInt, Field(gt=0)] | Annotated[_Real, Field(gt=0)], WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+    Annotated[StrictInt, Field(gt=0)] | Annotated[_Real, Field(gt=0)],
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 Share = Annotated[
     Annotated[StrictInt, Field(ge=0, le=1)] | Annotated[_Real, Field(ge=0, le=1)],
@@ -74,7 +75,9 @@ def _written(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-NumberOrWord = Annotated[StrictInt | StrictFloat | str, BeforeValidator(_written), WithJsonSchema({"type": ["number", "string"]})]
+NumberOrWord = Annotated[
+    StrictInt | StrictFloat | str, BeforeValidator(_written), WithJsonSchema({"type": ["number", "string"]})
+]
 
 
 def _with_step(change: dict[str, int]) -> dict[str, int]:
@@ -86,7 +89,14 @@ def _with_step(change: dict[str, int]) -> dict[str, int]:
 Change = Annotated[
     Named[StrictInt],
     AfterValidator(_with_step),
-    WithJsonSchema({"type": "object", "required": ["step"], "additionalProperties": {"type": "integer"}, "maxProperties": MOST_NAMES}),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "required": ["step"],
+            "additionalProperties": {"type": "integer"},
+            "maxProperties": MOST_NAMES,
+        }
+    ),
 ]
 
 
@@ -106,7 +116,9 @@ class Entry(BaseModel):
     @classmethod
     def _known(cls, said: Any) -> Any:
         """Refuse a field that is none, with those that it may have been meant to be."""
-        unknown = next((name for name in said if name not in cls.model_fields), None) if isinstance(said, dict) else None
+        unknown = (
+            next((name for name in said if name not in cls.model_fields), None) if isinstance(said, dict) else None
+        )
         if unknown is not None:
             name = str(unknown)[:SHOWN]
             raise wrong(f"has no field {name!r}, {close_matches(name, list(cls.model_fields))}")

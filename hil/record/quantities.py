@@ -44,7 +44,11 @@ def _sram(trial: TrialRecord) -> dict[str, Quantity]:
     sram: Mapping[str, Any] = trial.sram
     words: Mapping[str, Any] = trial.sram_provenance
     probed: Mapping[str, Any] = trial.sram_probe or {}
-    found = {f"sram.{name}": Quantity(value, "B", Provenance(words[name])) for name, value in sram.items() if value is not None}
+    found = {
+        f"sram.{name}": Quantity(value, "B", Provenance(words[name]))
+        for name, value in sram.items()
+        if value is not None
+    }
     for name, value in probed.items():
         found[f"sram_probe.{name}"] = Quantity(value, "B", Provenance.COUNTED, note="read through the probe")
     return found
@@ -115,10 +119,14 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
         for name in ("macs_forward", "weights", "weights_by_zo"):
             found[f"analytic.{name}"] = Quantity(analytic[name], "1", Provenance.COUNTED)
         if "macs_step" in analytic:
-            found["analytic.macs_step"] = Quantity(analytic["macs_step"], "1", Provenance.ANALYTIC, note="by the plan of a step")
+            found["analytic.macs_step"] = Quantity(
+                analytic["macs_step"], "1", Provenance.ANALYTIC, note="by the plan of a step"
+            )
     work: Mapping[str, Any] = trial.work or {}
     for name, value in work.items():
-        found[f"work.{name}"] = Quantity(value, "1", Provenance.COUNTED, note="by the board, in the first compared step")
+        found[f"work.{name}"] = Quantity(
+            value, "1", Provenance.COUNTED, note="by the board, in the first compared step"
+        )
     if trial.signs is not None and trial.signs["of"]:
         p, n = trial.signs["right"] / trial.signs["of"], trial.signs["of"]
         found["signs.right"] = Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")

@@ -58,7 +58,9 @@ def read_run(folder: Path) -> Run:
     if folder.is_file():
         name = read_text(folder, LONGEST, "give the folder of a run, such as reports/latest").strip()
         if not PLAIN.fullmatch(name):
-            raise RigError(f"{folder} names no run, and holds no {NAME}: give the folder of a run, such as reports/latest.")
+            raise RigError(
+                f"{folder} names no run, and holds no {NAME}: give the folder of a run, such as reports/latest."
+            )
         folder = folder.parent / name
     results = _results(folder)
     tests, trials = results["tests"], results["trials"]
@@ -66,18 +68,31 @@ def read_run(folder: Path) -> Run:
         trials = written_trials(folder)
         tests = with_trials(tests, trials)
     _check_folders(folder, tests, trials)
-    return Run(folder, results["run"], counts(tests, trials), tests, trials, [_steps(folder_of(folder, trial.folder)) for trial in trials])
+    return Run(
+        folder,
+        results["run"],
+        counts(tests, trials),
+        tests,
+        trials,
+        [_steps(folder_of(folder, trial.folder)) for trial in trials],
+    )
 
 
 def _results(folder: Path) -> Results:
     """Return what results.json says."""
     path = file_of(folder, NAME)
     if path is None:
-        hint = "no run has ended there yet; one that was cut has a folder beside it" if folder.name == "latest" else "such as reports/latest"
+        hint = (
+            "no run has ended there yet; one that was cut has a folder beside it"
+            if folder.name == "latest"
+            else "such as reports/latest"
+        )
         raise RigError(f"{folder} holds no {NAME}: give the folder of a run, {hint}.")
     results = read_json(path, LARGEST, AGAIN)
     if isinstance(results, dict) and isinstance(results.get("schema"), int) and results["schema"] != SCHEMA:
-        raise RigError(f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it.")
+        raise RigError(
+            f"{path} has schema {results['schema']}, this trainrig reads {SCHEMA}: use the version that wrote it."
+        )
     found = checked(RESULTS, results, str(path), NAME)
     plain(found["run"]["id"], f"{path}: the run's id")
     return found
@@ -94,7 +109,9 @@ def _check_folders(folder: Path, tests: list[AskedTest], trials: list[TrialRecor
     for test in tests:
         for name in test.trials:
             if name not in known:
-                raise RigError(f"{folder / NAME} is damaged (a test names the trial {name[:60]!r}, which it has not): {AGAIN}.")
+                raise RigError(
+                    f"{folder / NAME} is damaged (a test names the trial {name[:60]!r}, which it has not): {AGAIN}."
+                )
 
 
 def _steps(folder: Path) -> pd.DataFrame:

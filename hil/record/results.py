@@ -28,9 +28,13 @@ class RunFacts(TypedDict):
     versions: Named[str]
     host: Named[Any]
     command: NotRequired[Annotated[str, Field(description="the command that runs the same again")]]
-    state: Annotated[State, Field(description="running: it goes on, or was killed; interrupted: by Ctrl-C or pytest.exit")]
+    state: Annotated[
+        State, Field(description="running: it goes on, or was killed; interrupted: by Ctrl-C or pytest.exit")
+    ]
     ended: Annotated[str | None, Field(description="time; null while the state is running")]
-    whole: Annotated[Flag, Field(description="the run ended, every test came to an end, and nothing is missing from the record")]
+    whole: Annotated[
+        Flag, Field(description="the run ended, every test came to an end, and nothing is missing from the record")
+    ]
     exit_code: Integer | None
     missing: Annotated[Items[Sentence], Field(description="sentences on what is not in the record, and why")]
 

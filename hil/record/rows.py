@@ -55,7 +55,9 @@ def _latency_row(latency: Latency | None) -> dict[str, Any]:
     found: Mapping[str, Any] = latency or {}
     phases = found.get("phases", {})
     row = {name: found.get(name) for name in _columns(Latency) if name != "phases"}
-    return row | {phase: {name: phases.get(phase, {}).get(name) for name in _columns(Group)} for phase in _columns(Phases)}
+    return row | {
+        phase: {name: phases.get(phase, {}).get(name) for name in _columns(Group)} for phase in _columns(Phases)
+    }
 
 
 @cache

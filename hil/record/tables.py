@@ -57,7 +57,12 @@ def _check(file: pa.parquet.ParquetFile, words: Sequence[str], whole: bool) -> N
 
     for field in file.schema_arrow:
         kind = field.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or (field.name in words and pa.types.is_dictionary(kind))):
+        if not (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_boolean(kind)
+            or (field.name in words and pa.types.is_dictionary(kind))
+        ):
             raise ValueError(f"its column {field.name[:40]!r} is of {str(kind)[:40]}")
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
     sizes = [max(group.num_rows * group.num_columns, group.total_byte_size // 8) for group in groups]

@@ -45,7 +45,9 @@ class TraceWriter:
         self._path, self._facts = path, facts
         self._partial = path.with_name(f"{path.name}.part")
         # Readings repeat too seldom for a dictionary, which takes seven times as long; split into bytes they are half as large (Parquet, "Encodings").
-        self._writer = pq.ParquetWriter(self._partial, COLUMNS, compression="zstd", use_dictionary=["window", "phase"], use_byte_stream_split=REAL)
+        self._writer = pq.ParquetWriter(
+            self._partial, COLUMNS, compression="zstd", use_dictionary=["window", "phase"], use_byte_stream_split=REAL
+        )
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._edges: list[tuple[float, float, bool, int]] = []
@@ -55,7 +57,14 @@ class TraceWriter:
         before = [at for at, _, _, of in self._edges if of == window]
         edges = np.array([*before, *(edge.t_s for edge in capture.edges)])
         phase = np.minimum(np.searchsorted(edges, capture.t_s, side="right"), len(PHASES) - 1)
-        columns = (capture.t_s, capture.power_w, capture.current_a, capture.voltage_v, np.full(len(capture.t_s), window), phase)
+        columns = (
+            capture.t_s,
+            capture.power_w,
+            capture.current_a,
+            capture.voltage_v,
+            np.full(len(capture.t_s), window),
+            phase,
+        )
         self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
         self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
         self._rows += len(capture.t_s)
@@ -75,21 +84,27 @@ class TraceWriter:
         """Write the rest and the edges, and give the file its name."""
         if self._rows:
             self._write(self._rows)
-        self._writer.add_key_value_metadata({KEY: json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)})
+        self._writer.add_key_value_metadata(
+            {KEY: json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)}
+        )
         self._writer.close()
         self._partial.replace(self._path)
 
     def __enter__(self) -> TraceWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if error is None:
                 self.close()
             else:
                 self._writer.close()
         finally:
-            self._partial.unlink(missing_ok=True)  # there still where something went wrong, on a full disk in closing it too
+            self._partial.unlink(
+                missing_ok=True
+            )  # there still where something went wrong, on a full disk in closing it too
 
 
 def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:

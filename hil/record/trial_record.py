@@ -48,7 +48,9 @@ Source = Literal["probe", "host", "plan", "catalogue", "image", "host's clock", 
 RULES: list[JsonValue] = [  # of the schema alone: who writes keeps to them, and a record of another hand is still read
     {
         "if": {"properties": {"verdict": {"const": "pass"}}},
-        "then": {"properties": {"reason": {"const": ""}, "bit_exact": {"const": True}, "steps_compared": {"minimum": 1}}},
+        "then": {
+            "properties": {"reason": {"const": ""}, "bit_exact": {"const": True}, "steps_compared": {"minimum": 1}}
+        },
         "else": {"properties": {"reason": {"minLength": 1}}},
     },
     {
@@ -106,7 +108,9 @@ class TrialRecord(Entry):
     warnings: Items[str] = Field(default=[])
     folder: str = ""
     slots: Natural | None = Field(default=None, description="samples that the board held at a time")
-    schedule: Annotated[Items[Change], NO_COLUMN] = Field(default=[], description="changes of settings, each from a step on")
+    schedule: Annotated[Items[Change], NO_COLUMN] = Field(
+        default=[], description="changes of settings, each from a step on"
+    )
     signs: Signs | None = None
     memory_plan: Annotated[MemoryPlan | None, NO_COLUMN] = None
     profile: Annotated[Profile | None, NO_COLUMN] = None
@@ -120,7 +124,9 @@ class TrialRecord(Entry):
     image: Firmware | None = None
     second_sources: Named[Items[Source]] = Field(
         default={},
-        description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone"
+        description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone",
     )
-    wrong_figures: Named[str] = Field(default={}, description="figures whose sources differ, each with a sentence that has both values")
+    wrong_figures: Named[str] = Field(
+        default={}, description="figures whose sources differ, each with a sentence that has both values"
+    )
     test: str = Field(default="", description="node id of the test that asked for it")

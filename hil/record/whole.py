@@ -20,7 +20,9 @@ def whole(path: Path, durable: bool = False) -> Iterator[Path]:
     Raises:
         OSError: the disk is full, or takes no file here; what was at `path` before is still there.
     """
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")  # a name that nobody could put a link at before
+    partial = path.with_name(
+        f"{path.name}.{secrets.token_hex(4)}.part"
+    )  # a name that nobody could put a link at before
     try:
         yield partial
         if durable:

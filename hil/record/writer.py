@@ -108,7 +108,13 @@ class RunWriter(TrialWriter):
     def _write(self) -> tuple[list[AskedTest], list[TrialRecord]]:
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
-        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests, "trials": trials}
+        results = {
+            "schema": SCHEMA,
+            "run": self.facts,
+            "totals": counts(tests, trials),
+            "tests": tests,
+            "trials": trials,
+        }
         try:
             found = RESULTS.validate_python(results)
         except ValidationError as error:
@@ -129,7 +135,13 @@ class RunWriter(TrialWriter):
         """
         whole_run = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.facts |= {"state": state, "ended": now, "whole": whole_run, "exit_code": exit_code, "missing": list(missing)}
+        self.facts |= {
+            "state": state,
+            "ended": now,
+            "whole": whole_run,
+            "exit_code": exit_code,
+            "missing": list(missing),
+        }
         write_whole(self.folder / "results.csv", csv_of(*self._write()))
         if state == ENDED:
             self._point_latest()
@@ -150,7 +162,10 @@ def with_trials(tests: Iterable[AskedTest], trials: Sequence[TrialRecord]) -> li
         of.setdefault(trial.test or trial.folder, []).append(trial)
     found = [test.model_copy(update={"trials": [trial.folder for trial in of.pop(test.test, [])]}) for test in tests]
     alone = [(name, trial) for name, group in of.items() for trial in group]
-    return found + [AskedTest(test=name, board=trial.board, verdict=trial.verdict, reason=trial.reason, trials=[trial.folder]) for name, trial in alone]
+    return found + [
+        AskedTest(test=name, board=trial.board, verdict=trial.verdict, reason=trial.reason, trials=[trial.folder])
+        for name, trial in alone
+    ]
 
 
 def counts(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> RunTotals:

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, figure
 
-IDLE_MA = {"rp2040": (31.24, "133 MHz"), "nrf52840": (7.27, "64 MHz"), "imxrt1062": (108.26, "600 MHz")}  # FQT, table II
+IDLE_MA = {
+    "rp2040": (31.24, "133 MHz"),
+    "nrf52840": (7.27, "64 MHz"),
+    "imxrt1062": (108.26, "600 MHz"),
+}  # FQT, table II
 TAKEN_FROM = ("rp2040",)  # stand-ins whose idle current is that of the table (hil/standins/virtual/boards)
 
 
@@ -45,8 +49,14 @@ class Method:
 
 
 METHODS = {
-    "stm32h7b3": (Method(8, "BP-free by TFLite", 428_496, 2.14e7, 4.24e4, False), Method(8, "BP-free by TinyEngine", 72_839, 3.64e6, 6.30e3, False)),
-    "stm32f746": (Method(9, "BP, sparse", 495, 2.48e4, 43.6, True), Method(9, "BP-free, sparse", 9_939, 4.97e5, 860.0, True)),
+    "stm32h7b3": (
+        Method(8, "BP-free by TFLite", 428_496, 2.14e7, 4.24e4, False),
+        Method(8, "BP-free by TinyEngine", 72_839, 3.64e6, 6.30e3, False),
+    ),
+    "stm32f746": (
+        Method(9, "BP, sparse", 495, 2.48e4, 43.6, True),
+        Method(9, "BP-free, sparse", 9_939, 4.97e5, 860.0, True),
+    ),
 }
 
 
@@ -83,7 +93,9 @@ def _idle(trial: TrialRecord) -> list[EnergyRow]:
     if trial.reality != "hardware":
         whence = "this very figure: nothing is confirmed by it" if trial.board in TAKEN_FROM else "assumed"
         asleep += f"; the stand-in's current asleep is {whence}"
-    return [EnergyRow("current asleep (FQT, table II)", f"{milliamperes:g}{NO_BREAK}mA", here, "energy.idle_power", asleep)]
+    return [
+        EnergyRow("current asleep (FQT, table II)", f"{milliamperes:g}{NO_BREAK}mA", here, "energy.idle_power", asleep)
+    ]
 
 
 def _iterations(trial: TrialRecord) -> list[EnergyRow]:
@@ -102,7 +114,15 @@ def _iterations(trial: TrialRecord) -> list[EnergyRow]:
                 "energy.per.step.gross", differs,
             )
         )  # fmt: skip
-        rows.append(EnergyRow(f"power: {name}", f"{method.power_w:.3g}{NO_BREAK}W", figure(energy["active_power"]), "energy.active_power", "as above"))
+        rows.append(
+            EnergyRow(
+                f"power: {name}",
+                f"{method.power_w:.3g}{NO_BREAK}W",
+                figure(energy["active_power"]),
+                "energy.active_power",
+                "as above",
+            )
+        )
     return rows
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from hil.measure.budget import GROSS, IDLE, NET, energies
 
-UNVERIFIED = "data sheet is unverified"  # hil/measure/energy.py says so of figures that nobody has checked on the instrument
+UNVERIFIED = (
+    "data sheet is unverified"  # hil/measure/energy.py says so of figures that nobody has checked on the instrument
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,9 @@ def window_rows(energy: dict[str, Any]) -> list[WindowRow]:
     """
     windows = [SimpleNamespace(**window) for window in energy["windows"]]
     net, idle, gross = (energies(windows, figure) for figure in (NET, IDLE, GROSS))
-    return [WindowRow(*map(float, row), window.readings) for *row, window in zip(net, idle, gross, windows, strict=True)]
+    return [
+        WindowRow(*map(float, row), window.readings) for *row, window in zip(net, idle, gross, windows, strict=True)
+    ]
 
 
 def burden_of(energy: dict[str, Any]) -> float:

@@ -30,7 +30,9 @@ def drawn_losses(trial: TrialRecord, steps: pd.DataFrame) -> pd.DataFrame:
     """
     if not asks_queries(trial):
         return steps
-    return steps.assign(**{f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps})
+    return steps.assign(
+        **{f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps}
+    )
 
 
 def loss_a_sample(steps: pd.DataFrame, side: str, batch: int) -> pd.Series:

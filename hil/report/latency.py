@@ -25,7 +25,9 @@ def histograms(latency: dict[str, Any], phases: tuple[str, ...]) -> go.Figure | 
         latency: the entry `latency` of a record.
         phases: those to draw; one that the step does not have, or that always took the same, is left out.
     """
-    shown = [phase for phase in phases if latency["phases"][phase]["bookings"] and not is_constant(latency["phases"][phase])]
+    shown = [
+        phase for phase in phases if latency["phases"][phase]["bookings"] and not is_constant(latency["phases"][phase])
+    ]
     if not shown:
         return None
     height = BARS * len(shown) + BETWEEN * (len(shown) - 1)
@@ -35,7 +37,9 @@ def histograms(latency: dict[str, Any], phases: tuple[str, ...]) -> go.Figure | 
         edges, counts = group["histogram"]["edges"], group["histogram"]["counts"]
         middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
         width = edges[1] - edges[0]
-        figure.add_bar(x=middles, y=counts, width=width, name=phase, marker_color=BOARD, showlegend=False, row=row, col=1)
+        figure.add_bar(
+            x=middles, y=counts, width=width, name=phase, marker_color=BOARD, showlegend=False, row=row, col=1
+        )
         for name, colour in (("median", REFERENCE), ("p99", LIMIT)):
             figure.add_scatter(
                 x=[group[name]] * 2, y=[0, max(counts)], name=name, mode="lines", line={"color": colour, "width": 2, "dash": "dot"},

@@ -15,4 +15,6 @@ NAME = "plotly.js"
 def packed() -> str:
     """Return a script that holds plotly.js as gzip in base64: 2 MB, where the plain text is 5 MB. The page's own script unpacks it."""
     text = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
-    return f'/* plotly.js, Copyright Plotly, Inc., MIT licence: gzip in base64. */\nglobalThis.packedPlotly = "{text}";\n'
+    return (
+        f'/* plotly.js, Copyright Plotly, Inc., MIT licence: gzip in base64. */\nglobalThis.packedPlotly = "{text}";\n'
+    )

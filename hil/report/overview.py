@@ -109,13 +109,17 @@ def banner(run: Run) -> Banner:
     count = run.totals["tests"]
     expected = sum(test.expected for test in run.tests)
     bad = [test.verdict for test in run.tests if test.verdict in BAD and not test.expected]
-    sentences = [_count(count, [verdict for verdict in ORDER if verdict != "pass"])] if count["all"] > count["pass"] else []
+    sentences = (
+        [_count(count, [verdict for verdict in ORDER if verdict != "pass"])] if count["all"] > count["pass"] else []
+    )
     if expected:
         sentences.append(f"{expected} of them {'is' if expected == 1 else 'are'} marked to fail, and did.")
     if not count["all"]:
         sentences.append("No test asked for a trial: this run proves nothing.")
     if run.facts["state"] != "ended":
-        word = {"running": "has not ended: it goes on, or it was killed", "interrupted": "was interrupted"}[run.facts["state"]]
+        word = {"running": "has not ended: it goes on, or it was killed", "interrupted": "was interrupted"}[
+            run.facts["state"]
+        ]
         sentences.append(f"The run {word}; what is below is what it had recorded by then.")
     sentences += run.facts["missing"]
     if bad or not run.facts["whole"] or not count["all"]:

@@ -33,7 +33,9 @@ def render(folder: Path) -> Path:
         environment = _environment(run)
         views = trial_views(run, single=False)
         template = environment.get_template("trial.html.j2")
-        pages = [(folder_of(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views]
+        pages = [
+            (folder_of(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views
+        ]
         whole = overview_view(run, single=False)
         overview = environment.get_template("index.html.j2").render(whole)
         if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views):
@@ -76,7 +78,9 @@ def _of_record(run: Run) -> Iterator[None]:
         raise
     except Exception as error:
         kind = type(error).__name__
-        raise RigError(f"the pages of {run.folder} cannot be made ({kind}: {said_by(error)}): its record is damaged, run the trials again.") from error
+        raise RigError(
+            f"the pages of {run.folder} cannot be made ({kind}: {said_by(error)}): its record is damaged, run the trials again."
+        ) from error
 
 
 def _is_drawn(view: dict[str, object]) -> bool:

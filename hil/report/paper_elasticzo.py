@@ -71,5 +71,7 @@ def _accuracy(trial: TrialRecord) -> list[Row]:
     figure = TABLE_1[trial.variant][kind][integer]
     if figure is None:
         return []
-    setting = f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}; the paper: 100 epochs, batch {BATCH}"
+    setting = (
+        f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}; the paper: 100 epochs, batch {BATCH}"
+    )
     return [Row("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), setting)]

@@ -54,15 +54,33 @@ def _work(trial: TrialRecord, cost: Cost) -> list[Row]:
     here = f"{trial.work['macs'] / 1e6:,.1f}{NO_BREAK}M executed (counted); {trial.analytic['macs_step'] / 1e6:,.1f}{NO_BREAK}M planned"
     differs = "the paper's figure of the full model is that of about 14 layers with Q = 50; here every trained layer has its queries"
     paper = f"{cost.mmacs:,}{NO_BREAK}M"
-    return [Row(f"multiply-accumulates of an iteration, table {cost.table}", paper, here, differs if cost is FULL["zeroth"] else _setting(trial))]
+    return [
+        Row(
+            f"multiply-accumulates of an iteration, table {cost.table}",
+            paper,
+            here,
+            differs if cost is FULL["zeroth"] else _setting(trial),
+        )
+    ]
 
 
 def _latency(trial: TrialRecord, cost: Cost) -> list[Row]:
     if not trial.cycles or trial.step_time_s is None:
         return []
     here = f"{number(trial.cycles['total'])} cycles, {seconds(trial.step_time_s)} at the board's clock ({trial.cycles_provenance})"
-    differs = "the paper: underlined as measured on an STM32F746" if cost.table == 9 else "the paper: not marked as measured, TFLite as the backend"
-    return [Row(f"an iteration, table {cost.table}", seconds(cost.latency_ms / 1e3), here, f"{differs}; here {trial.board}, {trial.reality}")]
+    differs = (
+        "the paper: underlined as measured on an STM32F746"
+        if cost.table == 9
+        else "the paper: not marked as measured, TFLite as the backend"
+    )
+    return [
+        Row(
+            f"an iteration, table {cost.table}",
+            seconds(cost.latency_ms / 1e3),
+            here,
+            f"{differs}; here {trial.board}, {trial.reality}",
+        )
+    ]
 
 
 def _setting(trial: TrialRecord) -> str:

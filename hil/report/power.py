@@ -94,13 +94,17 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     for edge in trace.edges:
         figure.add_vline(x=edge.t_s, line={"dash": "dot", "color": LIMIT})
         if edge.half_s:
-            figure.add_vrect(x0=edge.t_s - edge.half_s, x1=edge.t_s + edge.half_s, fillcolor=LIMIT, opacity=0.15, line_width=0)
+            figure.add_vrect(
+                x0=edge.t_s - edge.half_s, x1=edge.t_s + edge.half_s, fillcolor=LIMIT, opacity=0.15, line_width=0
+            )
     ends = list(itertools.accumulate(laps_s))
     for number, (lap, end) in enumerate(zip(laps_s, ends, strict=True), start=1):
         if number < len(ends) or end < trace.end_s - lap / 2:  # the last step of the window ends at its edge
             figure.add_vline(x=end, line={"dash": "dot", "color": THIRD})
         if len(ends) <= MOST_LABELS or number in (1, len(ends)):
-            figure.add_annotation(x=end - lap / 2, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False)
+            figure.add_annotation(
+                x=end - lap / 2, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False
+            )
     figure.update_yaxes(rangemode="tozero")
     styled(figure, 360, "s from the first edge of the marker", "mW")
     return figure.update_layout(legend={"y": 1.08})
@@ -124,7 +128,9 @@ def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
     """Colour the background by phase, and name the colours in the legend."""
     at = 0.0
     for phase, seconds in stretches:
-        figure.add_vrect(x0=at, x1=at + seconds, fillcolor=PHASE_COLOURS[phase], opacity=0.22, line_width=0, layer="below")
+        figure.add_vrect(
+            x0=at, x1=at + seconds, fillcolor=PHASE_COLOURS[phase], opacity=0.22, line_width=0, layer="below"
+        )
         at += seconds
     for phase in dict.fromkeys(name for name, _ in stretches):
         marker = {"symbol": "square", "size": 11, "color": PHASE_COLOURS[phase], "opacity": 0.5}

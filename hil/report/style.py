@@ -22,7 +22,12 @@ def styled(figure: go.Figure, height: int, x: str, y: str) -> go.Figure:
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         dragmode=False,
     )
-    axis = {"gridcolor": "rgba(128,128,128,0.22)", "zerolinecolor": "rgba(128,128,128,0.4)", "automargin": True, "title_font_size": FONT}
+    axis = {
+        "gridcolor": "rgba(128,128,128,0.22)",
+        "zerolinecolor": "rgba(128,128,128,0.4)",
+        "automargin": True,
+        "title_font_size": FONT,
+    }
     figure.update_xaxes(title_text=x, title_standoff=6, **axis)
     figure.update_yaxes(title_text=y, title_standoff=6, **axis)
     return figure

@@ -15,10 +15,23 @@ from hil.report.power import Trace, power_trace
 from hil.report.sparkline import sparkline
 
 FEWEST_POINTS = 3  # of an accuracy curve: two are said in a sentence
-NAMES = ("loss", "difference", "accuracy", "cycles", "layers", "latency", "latency_phases", "memory", "lifetimes", "power")
+NAMES = (
+    "loss",
+    "difference",
+    "accuracy",
+    "cycles",
+    "layers",
+    "latency",
+    "latency_phases",
+    "memory",
+    "lifetimes",
+    "power",
+)
 
 
-def trial_figures(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = "") -> dict[str, Markup | None]:
+def trial_figures(
+    trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = ""
+) -> dict[str, Markup | None]:
     """Return every figure by its name on the page, None where the record has no data for it.
 
     Args:
@@ -30,7 +43,9 @@ def trial_figures(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, 
     drawn = {name: figure for name, figure in _drawn(trial, steps, trace).items() if figure is not None}
     instead = {"loss": sparkline(steps, trial)} if "loss" in drawn else {}
     labels = _labels(trial, steps)
-    return {name: box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES}
+    return {
+        name: box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES
+    }
 
 
 def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, go.Figure | None]:
@@ -53,7 +68,9 @@ def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict
     if trial.memory_plan is not None:
         figures["lifetimes"] = lifetimes(trial.memory_plan)
     if trace is not None and trial.energy is not None:
-        figures["power"] = power_trace(trace, trial.energy["laps_s"], (trial.energy.get("phases") or {}).get("first_window", []))
+        figures["power"] = power_trace(
+            trace, trial.energy["laps_s"], (trial.energy.get("phases") or {}).get("first_window", [])
+        )
     return figures
 
 

@@ -38,14 +38,18 @@ def overview_view(run: Run, single: bool) -> View:
         "single": single,
         "lines": lines,
         "addresses": {
-            trial.folder: f"#{_at(number)}trial" if single else f"{quote(trial.folder)}/index.html" for number, trial in enumerate(run.trials, start=1)
+            trial.folder: f"#{_at(number)}trial" if single else f"{quote(trial.folder)}/index.html"
+            for number, trial in enumerate(run.trials, start=1)
         },
         "banner": banner(run),
         "costs": costs(lines),
         "count": run.totals["tests"],
         **soak_view(read_soak(run.folder)),
         "files": files_in(run.folder, deep=False),
-        "folders": {name: [File(f"{name}/{file.path}", file.size, file.what) for file in files_in(run.folder / name, deep=True)] for name in folders},
+        "folders": {
+            name: [File(f"{name}/{file.path}", file.size, file.what) for file in files_in(run.folder / name, deep=True)]
+            for name in folders
+        },
     }
 
 
@@ -85,14 +89,20 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
         "queries": asks_queries(trial),
-        "papers": {name: rows for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial))) if rows},
+        "papers": {
+            name: rows
+            for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial)))
+            if rows
+        },
         "energy_rows": energy_comparison(trial),
         "flags": flags,
         "unverified": unverified,
         "windows": window_rows(trial.energy) if trial.energy else [],
         "burden": burden_of(trial.energy) if trial.energy else 0.0,
         "trace": trace,
-        "zooms": zooms(trial.energy["laps_s"], trace.end_s) if trace and trial.energy and trial.energy["laps_s"] else [],
+        "zooms": zooms(trial.energy["laps_s"], trace.end_s)
+        if trace and trial.energy and trial.energy["laps_s"]
+        else [],
         "phase_rows": phase_rows(trace.power) if trace else [],
         "tails": tails(folder, trial.stage) if trial.verdict != "pass" else [],
         "files": files,

@@ -34,7 +34,12 @@ def devices(path: Path, as_json: bool) -> int:
         print("nothing is attached: no probe, no USB serial port, no USB meter.")
     if counts:
         print()
-        console.print(_table((f"board of {path.name}", "flash cycles by this computer"), [(name, str(count)) for name, count in counts.items()]))
+        console.print(
+            _table(
+                (f"board of {path.name}", "flash cycles by this computer"),
+                [(name, str(count)) for name, count in counts.items()],
+            )
+        )
     return 0
 
 
@@ -62,7 +67,9 @@ def init(path: Path) -> int:
         probes = sum(device.kind == "probe" for device in found)
         print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: read it through, then run `hil doctor`.")
     else:
-        print(f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs on a stand-in.")
+        print(
+            f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs on a stand-in."
+        )
     return 0
 
 

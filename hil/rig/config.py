@@ -32,7 +32,12 @@ class PowerEntry(BaseModel):
         named = {name for name in PowerEntry.model_fields if getattr(self, name) is not None}
         if self.uhubctl is not None and self.port is not None and named == {"uhubctl", "port"}:
             return HubPort(self.uhubctl, self.port)
-        if self.supply is not None and self.volts is not None and self.amps is not None and named <= {"supply", "channel", "volts", "amps"}:
+        if (
+            self.supply is not None
+            and self.volts is not None
+            and self.amps is not None
+            and named <= {"supply", "channel", "volts", "amps"}
+        ):
             return SupplyOutput(self.supply, self.volts, self.amps, self.channel)
         return None
 
@@ -63,7 +68,11 @@ class BenchBoard(BaseModel):
     def devices(self) -> tuple[str, ...]:
         """What the board occupies; no two boards may name the same."""
         fed_by = self.switch.device if self.switch is not None else None
-        return tuple(dict.fromkeys(each for each in (self.probe, self.serial, self.meter, self.loader, fed_by) if each is not None))
+        return tuple(
+            dict.fromkeys(
+                each for each in (self.probe, self.serial, self.meter, self.loader, fed_by) if each is not None
+            )
+        )
 
 
 class Bench(BaseModel):
@@ -130,7 +139,13 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
     line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        known = PowerEntry.model_fields if "power" in first["loc"] else BenchBoard.model_fields if len(first["loc"]) > 1 else Bench.model_fields
+        known = (
+            PowerEntry.model_fields
+            if "power" in first["loc"]
+            else BenchBoard.model_fields
+            if len(first["loc"]) > 1
+            else Bench.model_fields
+        )
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
     return f"{path.name}, line {line}, key {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend the value ({first['input']!r} was found)."
 

@@ -105,7 +105,9 @@ def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
         for usb in _usb_devices()
         if (usb["vid"], usb["pid"]) == (0x16C0, 0x0478)
     ]
-    return found + [Device("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)]
+    return found + [
+        Device("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)
+    ]
 
 
 def _usb_devices(root: Path = Path("/sys/bus/usb/devices")) -> list[dict[str, Any]]:

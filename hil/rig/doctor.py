@@ -23,7 +23,14 @@ from hil.targets.serial_port import open_serial
 
 OK, WRONG, NOTE = "ok", "wrong", "note"
 ERASED, FIRST_BYTES = 0xFF, 256  # of NOR flash; what is read of it, a vector table or a boot stage
-VENDORS = {"0483": "ST-LINK", "1366": "J-Link", "0d28": "DAPLink", "2e8a": "Raspberry Pi", "16c0": "Teensy", "1fc9": "NXP"}
+VENDORS = {
+    "0483": "ST-LINK",
+    "1366": "J-Link",
+    "0d28": "DAPLink",
+    "2e8a": "Raspberry Pi",
+    "16c0": "Teensy",
+    "1fc9": "NXP",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,9 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
         devices: what is attached.
     """
     if not bench.board:
-        yield Check("", "rig.toml", NOTE, "rig.toml names no board: `hil init` adds what is attached; until then stand-ins run.")
+        yield Check(
+            "", "rig.toml", NOTE, "rig.toml names no board: `hil init` adds what is attached; until then stand-ins run."
+        )
     yield _renode()
     for named in bench.board:
         yield from _examine_board(named, devices)
@@ -73,7 +82,9 @@ def _renode() -> Check:
     except Blocked as blocked:
         return Check("", "renode", WRONG, blocked.reason)
     if version is None:
-        return Check("", "renode", NOTE, f"Renode, which could stand in for {models}, is not installed: {renode.cure()}.")
+        return Check(
+            "", "renode", NOTE, f"Renode, which could stand in for {models}, is not installed: {renode.cure()}."
+        )
     return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
 
 
@@ -108,7 +119,9 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
         return _permitted(exact[0])
     like = [device.identity for device in found if probe in device.identity]
     if like:
-        raise RigError(f"{probe} is only a part of {' and of '.join(like)}: write the full serial number into rig.toml.")
+        raise RigError(
+            f"{probe} is only a part of {' and of '.join(like)}: write the full serial number into rig.toml."
+        )
     others = ", ".join(device.identity for device in found) or "no probe at all"
     raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or put rig.toml right.")
 
@@ -141,7 +154,7 @@ def _probe_opens(named: BenchBoard) -> str:
 def _port_opens(named: BenchBoard) -> str:
     path = endpoints_of(named).serial
     if path is None:
-        raise RigError(f"{named.name} has no serial port in rig.toml: add serial = \"...\" (`hil devices` lists them).")
+        raise RigError(f'{named.name} has no serial port in rig.toml: add serial = "..." (`hil devices` lists them).')
     open_serial(path, boards.load(named.name).baud).close()
     return f"{path} opens."
 
@@ -175,7 +188,9 @@ def _of_silence(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
         RigError: it should answer.
     """
     if ours:
-        raise RigError(f"the flash holds our firmware, but its agent is silent: look at serial = {named.serial!r} in rig.toml, and reset the board.")
+        raise RigError(
+            f"the flash holds our firmware, but its agent is silent: look at serial = {named.serial!r} in rig.toml, and reset the board."
+        )
     if ours is False:
         raise RigError(
             f"another program is in the flash of {named.name} and no agent of ours answers: if you can do without that program, "
@@ -183,7 +198,9 @@ def _of_silence(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
         )
     if cycles_of(named):
         raise silent
-    return Note("no agent answers, and this computer has never programmed the board: the first run flashes it; if it holds our firmware, look at its port.")
+    return Note(
+        "no agent answers, and this computer has never programmed the board: the first run flashes it; if it holds our firmware, look at its port."
+    )
 
 
 def _flash_cycles(named: BenchBoard) -> str:

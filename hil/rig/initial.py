@@ -59,7 +59,9 @@ def _table(probe: Device, ports: Sequence[Device]) -> str:
     if certain:
         lines.append(f'name = "{names[0]}"\n')
     else:
-        lines.append(f'# name = "{" | ".join(names or boards.names())}"   # the probe does not say which: choose, and remove the # signs\n')
+        lines.append(
+            f'# name = "{" | ".join(names or boards.names())}"   # the probe does not say which: choose, and remove the # signs\n'
+        )
     lines.append(f'{mark}probe = "{probe.identity}"\n')
     if len(ports) == 1:
         lines.append(f'{mark}serial = "{ports[0].identity}"   # now {ports[0].device}\n')

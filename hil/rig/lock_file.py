@@ -40,7 +40,7 @@ class Untrusted(Exception):
 
 class LockFile:
     """Args:
-        path: of the file.
+    path: of the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -89,7 +89,10 @@ class LockFile:
             try:
                 _lock(descriptor)
             except (BlockingIOError, PermissionError):
-                note, user = os.pread(descriptor, MOST_NOTE, 0) if hasattr(os, "pread") else b"", os.fstat(descriptor).st_uid
+                note, user = (
+                    os.pread(descriptor, MOST_NOTE, 0) if hasattr(os, "pread") else b"",
+                    os.fstat(descriptor).st_uid,
+                )
                 os.close(descriptor)
                 if time.monotonic() >= end:
                     raise Held(note, user) from None
@@ -111,7 +114,9 @@ class LockFile:
         if os.geteuid() == 0:
             self.path.unlink()
             return False
-        raise Untrusted(f"{self.path} was left by {user_name(found.st_uid)}, who could move it: let that user or root remove it")
+        raise Untrusted(
+            f"{self.path} was left by {user_name(found.st_uid)}, who could move it: let that user or root remove it"
+        )
 
 
 def check_folder(folder: Path) -> None:
@@ -126,9 +131,13 @@ def check_folder(folder: Path) -> None:
     if not hasattr(os, "geteuid"):
         return  # Windows: the temporary folder is the user's own
     if found.st_uid not in (0, os.geteuid()):
-        raise Untrusted(f"the folder {folder} belongs to {user_name(found.st_uid)}, who could move it: set TMPDIR to a folder of root's or of your own")
+        raise Untrusted(
+            f"the folder {folder} belongs to {user_name(found.st_uid)}, who could move it: set TMPDIR to a folder of root's or of your own"
+        )
     if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
-        raise Untrusted(f"others may move files in the folder {folder}: set its sticky bit (chmod +t), or take their right to write (chmod go-w)")
+        raise Untrusted(
+            f"others may move files in the folder {folder}: set its sticky bit (chmod +t), or take their right to write (chmod go-w)"
+        )
 
 
 def user_name(number: int) -> str:

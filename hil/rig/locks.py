@@ -47,7 +47,9 @@ class Locks:
         """
         before = set(self._held)
         try:
-            for device in sorted(set(devices) - before):  # in one order for all sessions, so that no two wait for each other
+            for device in sorted(
+                set(devices) - before
+            ):  # in one order for all sessions, so that no two wait for each other
                 self._held[device] = self._lock(board, device)
         except BaseException:
             for device in set(self._held) - before:
@@ -65,12 +67,15 @@ class Locks:
             lock.take(self._wait_s, _note())
         except Held as held:
             raise Blocked(
-                "lock", f"{board} is in use: {device} is held by {_holder(held)}: wait for it with --wait=SECONDS, or end that program."
+                "lock",
+                f"{board} is in use: {device} is held by {_holder(held)}: wait for it with --wait=SECONDS, or end that program.",
             ) from None
         except Untrusted as untrusted:
             raise Blocked("lock", f"{device} of {board} cannot be locked: {untrusted}.") from None
         except OSError as error:
-            raise Blocked("lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for you.") from error
+            raise Blocked(
+                "lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for you."
+            ) from error
         return lock
 
 

@@ -55,10 +55,10 @@ class Taken:
 
 class Rig:
     """Args:
-        bench: what rig.toml says.
-        folder: takes the logs of stand-ins that stay up between trials; without it each trial has its own.
-        reality: `auto`, or one reality and no other.
-        wait_s: how long to wait for a board that another session holds; infinity waits as long as it takes.
+    bench: what rig.toml says.
+    folder: takes the logs of stand-ins that stay up between trials; without it each trial has its own.
+    reality: `auto`, or one reality and no other.
+    wait_s: how long to wait for a board that another session holds; infinity waits as long as it takes.
     """
 
     def __init__(self, bench: Bench, folder: Path | None = None, reality: str = "auto", wait_s: float = 0.0) -> None:

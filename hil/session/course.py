@@ -88,12 +88,16 @@ class Course:
         bad = [trial for trial in self.trials[self._answered :] if trial.verdict != "pass"]
         self._answered = len(self.trials)
         if bad:
-            raise pytest.fail.Exception(f"{bad[0].verdict}: {bad[0].reason} (The test did not look at the verdict.)", pytrace=False)
+            raise pytest.fail.Exception(
+                f"{bad[0].verdict}: {bad[0].reason} (The test did not look at the verdict.)", pytrace=False
+            )
 
     def take(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         """Take the report of a phase; the last one gets the verdict, for whoever writes the record."""
         verdict = self._of_phase(report, call)
-        if verdict in RIG_ENDS and hasattr(report, "wasxfail"):  # what the rig could not tell is not what the mark expects
+        if verdict in RIG_ENDS and hasattr(
+            report, "wasxfail"
+        ):  # what the rig could not tell is not what the mark expects
             del report.wasxfail
             report.outcome = "failed"
         xfail = hasattr(report, "wasxfail")
@@ -161,7 +165,9 @@ class Course:
 def _why(report: pytest.TestReport, call: pytest.CallInfo[None]) -> str:
     """Return one line on what ended a phase."""
     if call.excinfo is None:
-        return str(report.longrepr).partition("\n")[0] if report.longrepr else ""  # an XPASS that is one failure too many
+        return (
+            str(report.longrepr).partition("\n")[0] if report.longrepr else ""
+        )  # an XPASS that is one failure too many
     if isinstance(call.excinfo.value, pytest.skip.Exception):
         return call.excinfo.value.msg or "skipped without a reason."
     if hasattr(report, "wasxfail") and report.outcome == "skipped":

@@ -77,7 +77,9 @@ class Ledger:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take what could not be collected: tests that nobody knows of."""
         if report.failed:
-            self.miss(f"the tests of {report.nodeid or 'the session'}: they could not be collected, pytest's output has why.")
+            self.miss(
+                f"the tests of {report.nodeid or 'the session'}: they could not be collected, pytest's output has why."
+            )
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take what has ended the session early: a person, or pytest itself, such as after `-x`."""
@@ -102,7 +104,9 @@ class Ledger:
             return False
         return True
 
-    @pytest.hookimpl(wrapper=True, trylast=True)  # when the workers are gone and fixtures torn down, before the terminal's summary
+    @pytest.hookimpl(
+        wrapper=True, trylast=True
+    )  # when the workers are gone and fixtures torn down, before the terminal's summary
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
         """Finish the record, after everything that still writes into it."""
         junit_path = junit.hold_back(session.config)
@@ -121,7 +125,9 @@ class Ledger:
             self._interrupted = self._interrupted or "an internal error of pytest"
         self._close_tests(session)
         tests = self.run.tests
-        if junit_path is not None and self._save(JUNIT, lambda: junit.write(session.config, junit_path, tests, self._node_ids())):
+        if junit_path is not None and self._save(
+            JUNIT, lambda: junit.write(session.config, junit_path, tests, self._node_ids())
+        ):
             self._keep_junit(Path(junit_path))
         session.exitstatus = self._exit_code(session, tests)
         self._finish_run(session)
@@ -160,12 +166,18 @@ class Ledger:
         try:
             self._save("index.html", lambda: render(self.run.folder))
         except Exception as error:  # whatever is wrong with a page, the verdicts are printed
-            self.miss(f"index.html: {type(error).__name__}: {error}: `hil report {self.run.folder.name}` in the folder of the runs tries again.")
+            self.miss(
+                f"index.html: {type(error).__name__}: {error}: `hil report {self.run.folder.name}` in the folder of the runs tries again."
+            )
 
     def _exit_code(self, session: pytest.Session, tests: list[AskedTest]) -> int:
         """Return 75 when nothing but blocked trials came of the tests that ran, else pytest's own; a record that is not whole is no success."""
         ran = [test for test in tests if test.outcome is not None and test.verdict != "skipped"]
-        if session.exitstatus == pytest.ExitCode.TESTS_FAILED and {test.verdict for test in ran} == {"blocked"} and session.testsfailed == len(ran):
+        if (
+            session.exitstatus == pytest.ExitCode.TESTS_FAILED
+            and {test.verdict for test in ran} == {"blocked"}
+            and session.testsfailed == len(ran)
+        ):
             return EXIT_BLOCKED
         if session.exitstatus == pytest.ExitCode.OK and self.missing:
             return pytest.ExitCode.TESTS_FAILED

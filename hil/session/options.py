@@ -14,7 +14,15 @@ from hil.measure.energy import MLPERF_TINY
 from hil.rig import REALITIES
 
 TIERS = ("quick", "nightly")
-REPEATED = ("reality", "tier", "rig", "elf", "energy_u", "energy_rules", "energy_to")  # options that decide what a test comes to
+REPEATED = (
+    "reality",
+    "tier",
+    "rig",
+    "elf",
+    "energy_u",
+    "energy_rules",
+    "energy_to",
+)  # options that decide what a test comes to
 BOARD_PATHS = "board_testpaths"
 
 
@@ -133,9 +141,16 @@ def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None
 
 def _chosen(config: pytest.Config) -> list[str]:
     """Return which tests the command line chose: `-k`, `-m`, and paths from the project's folder on."""
-    words = [word for option, value in (("-k", config.option.keyword), ("-m", config.option.markexpr)) if value for word in (option, value)]
+    words = [
+        word
+        for option, value in (("-k", config.option.keyword), ("-m", config.option.markexpr))
+        if value
+        for word in (option, value)
+    ]
     if config.args_source is pytest.Config.ArgsSource.ARGS:
-        words += [_from_the_root(config, argument) for argument in config.invocation_params.args if argument in config.args]
+        words += [
+            _from_the_root(config, argument) for argument in config.invocation_params.args if argument in config.args
+        ]
     return words
 
 

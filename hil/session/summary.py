@@ -21,13 +21,17 @@ def write(reporter: pytest.TerminalReporter, ledger: Ledger) -> None:
         reporter.write_line(line)
     counted = totals(test.verdict for test in tests)
     words = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
-    reporter.write_line(f"{counted['all']} tests asked for a trial: {words or 'none ran'}; {len(trials)} trials.", **_colour(counted))
+    reporter.write_line(
+        f"{counted['all']} tests asked for a trial: {words or 'none ran'}; {len(trials)} trials.", **_colour(counted)
+    )
     for sentence in ledger.missing:
         reporter.write_line(f"MISSING from the record: {sentence}", red=True, bold=True)
     if not ledger.run.facts["whole"]:
         reporter.write_line(f"the run is not whole: {_why(ledger, counted)}", red=True, bold=True)
     page = ledger.run.folder / "index.html"
-    reporter.write_line(f"report: {page}" if page.is_file() else f"record: {ledger.run.folder} (no page could be written)")
+    reporter.write_line(
+        f"report: {page}" if page.is_file() else f"record: {ledger.run.folder} (no page could be written)"
+    )
 
 
 def _why(ledger: Ledger, counted: dict[str, int]) -> str:
@@ -52,7 +56,9 @@ def warn_without_board(reporter: pytest.TerminalReporter, required: bool) -> Non
         reporter.write_line(f"NOT RUN: {name}", red=required, yellow=not required)
     cure = "--require-board makes that an error." if not required else "--require-board asks for one."
     reporter.write_line(
-        f"{len(names)} tests ask for a board and ran on none: nothing was checked. Name one with --board=stm32h7b3. {cure}", red=required, yellow=not required
+        f"{len(names)} tests ask for a board and ran on none: nothing was checked. Name one with --board=stm32h7b3. {cure}",
+        red=required,
+        yellow=not required,
     )
 
 

@@ -25,16 +25,20 @@ from hil.trial.recording import latency_table, steps_table, trial_record
 ERASE = "\r\x1b[2K"  # the line that the cursor is in (ECMA-48, EL)
 EVALUATIONS = 8  # of a training whose course to an accuracy is asked for
 
-NOT_GIVEN = (OSError, MemoryError, ImportError)  # disk, descriptors or memory that the computer has no more of; libraries of tables are loaded late
+NOT_GIVEN = (
+    OSError,
+    MemoryError,
+    ImportError,
+)  # disk, descriptors or memory that the computer has no more of; libraries of tables are loaded late
 
 
 class Trials:
     """Args:
-        config: of the session.
-        rig: gives boards.
-        writer: takes the records.
-        reflash: boards that --reflash has yet to program.
-        course: of the test.
+    config: of the session.
+    rig: gives boards.
+    writer: takes the records.
+    reflash: boards that --reflash has yet to program.
+    course: of the test.
     """
 
     def __init__(self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], course: Course) -> None:
@@ -92,11 +96,16 @@ class Trials:
             else:
                 self._writer.write_trial(record, steps_table(outcome), folder, outcome.power, latency_table(outcome))
         except NOT_GIVEN as error:
-            self._course.missing.append(f"{folder.name}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}.")
+            self._course.missing.append(
+                f"{folder.name}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}."
+            )
 
 
 def _no_room(folder: Path, error: OSError) -> Blocked:
-    return Blocked("record", f"the trial cannot be recorded in {folder} ({error.strerror or error}): see to the disk, nothing was flashed.")
+    return Blocked(
+        "record",
+        f"the trial cannot be recorded in {folder} ({error.strerror or error}): see to the disk, nothing was flashed.",
+    )
 
 
 def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
@@ -126,7 +135,9 @@ def _progress_line(config: pytest.Config, spec: TrialSpec) -> Iterator[ProgressL
             terminal = os.open(os.devnull, os.O_WRONLY)
         width = shutil.get_terminal_size().columns
         live = os.isatty(terminal) and config.option.verbose >= 0
-        begun = getattr(reporter, "_tw", None) and reporter._tw._current_line  # what pytest has written of its own line, such as the name of the file
+        begun = (
+            getattr(reporter, "_tw", None) and reporter._tw._current_line
+        )  # what pytest has written of its own line, such as the name of the file
         if live:
             sys.stdout.flush()
     with os.fdopen(terminal, "w", encoding="utf-8", errors="replace") as out:

@@ -15,7 +15,9 @@ from hil.standins.process import StandIn
 NEEDS = ("unicorn", "numba")
 
 
-def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), meter: str | None = None) -> StandIn:
+def start_virtual(
+    board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), meter: str | None = None
+) -> StandIn:
     """Start `hil bench-server` for a board and return it with its endpoints.
 
     Args:
@@ -53,7 +55,9 @@ def start_virtual(board: Board, image: Image, log: Path, inject: tuple[str, ...]
 
 def _announced(line: str) -> Endpoints | None:
     said = json.loads(line)
-    return Endpoints(said["board"], said["reality"], said["probe"], said["serial"], said["meter"], meter_model=said["meter_model"])
+    return Endpoints(
+        said["board"], said["reality"], said["probe"], said["serial"], said["meter"], meter_model=said["meter_model"]
+    )
 
 
 def chip_fault(stand_in: StandIn) -> str | None:

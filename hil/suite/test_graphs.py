@@ -26,7 +26,11 @@ QUICK = [
 ON_QEMU = QUICK[2:4]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")
 EVERY = [(method, variant) for method, variants in METHODS.items() for variant in variants]
-ITERATION = {"queries": 50, "consumed": 1, "fused": 1}  # PMT, section 4.3: the query budget of tables 8 and 9; and what saves memory
+ITERATION = {
+    "queries": 50,
+    "consumed": 1,
+    "fused": 1,
+}  # PMT, section 4.3: the query budget of tables 8 and 9; and what saves memory
 
 
 def train(hil_trial, spec, kib=None):
@@ -52,7 +56,12 @@ def test_method_on_a_small_residual_net(hil_board, method, variant, hil_trial):
 def test_draws_that_all_samples_of_a_step_share(hil_board, method, settings, hil_trial):
     """MeZO with one direction a batch, as it is published; DeepZero's mask of a step."""
     variant = {"mezo": "mezo", "deepzero": "last-sparse"}[method]
-    train(hil_trial, TrialSpec(hil_board, variant, network="resnet-tiny", method=method, batch=3, steps=2, evaluate=0, settings=settings))
+    train(
+        hil_trial,
+        TrialSpec(
+            hil_board, variant, network="resnet-tiny", method=method, batch=3, steps=2, evaluate=0, settings=settings
+        ),
+    )
 
 
 def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):

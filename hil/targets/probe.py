@@ -168,7 +168,17 @@ class Probe:
     def attach(self) -> None:
         """Take the chip again as it runs."""
         board = self._board
-        self._ask("connect", "connect again", "connect", self._id, board.pyocd_target, connect.options(board), self._pack, board.chip, True)
+        self._ask(
+            "connect",
+            "connect again",
+            "connect",
+            self._id,
+            board.pyocd_target,
+            connect.options(board),
+            self._pack,
+            board.chip,
+            True,
+        )
 
     def close(self) -> None:
         """Let go of the probe; the board keeps running."""

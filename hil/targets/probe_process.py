@@ -55,7 +55,10 @@ class ProbeProcess:
             return
         self.stop()
         if sys.platform == "win32":
-            raise Blocked("connect", "debug probes are not driven on Windows: run the rig in WSL 2, and pass the probe through with usbipd-win.")
+            raise Blocked(
+                "connect",
+                "debug probes are not driven on Windows: run the rig in WSL 2, and pass the probe through with usbipd-win.",
+            )
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
             self._process = subprocess.Popen(

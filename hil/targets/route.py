@@ -52,7 +52,9 @@ class AlreadyLoaded:
             Blocked: data is to lie beside the program.
         """
         if image.cargo:
-            raise Blocked("flash", "this stand-in loads the program alone, and no network beside it: train on another board.")
+            raise Blocked(
+                "flash", "this stand-in loads the program alone, and no network beside it: train on another board."
+            )
         return False
 
     def start(self) -> None:

@@ -18,7 +18,9 @@ def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
         Blocked: it does not answer.
     """
     name = f"supply {power.supply}"
-    session = VisaSession(power.supply, name if power.channel is None else f"output {power.channel} of the {name}", stage="power")
+    session = VisaSession(
+        power.supply, name if power.channel is None else f"output {power.channel} of the {name}", stage="power"
+    )
     try:
         yield ScpiSupply(session, power)
     finally:

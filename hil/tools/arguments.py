@@ -58,5 +58,7 @@ def supply(model: str, volt: float | None) -> float:
     """
     sheet = load_data_sheet(model)
     if volt is None and sheet.feeds:
-        raise RigError(f"the {sheet.name} feeds the board: say what voltage it bears with --volt, such as --volt {VOLT:g}.")
+        raise RigError(
+            f"the {sheet.name} feeds the board: say what voltage it bears with --volt, such as --volt {VOLT:g}."
+        )
     return VOLT if volt is None else volt

@@ -48,7 +48,9 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
     if options.csv is None and (options.column or options.shunt or options.debounce is not None):
         parser.error("--column, --shunt and --debounce are of a file: name it with --csv")
     if not options.model and (options.supply_error is not None or options.ambient is not None):
-        parser.error("--supply-error and --ambient are of a meter: say the accuracy of readings by hand with --accuracy")
+        parser.error(
+            "--supply-error and --ambient are of a meter: say the accuracy of readings by hand with --accuracy"
+        )
     folder = options.out or Path(f"measure-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}")
     if options.model:
         options.volt = supply(options.model, options.volt)
@@ -60,7 +62,9 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
         identity = sheet.identity
         taken = recorded([capture], folder, {"name": sheet.name, "identity": identity, "data_sheet": sheet.key})
     result = evaluate(taken, sheet, identity, options.steps, Conditions(options.supply_error, options.ambient))
-    print(json.dumps(result, indent=1) if options.json else shown(result, folder))  # first: the window cannot be had again
+    print(
+        json.dumps(result, indent=1) if options.json else shown(result, folder)
+    )  # first: the window cannot be had again
     with _written(folder):
         (folder / "measure.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return 0
@@ -70,21 +74,86 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hil measure", description="Measure the energy between two edges of a pin.")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", help=MODEL)
-    source.add_argument("--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy")
+    source.add_argument(
+        "--csv", type=Path, metavar="FILE", help="readings from a file: time and current, power or energy"
+    )
     source.add_argument("--typed", action="store_true", help="ask for what a meter without a data port shows")
-    parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
-    parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g} where the meter does not feed it, {USB_VOLT:g} for a display)")
-    parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: found, from the meter's largest range on)")
-    parser.add_argument("--interval", type=positive, default=0.001, metavar="SECONDS", help="from one reading to the next (default: 0.001)")
-    parser.add_argument("--idle", type=positive, metavar="SECONDS", help="that the board sleeps before and after (default: 0.2, or 40 readings if longer)")
-    parser.add_argument("--window", type=positive, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)")
-    parser.add_argument("--deadline", type=positive, metavar="SECONDS", help=f"to wait for both edges (default: {DEADLINE_S:g} and two windows)")
-    parser.add_argument("--supply-error", type=share, metavar="SHARE", help="limit of the supply's error under load (default: 0.05 if the meter reads none)")
-    parser.add_argument("--ambient", type=celsius, metavar="DEGREES", help="temperature about the meter (default: one that its limits of error hold at)")
-    parser.add_argument("--accuracy", default="", metavar="SHARE[,AMPERES]", help="of a file or a display: limits of error, such as 0.01,0.0005")
-    parser.add_argument("--column", action="append", default=[], metavar="NAME=MEANING", help="of a file: what a column is, such as D0=marker (repeatable)")
-    parser.add_argument("--shunt", type=positive, metavar="OHMS", help="of a file: the current is a voltage over so many ohms, or volts per ampere")
-    parser.add_argument("--debounce", type=not_negative, metavar="SECONDS", help="of a file: changes of the marker within so many seconds are one")
+    parser.add_argument(
+        "--meter",
+        default="",
+        metavar="ADDRESS",
+        help="VISA resource name, serial port, USB serial number or name of the meter",
+    )
+    parser.add_argument(
+        "--volt",
+        type=positive,
+        help=f"supply of the board (default: {VOLT:g} where the meter does not feed it, {USB_VOLT:g} for a display)",
+    )
+    parser.add_argument(
+        "--range",
+        type=positive,
+        metavar="AMPERES",
+        help="largest current (default: found, from the meter's largest range on)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=positive,
+        default=0.001,
+        metavar="SECONDS",
+        help="from one reading to the next (default: 0.001)",
+    )
+    parser.add_argument(
+        "--idle",
+        type=positive,
+        metavar="SECONDS",
+        help="that the board sleeps before and after (default: 0.2, or 40 readings if longer)",
+    )
+    parser.add_argument(
+        "--window", type=positive, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)"
+    )
+    parser.add_argument(
+        "--deadline",
+        type=positive,
+        metavar="SECONDS",
+        help=f"to wait for both edges (default: {DEADLINE_S:g} and two windows)",
+    )
+    parser.add_argument(
+        "--supply-error",
+        type=share,
+        metavar="SHARE",
+        help="limit of the supply's error under load (default: 0.05 if the meter reads none)",
+    )
+    parser.add_argument(
+        "--ambient",
+        type=celsius,
+        metavar="DEGREES",
+        help="temperature about the meter (default: one that its limits of error hold at)",
+    )
+    parser.add_argument(
+        "--accuracy",
+        default="",
+        metavar="SHARE[,AMPERES]",
+        help="of a file or a display: limits of error, such as 0.01,0.0005",
+    )
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME=MEANING",
+        help="of a file: what a column is, such as D0=marker (repeatable)",
+    )
+    parser.add_argument(
+        "--shunt",
+        type=positive,
+        metavar="OHMS",
+        help="of a file: the current is a voltage over so many ohms, or volts per ampere",
+    )
+    parser.add_argument(
+        "--debounce",
+        type=not_negative,
+        metavar="SECONDS",
+        help="of a file: changes of the marker within so many seconds are one",
+    )
     parser.add_argument("--steps", type=count, default=1, help="what the energy is divided by (default: 1)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where trace and JSON go (default: measure-<time>)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -123,7 +192,9 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
         what = f"let the board sleep {idle_s:g} s, raise the pin, work, lower it, and sleep again"
         if meter.sheet.marker == "none":
             what = f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
-        print(f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr)
+        print(
+            f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr
+        )
         try:
             taken = recorded(pieces(meter, deadline_s, idle_s), folder, about, FEWEST)
         except Spoiled as spoiled:
@@ -131,14 +202,19 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
             if spoiled.beyond_range:
                 above = next_range(meter.sheet, used.amperes)
                 if above is None:
-                    raise Blocked("meter", f"{str(spoiled).rstrip('.')}, which is its largest range: measure with another meter.") from spoiled
+                    raise Blocked(
+                        "meter", f"{str(spoiled).rstrip('.')}, which is its largest range: measure with another meter."
+                    ) from spoiled
                 used, searching = above, False
             host.sleep(options.window)
             continue
         better = range_with_headroom(meter.sheet, taken.peak_a) if searching else used
         if better.amperes >= used.amperes:
             return taken
-        print(f"at most {taken.peak_a:.3g} A were read: once more on the range of {better.amperes:g} A, which is more accurate.", file=sys.stderr)
+        print(
+            f"at most {taken.peak_a:.3g} A were read: once more on the range of {better.amperes:g} A, which is more accurate.",
+            file=sys.stderr,
+        )
         used, searching = better, False
     raise Blocked("meter", f"none of {tries} windows can be used: see the reasons above.")
 
@@ -164,7 +240,10 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
                 about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
                 trace.append(piece)
                 running.add(piece)
-                peak_a = max(peak_a, peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)))
+                peak_a = max(
+                    peak_a,
+                    peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)),
+                )
             found = running.result()
             if found.readings < fewest:
                 raise Spoiled(
@@ -186,7 +265,9 @@ def _from_file(options: argparse.Namespace) -> tuple[Capture, DataSheet]:
     capture = read_csv(options.csv, options.volt, said(options.column), options.shunt, options.debounce)
     accuracy = _accuracy(options)
     if accuracy.offset_a and np.isnan(capture.voltage_v).any():
-        raise RigError(f"--accuracy {options.accuracy} has amperes, and {options.csv.name} no voltage to make watts of them: say the supply's with --volt.")
+        raise RigError(
+            f"--accuracy {options.accuracy} has amperes, and {options.csv.name} no voltage to make watts of them: say the supply's with --volt."
+        )
     return _checked(capture), by_hand.declared_sheet(f"{by_hand.FROM_FILE} {options.csv.name}", accuracy, capture)
 
 

@@ -16,7 +16,9 @@ LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
 def main(argv: list[str]) -> int:
     """Convert a network file in place; one that cannot be converted stays as it is."""
-    parser = argparse.ArgumentParser(prog="hil network", description="Write a network file of version 1 or 2 as version 3.")
+    parser = argparse.ArgumentParser(
+        prog="hil network", description="Write a network file of version 1 or 2 as version 3."
+    )
     parser.add_argument("action", choices=("convert",), help="what to do")
     parser.add_argument("file", type=Path, metavar="FILE", help="network file of version 1 or 2, which is replaced")
     path: Path = parser.parse_args(argv).file
@@ -25,6 +27,8 @@ def main(argv: list[str]) -> int:
         with whole(path) as partial:
             partial.write_bytes(blob)
     except OSError as error:
-        raise RigError(f"{path} cannot be replaced ({error.strerror}): copy it to a folder that can be written.") from error
+        raise RigError(
+            f"{path} cannot be replaced ({error.strerror}): copy it to a folder that can be written."
+        ) from error
     print(f"{path}: version {VERSION}, {len(blob):,} bytes")
     return 0

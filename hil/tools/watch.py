@@ -73,7 +73,10 @@ def spark(values: list[float]) -> str:
     if largest <= 0:
         return CELLS[0] * len(values)
     steps = len(CELLS) - 1
-    return "".join(CELLS[min(steps, max(0, math.ceil(value / largest * steps)))] if math.isfinite(value) else "?" for value in values)
+    return "".join(
+        CELLS[min(steps, max(0, math.ceil(value / largest * steps)))] if math.isfinite(value) else "?"
+        for value in values
+    )
 
 
 def watch(
@@ -100,7 +103,9 @@ def watch(
             try:
                 power = meter.watch()
                 if np.any(np.abs(power) >= FULL * limit_w):
-                    raise Spoiled("readings lie at the end of the range, and may be cut off: take a larger one with --range")
+                    raise Spoiled(
+                        "readings lie at the end of the range, and may be cut off: take a larger one with --range"
+                    )
             except Spoiled as spoiled:
                 past.miss(host.now() - last, str(spoiled))
                 _begin(meter)
@@ -125,9 +130,16 @@ def _picture(meter: Meter, past: Past) -> Group:
     figures = [spelled(value, "W") for value in (past.now_w, past.mean_w, past.lowest_w, past.highest_w)]
     table.add_row(*figures, spelled(past.energy_j, "J"), str(past.readings))
     line = Text(spark([highest for _, highest in past.line]).rjust(WIDTH))
-    missed = [Text(f"{past.missed_s:.1f} s did not count{': ' + past.trouble if past.trouble else ''}", style="bold")] if past.missed_s else []
+    missed = (
+        [Text(f"{past.missed_s:.1f} s did not count{': ' + past.trouble if past.trouble else ''}", style="bold")]
+        if past.missed_s
+        else []
+    )
     word = provenance_of(meter.sheet, meter.identity).value
-    whose, legend = Text(f"{meter.sheet.name}: {meter.identity} ({word})"), Text("Ctrl-C ends; highest of each look, from zero", style="dim")
+    whose, legend = (
+        Text(f"{meter.sheet.name}: {meter.identity} ({word})"),
+        Text("Ctrl-C ends; highest of each look, from zero", style="dim"),
+    )
     return Group(whose, table, line, *missed, legend)
 
 
@@ -136,7 +148,7 @@ def spelled(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return "-"
     power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
-    return f"{value / 10.0**power:.4g} { {0: '', -3: 'm', -6: 'u', -9: 'n'}[power]}{unit}"
+    return f"{value / 10.0**power:.4g} { {0: '', -3: 'm', -6: 'u', -9: 'n'}[power] }{unit}"
 
 
 def main(argv: list[str]) -> int:
@@ -144,17 +156,39 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
     parser.add_argument("--watch", action="store_true", required=True, help="draw it until Ctrl-C")
     parser.add_argument("--model", required=True, help=MODEL)
-    parser.add_argument("--meter", default="", metavar="ADDRESS", help="VISA resource name, serial port, USB serial number or name of the meter")
-    parser.add_argument("--volt", type=positive, help=f"supply of the board (default: {VOLT:g}, and none for a meter that feeds it)")
-    parser.add_argument("--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)")
-    parser.add_argument("--interval", type=positive, default=0.5, metavar="SECONDS", help="from one look to the next (default: 0.5)")
-    parser.add_argument("--for", type=positive, default=math.inf, dest="seconds", metavar="SECONDS", help="how long (default: until Ctrl-C)")
+    parser.add_argument(
+        "--meter",
+        default="",
+        metavar="ADDRESS",
+        help="VISA resource name, serial port, USB serial number or name of the meter",
+    )
+    parser.add_argument(
+        "--volt", type=positive, help=f"supply of the board (default: {VOLT:g}, and none for a meter that feeds it)"
+    )
+    parser.add_argument(
+        "--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)"
+    )
+    parser.add_argument(
+        "--interval", type=positive, default=0.5, metavar="SECONDS", help="from one look to the next (default: 0.5)"
+    )
+    parser.add_argument(
+        "--for",
+        type=positive,
+        default=math.inf,
+        dest="seconds",
+        metavar="SECONDS",
+        help="how long (default: until Ctrl-C)",
+    )
     options = parser.parse_args(argv)
     if not 0.05 <= options.interval <= 60:
         parser.error(f"--interval {options.interval:g}: choose 0.05 to 60 seconds")
     host, volt = Host(), supply(options.model, options.volt)
     with open_meter(options.meter, volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
-        meter.configure(Setting(volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval))
+        meter.configure(
+            Setting(
+                volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval
+            )
+        )
         watch(meter, Past(), host, options.interval, options.seconds, Console(), used.amperes * volt)
     return 0

@@ -37,7 +37,10 @@ BLOCK = 1000  # bytes of the network a frame
 TENSOR_BLOCK = 1024
 SAMPLE_BLOCK = 1000  # pixels a frame
 STEP_DEADLINE_S = 120.0
-SAVE_S, SAVE_S_PER_BYTE = 15.0, 45.0 / (256 << 10)  # above the slowest flash: 4 s for the STM32F746's sector, 400 ms for 4 KB beside the RP2040 (data sheets)
+SAVE_S, SAVE_S_PER_BYTE = (
+    15.0,
+    45.0 / (256 << 10),
+)  # above the slowest flash: 4 s for the STM32F746's sector, 400 ms for 4 KB beside the RP2040 (data sheets)
 SLOWER_RUN = 4.0  # so much longer than the slowest step before may each step of a run take
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do where a firmware does not know the request (docs/own-firmware.md)
@@ -215,7 +218,9 @@ class Device:
 
     def trace(self, slot: int, stages: int) -> tuple[int, ...]:
         """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""
-        data = self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=ALL_STAGES, offset=0)["data"]
+        data = self._session.request("trace", deadline_s=self.step_deadline_s, slot=slot, stage=ALL_STAGES, offset=0)[
+            "data"
+        ]
         return struct.unpack(f"<{stages}I", sized("trace", "data", data, 4 * stages))
 
     def stage(self, slot: int, stage: int, size: int) -> bytes:

@@ -44,7 +44,9 @@ def measure_windows(
         DeviceFault: the board does not sleep as it was asked to.
     """
     if trial.p.slots < trial.p.settings.batch:
-        raise Blocked("energy", "a batch that streams cannot be trained without talking: choose one that the board holds.")
+        raise Blocked(
+            "energy", "a batch that streams cannot be trained without talking: choose one that the board holds."
+        )
     _refuse_two_times(trial, meter)
     check_sleep(trial)
     trial.outcome.figures.insist()  # windows rest on the sleeps beside them
@@ -55,7 +57,12 @@ def measure_windows(
         if result is None:
             return
     asleep_by_meter(trial.outcome.figures, result)
-    about = {"supply_v": trial.p.board.supply_v, "measuring_point": point or _usual_point(meter), "probe_detached": detached, "power_cycled": power}
+    about = {
+        "supply_v": trial.p.board.supply_v,
+        "measuring_point": point or _usual_point(meter),
+        "probe_detached": detached,
+        "power_cycled": power,
+    }
     result.meter |= about
     result.temperature = _temperature(ambient_c, windows.captures)
     trial.outcome.energy = result
@@ -96,4 +103,8 @@ def _probe_away(trial: LockStep) -> Iterator[bool | None]:
 
 
 def _usual_point(meter: Meter) -> str:
-    return "the board's supply, which the meter feeds" if meter.sheet.feeds else "not told: write measuring_point into rig.toml"
+    return (
+        "the board's supply, which the meter feeds"
+        if meter.sheet.feeds
+        else "not told: write measuring_point into rig.toml"
+    )

@@ -41,7 +41,11 @@ def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
 
 
 def phases_json(
-    captures: Sequence[Capture], result: EnergyResult, counted: Sequence[Counted | None], sheet: DataSheet, used: CurrentRange
+    captures: Sequence[Capture],
+    result: EnergyResult,
+    counted: Sequence[Counted | None],
+    sheet: DataSheet,
+    used: CurrentRange,
 ) -> dict[str, Any]:
     """Return the entry `phases` of the record: seconds of each phase, the energy of those that the meter is fast enough for, why not of the others."""
     known = [one for one in counted if one is not None]
@@ -55,7 +59,9 @@ def phases_json(
             volts = [window.voltage for window in result.windows]
             volt = float(np.mean(volts)) if np.isfinite(volts).all() else result.task.volt
             phases = split(captures, result.windows, known, sheet, used, volt)
-            told["split"] = {name: phase.to_json(result.provenance) for name, phase in phases.items() if name not in told["refusals"]}
+            told["split"] = {
+                name: phase.to_json(result.provenance) for name, phase in phases.items() if name not in told["refusals"]
+            }
     except NotTold as error:
         return told | {"refused": str(error)}
     if told["refusals"]:

@@ -26,7 +26,9 @@ def energy_json(result: EnergyResult, laps_s: list[float], evaluations: Evaluati
     found = result.to_json()
     to = to_accuracies(found["per"]["step"], evaluations, spec.first_step)
     told = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
-    return told | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else told
+    return (
+        told | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else told
+    )
 
 
 def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: int) -> list[dict[str, Any]]:
@@ -44,7 +46,11 @@ def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: in
     for point in evaluations:
         steps, accuracy = int(point["step"] or 0) - first_step, float(point["board"] or 0.0)
         n = int(point["n"] or 0)
-        figures = {name: step[name] | {"value": steps * step[name]["value"], "uncertainty": _times(steps, step[name]["uncertainty"])} for name in TIMES}
+        figures = {
+            name: step[name]
+            | {"value": steps * step[name]["value"], "uncertainty": _times(steps, step[name]["uncertainty"])}
+            for name in TIMES
+        }
         standard = math.sqrt(accuracy * (1 - accuracy) / n) if n else None
         points.append({"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": standard, "n": n} | figures)
     return points
@@ -64,4 +70,6 @@ def _goal(points: list[dict[str, Any]], spec: TrialSpec) -> dict[str, Any] | Non
         best = max((point["accuracy"] for point in points), default=None)
         return {"accuracy": wanted, "reached": False, "best": best}
     before = points[reached - 1]["steps"] if reached else 0
-    return {"accuracy": wanted, "reached": True, "not_yet_after": before} | {name: points[reached][name] for name in ("steps", *TIMES)}
+    return {"accuracy": wanted, "reached": True, "not_yet_after": before} | {
+        name: points[reached][name] for name in ("steps", *TIMES)
+    }

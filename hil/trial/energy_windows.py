@@ -40,7 +40,9 @@ MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
 READINGS = 10_000  # of a window at most: more tell nothing new of its energy, and make a trace that no page shows
 WARM_UP_READINGS = 20_000  # of the window that looks for bursts: it is shorter than the others rather than slower; a 34465A keeps 50,000, its sleeps among them
 FEWEST_READINGS = 20  # of a window
-IDLE_READINGS = 40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
+IDLE_READINGS = (
+    40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
+)
 IDLE_SHARE = 0.25  # of a window, of each sleep where idle is subtracted: else longer windows would scatter by their idle power as much as short ones
 MLPERF_SPARE = 1.02  # the board's clock may be fast
 READ_DEADLINE_S = 20.0
@@ -110,7 +112,9 @@ class Windows:
             got = result.expanded / abs(result.per_step)
             result.asked = {"relative": asked, "got": got, "reached": got <= asked}
             if got > asked:
-                result.flags.append(f"an uncertainty of {asked:.2%} was asked for, and {got:.2%} was reached: see the budget for what is left.")
+                result.flags.append(
+                    f"an uncertainty of {asked:.2%} was asked for, and {got:.2%} was reached: see the budget for what is left."
+                )
         return result
 
     def _take(self, count: int) -> EnergyResult | None:
@@ -138,7 +142,9 @@ class Windows:
         result = energy_of_windows(self.captures, task, meter.sheet, self._used, about, word.value)
         shortest = min(window.duration for window in result.windows)
         if self._wanted.rules == MLPERF_TINY and shortest < SHORTEST_S:
-            raise Blocked("energy", f"a window took {shortest:.3f} s, and MLPerf Tiny asks for {SHORTEST_S:g} s: run again.")
+            raise Blocked(
+                "energy", f"a window took {shortest:.3f} s, and MLPerf Tiny asks for {SHORTEST_S:g} s: run again."
+            )
         result.assumptions += [] if word is Provenance.MEASURED else [ASSUMED]
         result.phases = phases_json(self.captures, result, self.counted, meter.sheet, self._used)
         result.assumptions += [SMEARED] if result.phases["split"] else []
@@ -173,7 +179,10 @@ class Windows:
             self._start_anew()
         if self._spoiled > MOST_SPOILED:
             self._lengths.judge()
-            raise Blocked("energy", f"{self._spoiled} windows were thrown away, the last because {str(spoiled).rstrip('.')}: run again.") from spoiled
+            raise Blocked(
+                "energy",
+                f"{self._spoiled} windows were thrown away, the last because {str(spoiled).rstrip('.')}: run again.",
+            ) from spoiled
 
     def _start_anew(self) -> None:
         """Windows of another length or on another range are not comparable with those of before."""
@@ -192,7 +201,9 @@ class Windows:
             pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
             trial.device.samples(images, labels)
             self._meter.arm()
-            seen = worker.submit(self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000))
+            seen = worker.submit(
+                self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
+            )
             told = self._meter if isinstance(self._meter, Told) else None
             if told is not None:
                 told.mark(True)
@@ -203,13 +214,24 @@ class Windows:
             same_after_run(trial, reply, outcome.digests, steps)
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
-            raise Blocked("energy", f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.")
+            raise Blocked(
+                "energy",
+                f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.",
+            )
         counted = counted_of(trial, reply, steps)
         self._lengths.compare(capture, counted, steps)
         return capture, counted
 
     def _configure(self) -> None:
-        self._meter.configure(Setting(self._trial.p.board.supply_v, self._used.amperes, self._interval_s(), self._idle_ms() / 1000, self._window_s()))
+        self._meter.configure(
+            Setting(
+                self._trial.p.board.supply_v,
+                self._used.amperes,
+                self._interval_s(),
+                self._idle_ms() / 1000,
+                self._window_s(),
+            )
+        )
 
     def _window_s(self) -> float:
         return self._steps * self._step_s
@@ -219,14 +241,19 @@ class Windows:
 
     def _idle_ms(self) -> int:
         share = 0.0 if self._wanted.rules else IDLE_SHARE * self._window_s()
-        return min(max(self._wanted.idle_ms, math.ceil(1000 * max(IDLE_READINGS * self._interval_s(), share))), MOST_IDLE_MS)
+        return min(
+            max(self._wanted.idle_ms, math.ceil(1000 * max(IDLE_READINGS * self._interval_s(), share))), MOST_IDLE_MS
+        )
 
     def _enough_steps(self) -> int:
         """Return how many steps a window needs: for readings enough, and by the rules."""
         shortest = MLPERF_SPARE * SHORTEST_S if self._wanted.rules else FEWEST_READINGS / self._meter.sheet.fastest_hz
         steps = max(self._steps, math.ceil(shortest / self._step_s))
         if steps > MOST_STEPS:
-            raise Blocked("energy", f"{shortest:g} s are {steps:,} steps, and a window has {MOST_STEPS:,} at most: train a larger batch.")
+            raise Blocked(
+                "energy",
+                f"{shortest:g} s are {steps:,} steps, and a window has {MOST_STEPS:,} at most: train a larger batch.",
+            )
         return steps
 
     def _silence(self) -> float:

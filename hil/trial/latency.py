@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as lo
 
     from hil.trial.lockstep import LockStep
 
-SILENCE = 5.0  # times the expected length of a run, and seconds at least, before the agent is asked whether it still lives
+SILENCE = (
+    5.0  # times the expected length of a run, and seconds at least, before the agent is asked whether it still lives
+)
 COUNTER_ROUND = 2**32  # cycles after which every counter is where it was
 NEAR_ROUND = 0.05  # of a round: how near to whole ones what is missing must be
 Layers = dict[str, dict[str, list[int]]]
@@ -74,7 +76,9 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     """
     outcome, prepared = trial.outcome, trial.p
     if prepared.slots < prepared.settings.batch:
-        raise Blocked("latency", "a batch that streams cannot be trained without talking: choose one that the board holds.")
+        raise Blocked(
+            "latency", "a batch that streams cannot be trained without talking: choose one that the board holds."
+        )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
     if wanted.layers:
@@ -117,7 +121,9 @@ def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
         latency.bookings.append(trial.checks.readings(reply))
     if latency.layers is not None:
         if ran.profile is None:
-            raise DeviceFault("the firmware does not know the request 'profile', without which it has no latency by layer: add it, or ask for none.")
+            raise DeviceFault(
+                "the firmware does not know the request 'profile', without which it has no latency by layer: add it, or ask for none."
+            )
         for of_layers, counted in zip(latency.layers.values(), ran.profile, strict=True):
             for cycles, found in zip(of_layers.values(), counted, strict=True):
                 cycles.append(found)
@@ -155,7 +161,10 @@ def total_figures(latency: Latency, bookings: Bookings | None) -> Figures:
 def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> dict[str, Any]:
     """Return the entry `latency` of a trial's record, but for budget and judgement; `bookings`: of the subject, None where the board counted them."""
     booking = latency.booking
-    phases = {phase: figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])).to_json() for phase in LAP_PHASES}
+    phases = {
+        phase: figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])).to_json()
+        for phase in LAP_PHASES
+    }
     phases["total"] = total_figures(latency, bookings).to_json()
     phases["digest"] = figures(latency.digests, Cost.of(1, booking)).to_json()
     return {

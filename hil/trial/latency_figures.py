@@ -100,7 +100,9 @@ def figures(cycles: Sequence[int], cost: Cost) -> Figures:
         cost: of reading the counter.
     """
     net = np.array(cycles, np.int64) - cost.subtracted
-    quantiles = {name: float(value) for name, value in zip(QUANTILES, np.quantile(net, list(QUANTILES.values())), strict=True)}
+    quantiles = {
+        name: float(value) for name, value in zip(QUANTILES, np.quantile(net, list(QUANTILES.values())), strict=True)
+    }
     return Figures(
         n=len(net),
         mean=float(net.mean()),

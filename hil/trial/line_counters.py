@@ -64,7 +64,9 @@ def knock(target: Target, image: Image) -> Knock | None:
         came, until = 0, time.monotonic() + ANSWER_S
         while True:
             came += len(target.port.read(max(1, target.port.in_waiting)))
-            reached, taken, answered = ((now - then) & MASK for now, then in zip(_counters(target, image), before, strict=True))
+            reached, taken, answered = (
+                (now - then) & MASK for now, then in zip(_counters(target, image), before, strict=True)
+            )
             if (came and came >= answered and taken >= len(KNOCK)) or time.monotonic() > until:
                 return Knock(len(KNOCK), reached, taken, answered, came)
             time.sleep(LOOK_S)

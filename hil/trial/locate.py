@@ -92,7 +92,9 @@ def _weight(
 def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
     for weights in prepared.subject.traced(reference, wrong.before, wrong.step):
-        prepared.subject.give(device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step))
+        prepared.subject.give(
+            device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
+        )
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, prepared, weights, wrong, part)

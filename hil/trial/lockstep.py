@@ -103,7 +103,9 @@ class LockStep:
         said = self.device.memory()
         if self.witness is not None:
             self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
-        self.outcome.sram = memory.compare(said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None)
+        self.outcome.sram = memory.compare(
+            said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None
+        )
         if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
             check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)
         if self.outcome.figures.wrong:
@@ -119,7 +121,9 @@ class LockStep:
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
             self.device.take_network(self.p.image, self.p.blob)
-        self.p.subject.give(device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step))
+        self.p.subject.give(
+            device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step)
+        )
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 
@@ -146,7 +150,9 @@ class LockStep:
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
-        reply = board_step(self.device, self.p.subject.passes(), self.p.slots, step, images, labels, timed, self.outcome.figures)
+        reply = board_step(
+            self.device, self.p.subject.passes(), self.p.slots, step, images, labels, timed, self.outcome.figures
+        )
         outcome = pending.result()
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
@@ -159,7 +165,9 @@ class LockStep:
             self._ask_witness(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
-            self.outcome.profile = self.checks.first_step(reply, self.device.profile(len(self.p.subject.layers)), self.outcome.work)
+            self.outcome.profile = self.checks.first_step(
+                reply, self.device.profile(len(self.p.subject.layers)), self.outcome.work
+            )
             self.checks.memory.after_step(step)
         self.watch.step(row)
         if self.outcome.difference is None:
@@ -199,7 +207,9 @@ class LockStep:
             right, reference_right = right + reply.correct, reference_right + correct
             ours = np.frombuffer(reply.predictions, np.uint8)
             where = f" of test images {part.start}..{part.stop - 1}"
-            self.outcome.figures.equal("correct", reply.correct, int(np.sum(ours == labels[: len(ours)])), HOST, where=where)
+            self.outcome.figures.equal(
+                "correct", reply.correct, int(np.sum(ours == labels[: len(ours)])), HOST, where=where
+            )
             if reply.logits_digest != digest or not np.array_equal(ours, predictions):
                 what = f"evaluation of test images {part.start}..{part.stop - 1}:"
                 board, reference = f"digest {reply.logits_digest:08X}", f"digest {digest:08X}"
@@ -210,7 +220,14 @@ class LockStep:
 
 
 def board_step(
-    device: Device, passes: int, slots: int, step: int, images: np.ndarray, labels: np.ndarray, timed: Timed, figures: Figures
+    device: Device,
+    passes: int,
+    slots: int,
+    step: int,
+    images: np.ndarray,
+    labels: np.ndarray,
+    timed: Timed,
+    figures: Figures,
 ) -> Stepped:
     """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`.
 

@@ -178,7 +178,12 @@ class Outcome:
         if self._ended:
             return
         if self.difference is None and not 0 < len(self.steps) == self.spec.steps:
-            self.block(Blocked("judge", f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it."))
+            self.block(
+                Blocked(
+                    "judge",
+                    f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it.",
+                )
+            )
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
         reasons += [*self.figures.wrong.values(), *self._sram_reasons()]
@@ -194,7 +199,9 @@ class Outcome:
         if self.sram is None or self.prepared is None:
             return []
         settings = self.prepared.settings
-        budget = self.prepared.board.sram_budget(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
+        budget = self.prepared.board.sram_budget(
+            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
+        )
         reasons = []
         if budget is not None and self.sram.total > budget:
             reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
@@ -205,10 +212,18 @@ class Outcome:
 
         The budget is one of silicon: a modelled figure is neither within it nor beyond it.
         """
-        if self.latency is None or self.prepared is None or not self.clock_hz or not self.latency.steps or self.figures.wrong:
+        if (
+            self.latency is None
+            or self.prepared is None
+            or not self.clock_hz
+            or not self.latency.steps
+            or self.figures.wrong
+        ):
             return None
         settings = self.prepared.settings
-        budget = self.prepared.board.latency_budget_ms(self.spec.variant, settings.batch, self.prepared.subject.budget_scope())
+        budget = self.prepared.board.latency_budget_ms(
+            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
+        )
         p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")

@@ -105,7 +105,11 @@ def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, P
 def block_of(prepared: Prepared, block: int) -> Prepared:
     """Return the trial with one block trained, its network where it was; slots and plan are still those of the whole."""
     spec = replace(prepared.spec, variant=f"block{block}")
-    return replace(prepared, spec=spec, subject=subject_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)))
+    return replace(
+        prepared,
+        spec=spec,
+        subject=subject_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
+    )
 
 
 def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
@@ -157,9 +161,13 @@ def _check_counts(spec: TrialSpec, data: DataSet) -> None:
     """Refuse more images than there are: a figure over fewer than were asked for would not say so."""
     there = len(data.test_images)
     if spec.evaluate > there:
-        raise RigError(f"TrialSpec: evaluate is {spec.evaluate:,}, {data.name} has {there:,} test images: choose 0..{there:,}.")
+        raise RigError(
+            f"TrialSpec: evaluate is {spec.evaluate:,}, {data.name} has {there:,} test images: choose 0..{there:,}."
+        )
     if spec.batch > len(data.train_images):
-        raise RigError(f"TrialSpec: batch is {spec.batch:,}, {data.name} has {len(data.train_images):,} training images: choose fewer.")
+        raise RigError(
+            f"TrialSpec: batch is {spec.batch:,}, {data.name} has {len(data.train_images):,} training images: choose fewer."
+        )
     most = len(data.train_images) - spec.batch
     if spec.variant == SELECTED and spec.selection.held_out > most:
         raise RigError(

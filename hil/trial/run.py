@@ -80,7 +80,9 @@ def run_trial(
             raise blocked
         watch.begun(outcome)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(threadpool_limits(1, "blas"))  # the reference's products are small: its threads would wait for each other
+            stack.enter_context(
+                threadpool_limits(1, "blas")
+            )  # the reference's products are small: its threads would wait for each other
             prepared = outcome.prepared
             assert prepared is not None
             with stages("bench"):
@@ -146,7 +148,10 @@ def _unforeseen(error: Exception, stage: str, folder: Path) -> Blocked:
         where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
         return Blocked(stage, f"{error.strerror}{where}: see to this computer's disk and devices.")
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-        return Blocked(stage, "this computer gives the rig no more memory or threads: close other programs, or raise its limits (ulimit -v, ulimit -u).")
+        return Blocked(
+            stage,
+            "this computer gives the rig no more memory or threads: close other programs, or raise its limits (ulimit -v, ulimit -u).",
+        )
     kept = f"report it with {TRACEBACK}"
     try:
         (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)), encoding="utf-8")
@@ -162,7 +167,9 @@ def _power_may_help(error: RigError) -> bool:
     return isinstance(error, Blocked) and error.stage in CURED_BY_POWER
 
 
-def _after_power_cycle(outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None], again: bool) -> Outcome:
+def _after_power_cycle(
+    outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None], again: bool
+) -> Outcome:
     """Switch the board off and on and return the outcome of a new beginning, which says so.
 
     Raises:
@@ -205,14 +212,18 @@ class _Attempt:
             chip_fault = self.taken.chip_fault(self.prepared.image)
             if chip_fault:
                 raise DeviceFault(chip_fault) from None
-            self.taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)  # a stand-in that died is the better reason
+            self.taken.alive(
+                ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0
+            )  # a stand-in that died is the better reason
             raise
 
     def _from_the_flash(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:
         """Flash and train; return the trial where its energy is still to be measured, on a board that was off before."""
         with self._target() as target:
             if target.probe is not None and target.probe.virtual:
-                outcome.reality = "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
+                outcome.reality = (
+                    "virtual"  # also where rig.toml names it as if it were attached: no figure of it is silicon's
+                )
             with self.stages("flash"):
                 programmed = target.flash(self.prepared.image, self.reflash)
                 outcome.flash = Flashed(target.route.name, programmed, target.cycles)
@@ -256,7 +267,9 @@ class _Attempt:
                 trial.begin()
             with self.stages("train"):
                 trial.train()
-            with self.stages("evaluate"):  # before latency and energy, whose steps train the same few batches again and again
+            with self.stages(
+                "evaluate"
+            ):  # before latency and energy, whose steps train the same few batches again and again
                 trial.evaluate()
             if prepared.spec.latency is not None and outcome.difference is None:
                 with self.stages("latency"):
@@ -275,7 +288,9 @@ class _Attempt:
         endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
         assert wanted is not None  # there is a meter
         with self.stages("energy"):
-            measure_windows(trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power, endpoints.supply_error)
+            measure_windows(
+                trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power, endpoints.supply_error
+            )
 
     def _from_cold(self, trial: LockStep, meter: Meter) -> None:
         """Switch the board off and on, which ends what a debugger and the training left behind in the chip, and measure its energy without a probe."""
@@ -283,7 +298,9 @@ class _Attempt:
         with self.stages("power"):
             LOG.info("%s was switched off and on", self.taken.power_cycle())
         port = open_serial(path_of(endpoints), board.baud)
-        target = Target(board, endpoints, port, AlreadyLoaded())  # its flash has the image; a probe would wake the chip's debug logic
+        target = Target(
+            board, endpoints, port, AlreadyLoaded()
+        )  # its flash has the image; a probe would wake the chip's debug logic
         try:
             with placed(target, board, self.prepared.image), _refusals():
                 with self.stages("greet"):

@@ -39,9 +39,7 @@ class Tried:
         return asdict(self)
 
 
-def select_block(
-    prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch
-) -> Prepared:
+def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:
     """Try every block; return the trial with the one that gains most, the first of equals.
 
     A difference between board and reference ends it and stands in the outcome.
@@ -65,13 +63,13 @@ def select_block(
         if chosen is None or tried.gain > best.gain:
             chosen, best = one, tried
     if chosen is None:
-        raise Blocked("plan", f"no block of {prepared.spec.network} fits {prepared.spec.board}: {outcome.selection[0].reason}")
+        raise Blocked(
+            "plan", f"no block of {prepared.spec.network} fits {prepared.spec.board}: {outcome.selection[0].reason}"
+        )
     return chosen
 
 
-def _try(
-    one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch
-) -> Tried:
+def _try(one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Tried:
     spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
     own = Outcome(spec, one, outcome.reality, figures=outcome.figures)
     trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, watch)

@@ -61,7 +61,9 @@ def _looked_at(silence: Silent, target: Target, board: Board, image: Image) -> B
     try:
         samples = target.probe.sample()
         cfsr = _cfsr(target, samples, board)
-        return _faulted(samples[-1], board, image, cfsr) or _hangs_or_waits(silence, samples, image, knock(target, image))
+        return _faulted(samples[-1], board, image, cfsr) or _hangs_or_waits(
+            silence, samples, image, knock(target, image)
+        )
     except Blocked as blocked:
         return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}")
 

@@ -127,7 +127,9 @@ class TrialSpec:
         check_names("TrialSpec", {name: getattr(self, name) for name in NAMES})
         check_whole("TrialSpec", vars(self), LIMITS)
         if self.first_step + self.steps > STEPS + 1:
-            raise RigError(f"TrialSpec: steps is {self.steps:,} from first_step {self.first_step:,}: the last step has an index of at most {STEPS:,}.")
+            raise RigError(
+                f"TrialSpec: steps is {self.steps:,} from first_step {self.first_step:,}: the last step has an index of at most {STEPS:,}."
+            )
         if self.slots is not None:
             check_whole("TrialSpec", vars(self), {"slots": (1, self.batch)})
         check_kind("TrialSpec", "settings", self.settings, Mapping, "give the settings as a dictionary")
@@ -137,21 +139,31 @@ class TrialSpec:
                 check_kind("TrialSpec", name, getattr(self, name), kind, f"give {_words(kind)}, or None")
         check_kind("TrialSpec", "selection", self.selection, Selection, "give Selection(...)")
         if not self.evaluate and self.evaluate_every:
-            raise RigError(f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: say how many samples to evaluate.")
+            raise RigError(
+                f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: say how many samples to evaluate."
+            )
         if not self.evaluate and self.energy is not None and self.energy.accuracy is not None:
-            raise RigError("TrialSpec: energy asks for an accuracy, but evaluate is 0: say how many samples to evaluate.")
+            raise RigError(
+                "TrialSpec: energy asks for an accuracy, but evaluate is 0: say how many samples to evaluate."
+            )
         self._check_schedule()
 
     def _check_schedule(self) -> None:
-        check_kind("TrialSpec", "schedule", self.schedule, (tuple, list), "give pairs of a step and a dictionary of settings")
+        check_kind(
+            "TrialSpec", "schedule", self.schedule, (tuple, list), "give pairs of a step and a dictionary of settings"
+        )
         before = -1
         for entry in self.schedule:
             if not (isinstance(entry, (tuple, list)) and len(entry) == 2 and isinstance(entry[1], Mapping)):
-                raise RigError(f"TrialSpec: schedule has {shown(entry)}: give pairs of a step and a dictionary of settings.")
+                raise RigError(
+                    f"TrialSpec: schedule has {shown(entry)}: give pairs of a step and a dictionary of settings."
+                )
             check_whole("TrialSpec, schedule", {"step": entry[0]}, {"step": (0, STEPS)})
             check_names("TrialSpec, schedule", {f"the key {shown(key)}": key for key in entry[1]})
             if entry[0] <= before:
-                raise RigError(f"the schedule names step {entry[0]} after step {before}: put its changes in order of steps.")
+                raise RigError(
+                    f"the schedule names step {entry[0]} after step {before}: put its changes in order of steps."
+                )
             before = entry[0]
 
     @property
@@ -170,7 +182,11 @@ LIMITS = {
     "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000), "evaluate_every": (0, STEPS),
     "probe_every": (1, STEPS), "first_step": (0, STEPS),
 }  # fmt: skip
-OPTIONAL: dict[str, type | tuple[type, ...]] = {"checkpoint": (str, Path), "energy": EnergyWindows, "latency": LatencySteps}
+OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "checkpoint": (str, Path),
+    "energy": EnergyWindows,
+    "latency": LatencySteps,
+}
 
 
 def _words(kind: Any) -> str:

@@ -42,7 +42,9 @@ class StageLogs:
             yield
         except BaseException as error:
             ended = f"{type(error).__name__}: {error}"
-            if not isinstance(error, (RigError, KeyboardInterrupt)):  # a defect of the rig: where it is stands nowhere else
+            if not isinstance(
+                error, (RigError, KeyboardInterrupt)
+            ):  # a defect of the rig: where it is stands nowhere else
                 LOG.info("traceback", exc_info=True)
             raise
         finally:
@@ -65,7 +67,10 @@ class StageLogs:
         return handler
 
     def _note(self, error: BaseException | None) -> None:
-        self.trouble = self.trouble or f"the log of stage {self.current} is not whole: {getattr(error, 'strerror', None) or error}."
+        self.trouble = (
+            self.trouble
+            or f"the log of stage {self.current} is not whole: {getattr(error, 'strerror', None) or error}."
+        )
 
 
 class _StageHandler(logging.FileHandler):

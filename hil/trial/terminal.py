@@ -13,10 +13,19 @@ from hil.record import AskedTest, TrialRecord
 
 HEADINGS = ("verdict", "board", "method", "steps", "accuracy", "SRAM", "cycles a step")
 EXACT = {True: "bit-exact", False: "DIFFERENT", None: "-"}
-STYLES = {"pass": "green", "fail": "red", "blocked": "yellow", "refused": "red", "interrupted": "red", "skipped": "yellow"}
+STYLES = {
+    "pass": "green",
+    "fail": "red",
+    "blocked": "yellow",
+    "refused": "red",
+    "interrupted": "red",
+    "skipped": "yellow",
+}
 
 
-def verdict_table(tests: Sequence[AskedTest], trials: Sequence[TrialRecord], width: int, colour: bool = False) -> list[str]:
+def verdict_table(
+    tests: Sequence[AskedTest], trials: Sequence[TrialRecord], width: int, colour: bool = False
+) -> list[str]:
     """Return the lines of the table, every figure with its provenance, and a line for every reason.
 
     There is a row a trial, and one for each test that made none.
@@ -39,7 +48,15 @@ def verdict_table(tests: Sequence[AskedTest], trials: Sequence[TrialRecord], wid
             reasons += [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}"] if trial.reason else []
         if not mine:
             name = test.test.rpartition("::")[2]
-            table.add_row(f"[{STYLES[test.verdict]}]{test.verdict}", f"{test.board or '-'}\n-", escape(f"no trial of\n{name}"), "-", "-", "-", "-")
+            table.add_row(
+                f"[{STYLES[test.verdict]}]{test.verdict}",
+                f"{test.board or '-'}\n-",
+                escape(f"no trial of\n{name}"),
+                "-",
+                "-",
+                "-",
+                "-",
+            )
         if test.reason and test.reason not in {trial.reason for trial in mine}:
             expected = " (expected)" if test.expected else ""
             reasons.append(f"{test.verdict}{expected}: {test.test}: {test.reason}")

@@ -26,6 +26,8 @@ def build_changed(copy: Path, board: str, file: str, old: str, new: str) -> Path
     text = source.read_text()
     assert text.count(old) == 1, f"{file} no longer has the line {old!r} once: bring the defect up to date"
     source.write_text(text.replace(old, new))
-    done = subprocess.run(["make", "-C", copy, "-j2", f"build/{board}.elf"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make", "-C", copy, "-j2", f"build/{board}.elf"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return copy / "build" / f"{board}.elf"

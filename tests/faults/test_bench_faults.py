@@ -42,7 +42,9 @@ def test_a_flipped_bit_in_sram_is_found_at_its_weight(broken_trial):
     layer, (weights, _) = network.trained[2], list(places_in_file(network).values())[2]
     arena = image_of("stm32h7b3").symbols["__arena_start"]
     index = 12_345
-    outcome = broken_trial(steps=8, inject=[f"ram_flip:{arena + weights + index}:6:60000000"])  # instructions: four steps or so
+    outcome = broken_trial(
+        steps=8, inject=[f"ram_flip:{arena + weights + index}:6:60000000"]
+    )  # instructions: four steps or so
     assert outcome.verdict == "fail"
     difference = outcome.difference
     assert (difference.layer, difference.index, difference.what) == (layer.name, index, "weight")

@@ -74,9 +74,9 @@ def test_every_kind_has_ends_that_are_right_and_the_gate_has_forty() -> None:
     assert len(gate()) == len(set(gate())) == 40
     count = len(KINDS)
     for shards in (2, 4, 7, count):
-        assert {kind_at(KINDS, number).name for number in range(1, count * count, shards)} == {kind.name for kind in KINDS}, (
-            "every shard meets every kind"
-        )
+        assert {kind_at(KINDS, number).name for number in range(1, count * count, shards)} == {
+            kind.name for kind in KINDS
+        }, "every shard meets every kind"
 
 
 def test_an_interval_may_miss_the_truth_as_often_as_chance_explains() -> None:
@@ -178,7 +178,11 @@ class _Ended:
 
     def __init__(self, folder: Path, codes: list[int], journal: bytes, **status: object) -> None:
         self.folder = self.home = folder
-        self.codes, self._journal, self._status = codes, journal, {"state": "pass", "digest": "0a", "steps_again": 0} | status
+        self.codes, self._journal, self._status = (
+            codes,
+            journal,
+            {"state": "pass", "digest": "0a", "steps_again": 0} | status,
+        )
         (folder / "c").mkdir()
 
     def journal(self) -> bytes:
@@ -204,7 +208,9 @@ class _Ended:
         ([-9, 0], b"ab", {"state": "unread"}, "lost result"),
     ],
 )
-def test_the_judge_on_campaigns(codes: list[int], journal: bytes, status: dict[str, Any], outcome: str, tmp_path: Path) -> None:
+def test_the_judge_on_campaigns(
+    codes: list[int], journal: bytes, status: dict[str, Any], outcome: str, tmp_path: Path
+) -> None:
     fault, measured = Fault("checkpoint: disk full", "", "campaign"), Measured({"campaign": "0a"}, {}, 1.0, 1.0, 1)
     run: Any = _Ended(tmp_path, codes, journal, **status)
     assert judge_campaign(run, fault, measured, True, b"a").outcome == outcome
@@ -215,7 +221,9 @@ def test_the_judge_on_campaigns(codes: list[int], journal: bytes, status: dict[s
     if codes[0] == 75:
         (tmp_path / "c" / "checkpoint.npz.part").unlink()
         run.said = "something"
-        assert judge_campaign(run, fault, measured, True, b"a").outcome == "wrong verdict", "its words do not name the disk"
+        assert judge_campaign(run, fault, measured, True, b"a").outcome == "wrong verdict", (
+            "its words do not name the disk"
+        )
 
 
 def test_shards_are_merged(tmp_path: Path) -> None:

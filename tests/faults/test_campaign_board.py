@@ -28,7 +28,9 @@ WHAT = {"board": "stm32h7b3", "network": "lenet5-tflite", "method": "last-layer"
 OPTIONS = [word for name, value in WHAT.items() for word in (f"--{name}", value)]
 STEPS = 6
 BATCH, MOVING = 2, {"queries": 1, "eta": 1.0}  # every step moves weights
-SETTINGS = ["--batch", str(BATCH), "--steps", str(STEPS), "--evaluate", "0"] + [word for name, value in MOVING.items() for word in ("--set", f"{name}={value}")]
+SETTINGS = ["--batch", str(BATCH), "--steps", str(STEPS), "--evaluate", "0"] + [
+    word for name, value in MOVING.items() for word in ("--set", f"{name}={value}")
+]
 Serve = Callable[..., dict[str, Any]]
 
 
@@ -42,7 +44,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     running: list[subprocess.Popen[str]] = []
 
     def start(*inject: str, board: str = "stm32h7b3") -> dict[str, Any]:
-        region = max((memory for memory in load(board).memory if memory.kind == "flash"), key=lambda memory: memory.size)
+        region = max(
+            (memory for memory in load(board).memory if memory.kind == "flash"), key=lambda memory: memory.size
+        )
         flash = np.full(region.size, 0xFF, np.uint8)
         for address, data in image_of(board).segments:
             flash[address - region.start : address - region.start + len(data)] = np.frombuffer(data, np.uint8)
@@ -64,12 +68,23 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 
 def uninterrupted(board: str = WHAT["board"]) -> list[int]:
     """Return the digest after every step, from the reference alone."""
-    spec = TrialSpec(board, "adaptive", network=WHAT["network"], method=WHAT["method"], batch=BATCH, steps=STEPS, settings=MOVING, evaluate=0)
+    spec = TrialSpec(
+        board,
+        "adaptive",
+        network=WHAT["network"],
+        method=WHAT["method"],
+        batch=BATCH,
+        steps=STEPS,
+        settings=MOVING,
+        evaluate=0,
+    )
     prepared = prepare(spec)
     reference, order, digests = prepared.subject.reference(), batches(prepared.data, BATCH, 1), []
     for _ in range(STEPS):
         chosen = next(order)
-        digests.append(step_digest(reference.step(prepared.data.train_images[chosen], prepared.data.train_labels[chosen]).digests))
+        digests.append(
+            step_digest(reference.step(prepared.data.train_images[chosen], prepared.data.train_labels[chosen]).digests)
+        )
     assert len(set(digests)) == STEPS, "a step that moves nothing cannot be lost"
     return digests
 
@@ -82,7 +97,9 @@ def status(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 def test_the_supply_fails_in_the_middle_of_a_checkpoint(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """The board comes back with nothing in its memory; the campaign goes on by itself, and the slot that was not being written is whole."""
-    serve(f"flash_cut:{SLOTS_AT}:90")  # a checkpoint is an erase, 55 flash words of tensors and 3 of its header: in the middle of the second
+    serve(
+        f"flash_cut:{SLOTS_AT}:90"
+    )  # a checkpoint is an erase, 55 flash words of tensors and 3 of its header: in the middle of the second
     assert main(["campaign", "start", "c", *OPTIONS, *SETTINGS, "--board-every", "1"]) == 0
     said = capsys.readouterr().out
     assert "blocked at link" in said and "goes on at step 2 of 6" in said
@@ -91,8 +108,12 @@ def test_the_supply_fails_in_the_middle_of_a_checkpoint(serve: Serve, capsys: py
     assert "the supply fails in the middle of an operation of the flash" in Path("bench.log").read_text()
 
 
-@pytest.mark.parametrize("board", ["stm32h7b3", *(pytest.param(board, marks=pytest.mark.tier("nightly")) for board in list(SLOTS)[1:])])
-def test_a_cut_in_a_checkpoint_leaves_the_older_slot_to_go_on_from(serve: Serve, capsys: pytest.CaptureFixture[str], board: str) -> None:
+@pytest.mark.parametrize(
+    "board", ["stm32h7b3", *(pytest.param(board, marks=pytest.mark.tier("nightly")) for board in list(SLOTS)[1:])]
+)
+def test_a_cut_in_a_checkpoint_leaves_the_older_slot_to_go_on_from(
+    serve: Serve, capsys: pytest.CaptureFixture[str], board: str
+) -> None:
     """The host keeps none before the end: the board's first checkpoint is all there is, and its second was being written."""
     address, operation = SLOTS[board]
     serve(f"flash_cut:{address}:{operation}", board=board)
@@ -132,7 +153,10 @@ def test_what_this_computer_has_lost_the_board_has(serve: Serve, capsys: pytest.
         assert all((arrays[f"w{index}"] == tensor).all() for index, tensor in enumerate(weights))
     capsys.readouterr()
     assert main(["weights", "save", "other.npz", "--board", "stm32h7b3"]) == 2
-    assert "is not of lenet5 by elasticzo-int8 cls1: name the network and the variant that it is of" in capsys.readouterr().err
+    assert (
+        "is not of lenet5 by elasticzo-int8 cls1: name the network and the variant that it is of"
+        in capsys.readouterr().err
+    )
     assert not Path("other.npz").exists()
 
 

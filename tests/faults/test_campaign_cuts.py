@@ -49,7 +49,14 @@ class Campaign:
 
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "hil.cli", "campaign", *arguments]
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
 
     def end(self, process: subprocess.Popen[str]) -> tuple[int, str]:
         said, _ = process.communicate(timeout=DEADLINE_S)
@@ -63,7 +70,11 @@ class Campaign:
     def wait_for_steps(self, process: subprocess.Popen[str], steps: int) -> None:
         """Wait until the journal has so many steps."""
         until = time.monotonic() + DEADLINE_S
-        while (self.folder / "c" / "journal.jsonl").read_bytes().count(b'"kind":"step"') < steps if (self.folder / "c" / "journal.jsonl").exists() else True:
+        while (
+            (self.folder / "c" / "journal.jsonl").read_bytes().count(b'"kind":"step"') < steps
+            if (self.folder / "c" / "journal.jsonl").exists()
+            else True
+        ):
             assert process.poll() is None and time.monotonic() < until, process.communicate()[0]
             time.sleep(0.01)
 
@@ -101,7 +112,12 @@ def test_killed_twenty_times_at_moments_that_are_drawn(campaign: Campaign) -> No
     seed = random.SystemRandom().getrandbits(32)
     draw = random.Random(seed)
     print("seed", seed)
-    cuts, process = 0, campaign.begin("start", "c", "--board", "stm32h7b3", "--steps", "200", "--batch", str(BATCH), "--evaluate", "0")
+    cuts, process = (
+        0,
+        campaign.begin(
+            "start", "c", "--board", "stm32h7b3", "--steps", "200", "--batch", str(BATCH), "--evaluate", "0"
+        ),
+    )
     campaign.wait_for_steps(process, 1)
     while cuts < 20:
         done = campaign.status()["steps_done"]

@@ -29,7 +29,10 @@ NIGHTLY = pytest.mark.tier("nightly")
 
 def by_signal(*quick: signal.Signals) -> pytest.MarkDecorator:
     """Parametrise a test by what ends a run, half a minute each: some in every tier, the others at night."""
-    rows = [pytest.param(number, marks=[] if number in quick else NIGHTLY, id=number.name) for number in (signal.SIGINT, signal.SIGKILL)]
+    rows = [
+        pytest.param(number, marks=[] if number in quick else NIGHTLY, id=number.name)
+        for number in (signal.SIGINT, signal.SIGKILL)
+    ]
     return pytest.mark.parametrize("number", rows)
 
 
@@ -169,7 +172,9 @@ def test_a_run_on_an_attached_board_leaves_its_locks(
     first = run("--board=rp2040")
     first.await_training()
     second = run("--board=rp2040")
-    assert f"in use: {attached.serial} is held by" in second.process.communicate(timeout=60)[0], "the lock is there as long as the run"
+    assert f"in use: {attached.serial} is held by" in second.process.communicate(timeout=60)[0], (
+        "the lock is there as long as the run"
+    )
     first.end(number)
     assert_whole(tmp_path)
     assert_next_passes(run, "--board=rp2040")

@@ -83,8 +83,19 @@ def test_not_recorded(hil_board, hil_trial, monkeypatch, error):
 def pytest_run(tmp_path: Path, reports: Path, tests: str = TESTS) -> subprocess.CompletedProcess[str]:
     (tmp_path / "rig.toml").write_text(RIG)
     (tmp_path / "test_mine.py").write_text(tests)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", f"--report-dir={reports}", "test_mine.py"]
-    return subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--board=stm32h7b3",
+        f"--report-dir={reports}",
+        "test_mine.py",
+    ]
+    return subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S, check=False
+    )
 
 
 def assert_found_at_once(done: subprocess.CompletedProcess[str], reports: Path, why: str) -> None:
@@ -117,7 +128,9 @@ def test_a_disk_that_is_full_already(tmp_path: Path, small_disk: Callable[[str],
 def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path]) -> None:
     reports = small_disk("size=2m")
     done = pytest_run(tmp_path, reports)
-    assert "INTERNALERROR" not in done.stdout and done.returncode not in (0, pytest.ExitCode.INTERNAL_ERROR), done.stdout
+    assert "INTERNALERROR" not in done.stdout and done.returncode not in (0, pytest.ExitCode.INTERNAL_ERROR), (
+        done.stdout
+    )
     assert "3 tests asked for a trial: 3 blocked" in done.stdout
     assert done.stdout.count("is not attached") >= 2, "the verdict of the trial that could not be recorded is printed"
     assert "cannot be recorded" in done.stdout and "taken though" not in done.stdout
@@ -127,7 +140,10 @@ def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path])
     (run,) = reports.glob("2*")
     results = json.loads((run / "results.json").read_text())
     first = results["tests"][0]
-    assert first["verdict"] == "blocked" and json.loads((run / first["trials"][0] / "trial.json").read_text())["verdict"] == "blocked"
+    assert (
+        first["verdict"] == "blocked"
+        and json.loads((run / first["trials"][0] / "trial.json").read_text())["verdict"] == "blocked"
+    )
     assert results["run"]["whole"] is False
     assert not list(reports.rglob("*.part"))
 
@@ -136,7 +152,9 @@ def test_a_computer_without_memory_or_descriptors_costs_the_record_and_not_the_v
     done = pytest_run(tmp_path, tmp_path / "reports", NO_MEMORY)
     assert "3 tests asked for a trial: 3 blocked" in done.stdout, done.stdout
     missing = [line for line in done.stdout.splitlines() if line.startswith("MISSING from the record")]
-    assert [why for why in ("MemoryError", "failed to map", "Too many open files") if any(why in line for line in missing)] == [
+    assert [
+        why for why in ("MemoryError", "failed to map", "Too many open files") if any(why in line for line in missing)
+    ] == [
         "MemoryError",
         "failed to map",
         "Too many open files",

@@ -37,7 +37,9 @@ def run(board: str, defect: str, folder: Path) -> Outcome:
         ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
         pytest.param("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)", marks=NIGHTLY),
         pytest.param("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)", marks=NIGHTLY),
-        pytest.param("mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY),  # on QEMU, which has no probe
+        pytest.param(
+            "mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY
+        ),  # on QEMU, which has no probe
     ],
     ids=["h7-trap", "h7-arm-state", "pico-trap", "qemu-trap"],
 )
@@ -45,18 +47,29 @@ def test_a_fault_is_named_with_its_place(board: str, defect: str, words: str, tm
     outcome = run(board, defect, tmp_path)
     assert outcome.verdict == "fail", outcome.reason
     assert re.search(rf"the processor faulted: {words} at pc 0x[0-9A-F]{{8}}", outcome.reason), outcome.reason
-    step, caller = rf"request_step\+0x[0-9A-F]+ \(trainer/requests\.c:{NUMBER}\)", r"called from 0x[0-9A-F]{8} in \w+\+0x[0-9A-F]+ \(\w+/\w+\.c:\d+\)"
+    step, caller = (
+        rf"request_step\+0x[0-9A-F]+ \(trainer/requests\.c:{NUMBER}\)",
+        r"called from 0x[0-9A-F]{8} in \w+\+0x[0-9A-F]+ \(\w+/\w+\.c:\d+\)",
+    )
     if defect == TRAP:
         assert re.search(rf" in {step}, {caller}\.$", outcome.reason), outcome.reason
     else:
-        assert re.search(rf" at pc 0x00001000, called from 0x[0-9A-F]{{8}} in {step}\.$", outcome.reason), outcome.reason
+        assert re.search(rf" at pc 0x00001000, called from 0x[0-9A-F]{{8}} in {step}\.$", outcome.reason), (
+            outcome.reason
+        )
 
 
 @pytest.mark.parametrize(
     ("board", "words"),
     [
-        ("stm32h7b3", r"the core is locked up: it faulted while it handled a fault \(HardFault \(CFSR 0x00010000: UNDEFINSTR\)\)\."),
-        ("mps2-an386", r"the emulated core gave up \(Lockup: .*\) at pc 0x[0-9A-F]{8} in fault_report\+0x0 \(agent/fault\.c:\d+\), lr 0xFFFFFFF0\."),
+        (
+            "stm32h7b3",
+            r"the core is locked up: it faulted while it handled a fault \(HardFault \(CFSR 0x00010000: UNDEFINSTR\)\)\.",
+        ),
+        (
+            "mps2-an386",
+            r"the emulated core gave up \(Lockup: .*\) at pc 0x[0-9A-F]{8} in fault_report\+0x0 \(agent/fault\.c:\d+\), lr 0xFFFFFFF0\.",
+        ),
     ],
 )
 def test_a_fault_in_the_fault_handler(board: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +97,11 @@ def test_a_hang_is_found_by_the_probe(board: str, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
     outcome = run(board, HANG, tmp_path)
     assert outcome.verdict == "fail", outcome.reason
-    assert "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x" in outcome.reason
+    assert (
+        "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x"
+        in outcome.reason
+    )
     assert " in request_step+0x" in outcome.reason and f"(trainer/requests.c:{NUMBER})" in outcome.reason
-    assert re.search(r"called from .* in execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason), outcome.reason
+    assert re.search(
+        r"called from .* in execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason
+    ), outcome.reason

@@ -15,7 +15,9 @@ SECONDS = [20.0, pytest.param(3600.0, marks=pytest.mark.tier("nightly"))]
 
 def test_the_recording_holds_a_whole_trial_and_a_trace(records):
     kinds = {kind for kind, _ in records.replies}
-    assert SPEC.latency is not None and len(kinds) >= 14, "hello, load, configure, digests, step, infer, run, laps, profile, bookings, memory, trace, read_tensor"
+    assert SPEC.latency is not None and len(kinds) >= 14, (
+        "hello, load, configure, digests, step, infer, run, laps, profile, bookings, memory, trace, read_tensor"
+    )
 
 
 def seed_of(seconds: float) -> int:

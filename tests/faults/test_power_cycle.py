@@ -71,7 +71,9 @@ def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_pat
     assert outcome.flash is not None and not outcome.flash.programmed, "what is in the flash stays"
     assert outcome.notes == told
     (note,) = outcome.notes
-    assert note.startswith(f"the trial began again after output 1 of the supply {said['supply']} was switched off and on, because the agent did not answer")
+    assert note.startswith(
+        f"the trial began again after output 1 of the supply {said['supply']} was switched off and on, because the agent did not answer"
+    )
     assert "Nor can the probe say where the core is" in note
     assert trial_record(outcome).warnings[0] == note
     log = (tmp_path / "bench.log").read_text()
@@ -108,7 +110,9 @@ def test_a_second_silence_ends_the_trial(serve: Serve, tmp_path: Path) -> None:
     assert (tmp_path / "bench.log").read_text().count("the supply is switched off") == 1, "once a trial"
 
 
-def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = serve("stm32h7b3")
     look = lockstep.through_probe
 
@@ -131,7 +135,10 @@ def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> No
     with Rig(Bench(board=[named(said, 12.0)])) as rig:
         outcome = run_trial(TrialSpec("rp2040", "cls1", steps=4, evaluate=0), rig, tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "power")
-    assert "did not answer" in outcome.reason and "Its power could not be switched: the output 1 of the supply" in outcome.reason
+    assert (
+        "did not answer" in outcome.reason
+        and "Its power could not be switched: the output 1 of the supply" in outcome.reason
+    )
 
 
 def test_the_doctor_looks_at_the_power(serve: Serve) -> None:
@@ -141,5 +148,7 @@ def test_the_doctor_looks_at_the_power(serve: Serve) -> None:
     target.close()
     checks = {check.subject: check for check in examine(Bench(board=[named(said, 3.3)]), [])}
     assert checks["power"].state == OK
-    assert checks["power"].said == f"trainrig,virtual supply,1,1 answers; output 1 of the supply {said['supply']} is on."
+    assert (
+        checks["power"].said == f"trainrig,virtual supply,1,1 answers; output 1 of the supply {said['supply']} is on."
+    )
     assert checks["agent answers"].state == OK

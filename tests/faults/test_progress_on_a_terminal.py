@@ -29,8 +29,25 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def on_a_terminal(folder: Path, *options: str) -> str:
     """Run pytest with a pseudo-terminal for its output; return what was shown on it, without the codes."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", "--reality=virtual", *options, "test_mine.py"]
-    process = subprocess.Popen(command, cwd=folder, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=os.environ | {"TERM": "xterm", "COLUMNS": "160"})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--board=stm32h7b3",
+        "--reality=virtual",
+        *options,
+        "test_mine.py",
+    ]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=theirs,
+        stderr=theirs,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "160"},
+    )
     os.close(theirs)
     shown, end = b"", time.monotonic() + HANG_S
     try:

@@ -71,7 +71,8 @@ static uint32_t arena_peak(const void *context) {
 
 int main(void) {
     static agent_t agent;
-    static const agent_engine_t counter = {.begin_session = begin_session, .execute = execute, .arena_peak = arena_peak};
+    static const agent_engine_t counter = {
+        .begin_session = begin_session, .execute = execute, .arena_peak = arena_peak};
     port_init();
     agent_init(&agent, &counter);
     fault_watch(&agent.link);

@@ -13,7 +13,8 @@ static graph_layer_t *append(graph_made_t *made, enum op op) {
     return made_append(made, op, FORMAT_BFP8, (uint8_t)made->header.layers);
 }
 
-void chain_conv2d(graph_made_t *made, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w, uint8_t padding, int8_t exponent) {
+void chain_conv2d(graph_made_t *made, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w, uint8_t padding,
+                  int8_t exponent) {
     graph_layer_t *layer = append(made, OP_CONV2D);
     layer->kernel_h = kernel_h;
     layer->kernel_w = kernel_w;
@@ -66,7 +67,8 @@ void chain_small(graph_made_t *made) {
 /* One more layer of a random chain; nothing where the drawn one has no room. */
 static void add_random_layer(graph_made_t *made) {
     const graph_layer_t *before = made->header.layers > 0 ? &made->layer[made->header.layers - 1] : NULL;
-    const uint16_t h = before != NULL ? before->out_h : made->header.in_h, w = before != NULL ? before->out_w : made->header.in_w;
+    const uint16_t h = before != NULL ? before->out_h : made->header.in_h,
+                   w = before != NULL ? before->out_w : made->header.in_w;
     const uint8_t padding = (uint8_t)draw(0, 2), kernel = (uint8_t)draw(padding + 1, 4), k = (uint8_t)draw(1, 3);
     switch (draw(1, 4)) {
     case OP_CONV2D:

@@ -7,7 +7,8 @@
 enum { CHAIN_MOST_LAYERS = 32 };
 
 void chain_begin(graph_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_t classes);
-void chain_conv2d(graph_made_t *made, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w, uint8_t padding, int8_t exponent);
+void chain_conv2d(graph_made_t *made, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w, uint8_t padding,
+                  int8_t exponent);
 void chain_fully_connected(graph_made_t *made, uint16_t outputs, int8_t exponent);
 void chain_relu(graph_made_t *made);
 void chain_max_pool(graph_made_t *made, uint8_t k);

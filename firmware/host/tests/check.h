@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 /* End the program with a message where a condition does not hold. */
-#define CHECK(condition, ...)                                                        \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition); \
-            fprintf(stderr, __VA_ARGS__);                                            \
-            fprintf(stderr, "\n");                                                   \
-            exit(1);                                                                 \
-        }                                                                            \
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition);                              \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, "\n");                                                                                     \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 /* Memory of exactly this size, filled with 0x5A, so that the sanitizer sees every step beyond it. */

@@ -12,8 +12,8 @@ static uint32_t no_cycles(void) {
 }
 
 void expect(failure_t failure, uint8_t code, uint32_t a, uint32_t b, const char *what) {
-    CHECK(failure.code == code && failure.a == a && failure.b == b, "%s: code %u, a %u, b %u, not %u, %u, %u", what, failure.code,
-          failure.a, failure.b, code, a, b);
+    CHECK(failure.code == code && failure.a == a && failure.b == b, "%s: code %u, a %u, b %u, not %u, %u, %u", what,
+          failure.code, failure.a, failure.b, code, a, b);
 }
 
 void expect_fine(failure_t failure, const char *what) {

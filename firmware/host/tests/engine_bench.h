@@ -2,8 +2,8 @@
 #ifndef ENGINE_BENCH_H
 #define ENGINE_BENCH_H
 
-#include "net/engine.h"
 #include "chain_made.h"
+#include "net/engine.h"
 
 enum { ARENA = 16384, BATCH = 3, PIXELS = 8 * 8 * 2 };
 

@@ -8,8 +8,15 @@
 enum { DIGEST_FROM = 16, CHANNEL_BYTES = 16 };
 
 void made_begin(graph_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_t classes) {
-    *made = (graph_made_t){.header = {.magic = 0x54454E48u, .version = 3, .in_h = h, .in_w = w, .in_c = c, .classes = classes,
-                                      .scale = 0.0039f, .zero = (int8_t)draw(-128, 127), .single = (uint8_t)draw(0, 1)}};
+    *made = (graph_made_t){.header = {.magic = 0x54454E48u,
+                                      .version = 3,
+                                      .in_h = h,
+                                      .in_w = w,
+                                      .in_c = c,
+                                      .classes = classes,
+                                      .scale = 0.0039f,
+                                      .zero = (int8_t)draw(-128, 127),
+                                      .single = (uint8_t)draw(0, 1)}};
 }
 
 graph_layer_t *made_append(graph_made_t *made, enum op op, enum format format, uint8_t value) {
@@ -17,7 +24,9 @@ graph_layer_t *made_append(graph_made_t *made, enum op op, enum format format, u
     graph_layer_t *layer = &made->layer[made->header.layers++];
     const graph_layer_t *maker = value > 0 ? &made->layer[value - 1] : NULL;
     *layer = (graph_layer_t){
-        .op = (uint8_t)op, .format = (uint8_t)format, .reads = {value, 0},
+        .op = (uint8_t)op,
+        .format = (uint8_t)format,
+        .reads = {value, 0},
         .in_h = maker != NULL ? maker->out_h : made->header.in_h,
         .in_w = maker != NULL ? maker->out_w : made->header.in_w,
         .in_c = maker != NULL ? maker->out_c : made->header.in_c,
@@ -29,7 +38,9 @@ graph_layer_t *made_append(graph_made_t *made, enum op op, enum format format, u
 static graph_layer_t *append(graph_made_t *made, enum op op, uint8_t value) {
     const int32_t limit = draw(-128, 0);
     made->output[made->header.layers] = (graph_output_t){
-        .scale = (float)draw(1, 99) / 1024.0f, .zero = (int8_t)draw(-128, 127), .act_min = (int8_t)limit,
+        .scale = (float)draw(1, 99) / 1024.0f,
+        .zero = (int8_t)draw(-128, 127),
+        .act_min = (int8_t)limit,
         .act_max = (int8_t)draw(limit + 1, 127),
     };
     return made_append(made, op, FORMAT_TFLITE8, value);
@@ -40,8 +51,8 @@ static uint16_t outputs_of(int32_t in, int32_t kernel, int32_t stride, int32_t p
     return (uint16_t)(all < inside ? all : inside);
 }
 
-void made_window(graph_made_t *made, enum op op, uint8_t value, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w, uint8_t stride,
-                 uint8_t padding) {
+void made_window(graph_made_t *made, enum op op, uint8_t value, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w,
+                 uint8_t stride, uint8_t padding) {
     graph_output_t *output = &made->output[made->header.layers];
     graph_layer_t *layer = append(made, op, value);
     layer->kernel_h = kernel_h;
@@ -90,7 +101,8 @@ static int8_t shift_for(uint32_t taps) {
 }
 
 static bool has_weights(const graph_layer_t *layer) {
-    return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE || layer->op == OP_POINTWISE;
+    return layer->op == OP_CONV2D || layer->op == OP_FULLY_CONNECTED || layer->op == OP_DEPTHWISE ||
+           layer->op == OP_POINTWISE;
 }
 
 static uint32_t taps_of(const graph_layer_t *layer) {
@@ -188,8 +200,8 @@ graph_layer_t *made_record(const graph_made_t *made, uint32_t layer) {
 void made_expect(const graph_made_t *made, uint8_t code, uint32_t a, uint32_t b, const char *what) {
     graph_file_t file;
     const failure_t failure = graph_file_open(&file, made->bytes, made->size);
-    CHECK(failure.code == code && failure.a == a && failure.b == b, "%s: code %u, a %u, b %u, not %u, %u, %u", what, failure.code,
-          failure.a, failure.b, code, a, b);
+    CHECK(failure.code == code && failure.a == a && failure.b == b, "%s: code %u, a %u, b %u, not %u, %u, %u", what,
+          failure.code, failure.a, failure.b, code, a, b);
 }
 
 void made_small(graph_made_t *made) {
@@ -212,7 +224,8 @@ void made_small(graph_made_t *made) {
 /* A window that fits the value, of any kind. */
 static void random_window(graph_made_t *made, enum op op, uint8_t value) {
     const graph_layer_t *maker = value > 0 ? &made->layer[value - 1] : NULL;
-    const int32_t h = maker != NULL ? maker->out_h : made->header.in_h, w = maker != NULL ? maker->out_w : made->header.in_w;
+    const int32_t h = maker != NULL ? maker->out_h : made->header.in_h,
+                  w = maker != NULL ? maker->out_w : made->header.in_w;
     const uint16_t out_c = (uint16_t)draw(1, 9);
     if (op == OP_POINTWISE) {
         made_window(made, op, value, out_c, 1, 1, 1, 0);
@@ -224,8 +237,8 @@ static void random_window(graph_made_t *made, enum op op, uint8_t value) {
 }
 
 void made_random(graph_made_t *made) {
-    static const enum op ops[] = {OP_CONV2D, OP_DEPTHWISE, OP_DEPTHWISE, OP_POINTWISE, OP_POINTWISE,
-                                  OP_MAX_POOL, OP_AVERAGE_POOL, OP_ADD, OP_FULLY_CONNECTED};
+    static const enum op ops[] = {OP_CONV2D,   OP_DEPTHWISE,    OP_DEPTHWISE, OP_POINTWISE,      OP_POINTWISE,
+                                  OP_MAX_POOL, OP_AVERAGE_POOL, OP_ADD,       OP_FULLY_CONNECTED};
     const uint16_t classes = (uint16_t)draw(2, 6);
     made_begin(made, (uint16_t)draw(1, 12), (uint16_t)draw(1, 12), (uint16_t)draw(1, 5), classes);
     for (int32_t layers = draw(0, 9); layers > 0; layers--) {

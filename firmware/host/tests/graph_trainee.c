@@ -9,8 +9,16 @@ static uint32_t no_cycles(void) {
 }
 
 graph_settings_t trainee_settings(void) {
-    return (graph_settings_t){.blocks = 15, .train_bias = 1, .perturb = PERTURB_ADAPTIVE, .gns = 1, .qas = 1, .queries = 3, .eta = 0.01f,
-                              .batch = 1, .seed = 5, .slots = 1};
+    return (graph_settings_t){.blocks = 15,
+                              .train_bias = 1,
+                              .perturb = PERTURB_ADAPTIVE,
+                              .gns = 1,
+                              .qas = 1,
+                              .queries = 3,
+                              .eta = 0.01f,
+                              .batch = 1,
+                              .seed = 5,
+                              .slots = 1};
 }
 
 static void use(graph_engine_t *engine, const graph_made_t *made, uint8_t *arena, uint32_t size, bool flash) {
@@ -18,7 +26,8 @@ static void use(graph_engine_t *engine, const graph_made_t *made, uint8_t *arena
     if (!flash) {
         memcpy(arena, made->bytes, made->size);
     }
-    const failure_t failure = flash ? graph_engine_use_flash(engine, made->bytes, made->size) : graph_engine_use_arena(engine, made->size);
+    const failure_t failure =
+        flash ? graph_engine_use_flash(engine, made->bytes, made->size) : graph_engine_use_arena(engine, made->size);
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
 }
 
@@ -26,7 +35,8 @@ graph_trainee_t graph_trainee_new(const graph_made_t *made, const graph_settings
     graph_trainee_t trainee = {.engine = take(sizeof *trainee.engine), .arena = take(made->size)};
     use(trainee.engine, made, trainee.arena, made->size, flash);
     failure_t failure = graph_engine_configure(trainee.engine, settings, &trainee.planned);
-    CHECK(failure.code == FAILURE_DOES_NOT_FIT || flash, "a file alone fills an arena of its size: code %u", failure.code);
+    CHECK(failure.code == FAILURE_DOES_NOT_FIT || flash, "a file alone fills an arena of its size: code %u",
+          failure.code);
     free(trainee.arena);
     trainee.arena = take(trainee.planned);
     use(trainee.engine, made, trainee.arena, trainee.planned, flash);
@@ -55,7 +65,8 @@ void graph_trainee_fill(graph_trainee_t *trainee, uint16_t first, uint16_t count
     free(pixels);
 }
 
-uint32_t graph_trainee_step(graph_trainee_t *trainee, uint32_t step, uint16_t count, uint16_t at_once, step_result_t *result) {
+uint32_t graph_trainee_step(graph_trainee_t *trainee, uint32_t step, uint16_t count, uint16_t at_once,
+                            step_result_t *result) {
     uint32_t digests[2 * GRAPH_MAX_LAYERS], sum = 0;
     for (uint16_t first = 0; at_once < count && first < count; first = (uint16_t)(first + at_once)) {
         const uint16_t left = (uint16_t)(count - first), taken = left < at_once ? left : at_once;

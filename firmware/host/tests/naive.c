@@ -122,7 +122,8 @@ void naive_conv2d(const layer_shape_t *s, naive_visit_t *visit, void *context) {
                     const int64_t in_y = (int64_t)y + ky - s->padding, in_x = (int64_t)x + kx - s->padding;
                     if (in_y >= 0 && in_y < s->in_h && in_x >= 0 && in_x < s->in_w) {
                         const uint32_t at = (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c);
-                        visit(context, o * s->kernel_h * s->kernel_w * s->in_c + i, at, (y * s->out_w + x) * s->out_c + o);
+                        visit(context, o * s->kernel_h * s->kernel_w * s->in_c + i, at,
+                              (y * s->out_w + x) * s->out_c + o);
                     }
                 }
             }
@@ -193,8 +194,8 @@ static int64_t sum_above(const int8_t *logits, int32_t s, uint32_t n, uint32_t l
     return sum;
 }
 
-naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
-                                 uint32_t label, int64_t fraction) {
+naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent,
+                                 uint32_t n, uint32_t label, int64_t fraction) {
     int64_t largest = INT64_MIN;
     for (uint32_t j = 0; j < n; j++) {
         const int64_t a = above_label(plus, plus_exponent, j, label, fraction);
@@ -239,7 +240,8 @@ static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, enum lo
     return naive_power(1 - 2 * clamped) + a * naive_power(1 - clamped) + a * a;
 }
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form, int8_t *error) {
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form,
+                         int8_t *error) {
     int64_t sum = 0, all = 0, others = 0;
     for (uint32_t j = 0; j < n; j++) {
         sum += softmax_term(logits, n, s, form, j);
@@ -252,7 +254,8 @@ void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t l
         error[j] = (int8_t)naive_psto_shift(share[j], 4);
         others += j == label ? 0 : error[j];
     }
-    error[label] = form == LOGIT_ERROR_NITI ? (int8_t)naive_psto_shift(share[label] - all, 4) : (int8_t)(others > 127 ? -127 : -others);
+    error[label] = form == LOGIT_ERROR_NITI ? (int8_t)naive_psto_shift(share[label] - all, 4)
+                                            : (int8_t)(others > 127 ? -127 : -others);
     free(share);
 }
 

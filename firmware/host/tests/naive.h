@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "kernels/shapes.h"
 #include "graph/file.h"
+#include "kernels/shapes.h"
 #include "net/training.h"
 
 int64_t naive_power(int64_t n); /* 2^n */
@@ -37,11 +37,12 @@ typedef struct {
     int64_t a, b;
 } naive_terms_t;
 
-naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
-                                 uint32_t label, int64_t fraction);
+naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent,
+                                 uint32_t n, uint32_t label, int64_t fraction);
 int64_t naive_log2(int64_t x, int64_t fraction);
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form, int8_t *error);
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form,
+                         int8_t *error);
 
 /* The pool of a step, and all z of a tensor in it. */
 void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step);

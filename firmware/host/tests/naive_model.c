@@ -133,8 +133,11 @@ static void backward_trained(naive_model_t *model, uint32_t i, way_t *way, int8_
     int64_t *acc = zeros(way->count * inputs);
     for (uint32_t b = 0; b < way->count; b++) {
         int64_t *gradient = zeros(graph_weight_count(layer));
-        products_t products = {.weights = model->weights[i], .in = way->in + b * inputs, .error = way->error + b * outputs,
-                               .gradient = gradient, .input_error = acc + b * inputs};
+        products_t products = {.weights = model->weights[i],
+                               .in = way->in + b * inputs,
+                               .error = way->error + b * outputs,
+                               .gradient = gradient,
+                               .input_error = acc + b * inputs};
         visit_products(layer, add_backward, &products);
         gather(model, i, gradient, way->exponent + way->in_exponent, way->first && b == 0);
         free(gradient);
@@ -177,15 +180,15 @@ static void note_error(naive_model_t *model, const way_t *way, uint32_t n) {
     model->error_digest[model->errors++] = naive_digest(way->error + model->observed * n, n, way->exponent);
 }
 
-void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples, const uint8_t *labels,
-                          uint32_t count, bool first) {
+void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples,
+                          const uint8_t *labels, uint32_t count, bool first) {
     const uint8_t partition = settings->partition;
     const uint32_t last = model->file.layers - 1u, classes = graph_header(&model->file)->classes;
     const uint32_t first_bp = graph_weighted_layer(&model->file, partition);
     way_t way = {.error = take(count * classes), .exponent = -7, .count = count, .first = first};
     for (uint32_t b = 0; b < count; b++) {
-        naive_softmax_error(model->out[last] + b * classes, classes, model->exponent[last], labels[b], settings->logit_error,
-                            way.error + b * classes);
+        naive_softmax_error(model->out[last] + b * classes, classes, model->exponent[last], labels[b],
+                            settings->logit_error, way.error + b * classes);
     }
     model->errors = 0;
     note_error(model, &way, classes);

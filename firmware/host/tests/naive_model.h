@@ -2,8 +2,8 @@
 #ifndef NAIVE_MODEL_H
 #define NAIVE_MODEL_H
 
-#include "naive.h"
 #include "chain_made.h"
+#include "naive.h"
 
 typedef struct {
     graph_file_t file;
@@ -25,8 +25,8 @@ void naive_model_free(naive_model_t *model);
 const int8_t *naive_model_forward(naive_model_t *model, const int8_t *samples, uint32_t count);
 
 /* The backward pass of the group that went forward last; `first`: it is the first of the step. */
-void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples, const uint8_t *labels,
-                          uint32_t count, bool first);
+void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples,
+                          const uint8_t *labels, uint32_t count, bool first);
 
 /* Digest of an activation or error as docs/link.md has it for `trace`. */
 uint32_t naive_digest(const int8_t *values, uint32_t n, int32_t exponent);

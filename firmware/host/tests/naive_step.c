@@ -56,8 +56,9 @@ static naive_terms_t integer_losses(const naive_model_t *model, const settings_t
     const uint32_t classes = graph_header(&model->file)->classes;
     naive_terms_t total = {.a = 0};
     for (uint32_t b = 0; b < batch->count; b++) {
-        const naive_terms_t terms = naive_integer_loss(plus->logits + b * classes, plus->exponent[b], minus->logits + b * classes,
-                                                       minus->exponent[b], classes, batch->labels[b], settings->loss_fraction);
+        const naive_terms_t terms =
+            naive_integer_loss(plus->logits + b * classes, plus->exponent[b], minus->logits + b * classes,
+                               minus->exponent[b], classes, batch->labels[b], settings->loss_fraction);
         if (batch->count == 1) {
             return terms;
         }
@@ -67,8 +68,8 @@ static naive_terms_t integer_losses(const naive_model_t *model, const settings_t
     return total;
 }
 
-static void compare_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch, const pass_t *plus,
-                           const pass_t *minus, step_result_t *result) {
+static void compare_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
+                           const pass_t *plus, const pass_t *minus, step_result_t *result) {
     if (settings->loss == LOSS_INTEGER) {
         const naive_terms_t losses = integer_losses(model, settings, batch, plus, minus);
         result->loss_plus = (float)losses.a;
@@ -103,7 +104,8 @@ static int64_t restore_and_update(int64_t weight, int64_t z, const change_t *cha
     return naive_clip(naive_clip(weight + z, change->limit) - u, change->limit);
 }
 
-static void change_weights(naive_model_t *model, const settings_t *settings, uint32_t step, int8_t sign, naive_change_t *how) {
+static void change_weights(naive_model_t *model, const settings_t *settings, uint32_t step, int8_t sign,
+                           naive_change_t *how) {
     const change_t change = {.limit = settings->perturb == PERTURB_EXACT ? 127 - settings->r_max : 127,
                              .sign = sign,
                              .shift = naive_bits(settings->r_max) - settings->b_zo};
@@ -138,7 +140,8 @@ static void update_by_gradients(naive_model_t *model, const settings_t *settings
 }
 
 /* C = 0. */
-static void train_by_gradients(naive_model_t *model, const settings_t *settings, const step_batch_t *batch, step_result_t *result) {
+static void train_by_gradients(naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
+                               step_result_t *result) {
     pass_t only = run_pass(model, settings, batch, true);
     if (settings->loss == LOSS_FLOAT) {
         result->loss_plus = result->loss_minus = float_loss(model, batch, &only);
@@ -146,8 +149,8 @@ static void train_by_gradients(naive_model_t *model, const settings_t *settings,
     free_pass(&only);
 }
 
-static void train_by_differences(naive_model_t *model, const settings_t *settings, uint32_t step, const step_batch_t *batch,
-                                 step_result_t *result) {
+static void train_by_differences(naive_model_t *model, const settings_t *settings, uint32_t step,
+                                 const step_batch_t *batch, step_result_t *result) {
     change_weights(model, settings, step, 0, add_noise);
     pass_t plus = run_pass(model, settings, batch, false);
     change_weights(model, settings, step, 0, take_noise_twice);

@@ -26,8 +26,8 @@ int64_t naive_clamp(int64_t x, int64_t least, int64_t most) {
     return held < most ? held : most;
 }
 
-static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uint32_t y, uint32_t x, naive_product_t *visit,
-                         void *context) {
+static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uint32_t y, uint32_t x,
+                         naive_product_t *visit, void *context) {
     const uint32_t taps = (uint32_t)s->kernel_h * s->kernel_w, seen = depthwise ? 1 : s->in_c;
     for (uint32_t i = 0; i < taps * seen; i++) {
         const uint32_t tap = i / seen, c = depthwise ? o : i % seen;
@@ -35,7 +35,8 @@ static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uin
         const int64_t in_x = (int64_t)x * s->stride + tap % s->kernel_w - s->padding;
         if (in_y >= 0 && in_y < s->in_h && in_x >= 0 && in_x < s->in_w) {
             const uint32_t weight = depthwise ? tap * s->out_c + o : (o * taps + tap) * s->in_c + c;
-            visit(context, weight, (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c), (y * s->out_w + x) * s->out_c + o);
+            visit(context, weight, (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c),
+                  (y * s->out_w + x) * s->out_c + o);
         }
     }
 }
@@ -73,7 +74,8 @@ void naive_tflite_max_pool(const int8_t *in, const layer_shape_t *s, int64_t act
     }
 }
 
-void naive_tflite_average_pool(const int8_t *in, const layer_shape_t *s, int64_t act_min, int64_t act_max, int8_t *out) {
+void naive_tflite_average_pool(const int8_t *in, const layer_shape_t *s, int64_t act_min, int64_t act_max,
+                               int8_t *out) {
     for (uint32_t i = 0; i < shape_outputs(s); i++) {
         const pooled_t found = pooled(in, s, i);
         const int64_t magnitude = ((found.sum < 0 ? -found.sum : found.sum) + found.n / 2) / found.n;

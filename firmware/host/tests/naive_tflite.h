@@ -17,6 +17,7 @@ typedef void naive_product_t(void *context, uint32_t weight, uint32_t input, uin
 void naive_products(const layer_shape_t *shape, bool depthwise, naive_product_t *visit, void *context);
 
 void naive_tflite_max_pool(const int8_t *in, const layer_shape_t *shape, int64_t act_min, int64_t act_max, int8_t *out);
-void naive_tflite_average_pool(const int8_t *in, const layer_shape_t *shape, int64_t act_min, int64_t act_max, int8_t *out);
+void naive_tflite_average_pool(const int8_t *in, const layer_shape_t *shape, int64_t act_min, int64_t act_max,
+                               int8_t *out);
 
 #endif

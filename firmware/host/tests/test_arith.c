@@ -8,10 +8,10 @@
 
 /* Both ends of the range, everything around 0, and numbers of every length. */
 static int32_t sample_of(int32_t i) {
-    return i < 70000           ? i - 35000
-           : i < 70100         ? INT32_MAX - (i - 70000)
-           : i < 70200         ? INT32_MIN + (i - 70100)
-                               : draw(INT32_MIN, INT32_MAX) >> draw(0, 30);
+    return i < 70000   ? i - 35000
+           : i < 70100 ? INT32_MAX - (i - 70000)
+           : i < 70200 ? INT32_MIN + (i - 70100)
+                       : draw(INT32_MIN, INT32_MAX) >> draw(0, 30);
 }
 
 enum { SAMPLES = 100000 };

@@ -29,7 +29,9 @@ static int32_t *draw_gradient(uint32_t n, int32_t most) {
     int32_t *gradient = take(n * sizeof *gradient);
     for (uint32_t i = 0; i < n; i++) {
         const int32_t kind = draw(0, 9);
-        gradient[i] = kind == 0 ? most - draw(0, 9999) : kind == 1 ? -most - 1 + draw(0, 9999) : draw(-1000000, 1000000);
+        gradient[i] = kind == 0   ? most - draw(0, 9999)
+                      : kind == 1 ? -most - 1 + draw(0, 9999)
+                                  : draw(-1000000, 1000000);
     }
     return gradient;
 }
@@ -95,7 +97,8 @@ static void test_conv2d(void) {
     for (int32_t kernel = 1; kernel <= 5; kernel += 2) {
         for (int32_t in_c = 1; in_c <= 4; in_c++) {
             for (int32_t w = kernel; w < kernel + 9; w++) {
-                const layer_shape_t shape = conv2d_shape(kernel + draw(0, 3), w, in_c, draw(1, 9), kernel, draw(0, kernel - 1));
+                const layer_shape_t shape =
+                    conv2d_shape(kernel + draw(0, 3), w, in_c, draw(1, 9), kernel, draw(0, kernel - 1));
                 check_conv2d(&shape);
             }
         }
@@ -145,7 +148,8 @@ static void test_products(void) {
             const int8_t one = (int8_t)error;
             fully_connected_s8_weight_gradient(in, &one, 255, 1, shift, gradient);
             for (int32_t i = 0; i < 255; i++) {
-                CHECK(gradient[i] == naive_trunc(error * in[i], shift), "%d * %d / 2^%d gives %d", error, in[i], shift, gradient[i]);
+                CHECK(gradient[i] == naive_trunc(error * in[i], shift), "%d * %d / 2^%d gives %d", error, in[i], shift,
+                      gradient[i]);
             }
         }
     }
@@ -162,7 +166,8 @@ static void test_max_pool_and_relu(void) {
         check_s8(found, expected, inputs, "max_pool_s8_backward");
         relu_s8_backward(in, found, inputs);
         for (uint32_t i = 0; i < inputs; i++) {
-            CHECK(found[i] == (in[i] > 0 ? expected[i] : 0), "relu_s8_backward, output %d, error %d", in[i], expected[i]);
+            CHECK(found[i] == (in[i] > 0 ? expected[i] : 0), "relu_s8_backward, output %d, error %d", in[i],
+                  expected[i]);
         }
         free(in);
         free(error);
@@ -187,8 +192,8 @@ static void test_update(void) {
         bp_update_s8(weights, gradient, n, b_bp);
         for (uint32_t i = 0; i < n; i++) {
             const int64_t g = s < 1 ? gradient[i] : naive_psto_shift(gradient[i], s);
-            CHECK(weights[i] == naive_clip127(before[i] - g), "bp_update_s8: %d - %lld gives %d", before[i], (long long)g,
-                  weights[i]);
+            CHECK(weights[i] == naive_clip127(before[i] - g), "bp_update_s8: %d - %lld gives %d", before[i],
+                  (long long)g, weights[i]);
         }
         free(gradient);
         free(weights);

@@ -11,13 +11,15 @@ static void test_good_files(void) {
         graph_file_t file;
         chain_random(&made);
         CHECK(graph_file_open_as(&file, made.bytes, made.size, FORMAT_BFP8).code == 0, "a good file");
-        CHECK(graph_file_open_as(&file, made.bytes, made.size, FORMAT_TFLITE8).code == FAILURE_NETWORK_LAYER, "of another format");
+        CHECK(graph_file_open_as(&file, made.bytes, made.size, FORMAT_TFLITE8).code == FAILURE_NETWORK_LAYER,
+              "of another format");
         uint8_t tensors = 0;
         for (uint8_t i = 0; i < made.header.layers; i++) {
             const bool has_weights = made.layer[i].op == OP_CONV2D || made.layer[i].op == OP_FULLY_CONNECTED;
             CHECK(!has_weights || graph_weighted_layer(&file, tensors++) == i, "tensor of layer %u", i);
         }
-        CHECK(graph_weighted(&file) == tensors && graph_weighted_layer(&file, tensors) == made.header.layers, "tensors");
+        CHECK(graph_weighted(&file) == tensors && graph_weighted_layer(&file, tensors) == made.header.layers,
+              "tensors");
         made_free(&made);
     }
 }
@@ -36,9 +38,11 @@ static void test_honest_truncation(void) {
         made_seal(&cut);
         const failure_t failure = graph_file_open(&file, cut.bytes, n);
         if (n < records_end) {
-            CHECK(failure.code == FAILURE_NETWORK_TRUNCATED && failure.b == records_end, "%u bytes: code %u", n, failure.code);
+            CHECK(failure.code == FAILURE_NETWORK_TRUNCATED && failure.b == records_end, "%u bytes: code %u", n,
+                  failure.code);
         } else { /* also where only the padding of the last weights is missing */
-            CHECK(failure.code == FAILURE_NETWORK_LAYER && failure.b == CHECK_PLACE, "%u bytes: code %u, b %u", n, failure.code, failure.b);
+            CHECK(failure.code == FAILURE_NETWORK_LAYER && failure.b == CHECK_PLACE, "%u bytes: code %u, b %u", n,
+                  failure.code, failure.b);
         }
         made_free(&cut);
     }
@@ -65,11 +69,11 @@ typedef struct {
     void (*change)(graph_layer_t *layer, graph_header_t *header);
 } bad_chain_t;
 
-#define CHANGE(name, statement)                                           \
-    static void name(graph_layer_t *layer, graph_header_t *header) {      \
-        (void)layer;                                                      \
-        (void)header;                                                     \
-        statement;                                                        \
+#define CHANGE(name, statement)                                                                                        \
+    static void name(graph_layer_t *layer, graph_header_t *header) {                                                   \
+        (void)layer;                                                                                                   \
+        (void)header;                                                                                                  \
+        statement;                                                                                                     \
     }
 CHANGE(op_none, layer->op = 0)
 CHANGE(op_nine, layer->op = 9)
@@ -85,7 +89,8 @@ CHANGE(fully_connected_with_stride, layer->stride = 1)
 CHANGE(pool_without_stride, layer->stride = 0)
 CHANGE(format_other, layer->format = FORMAT_TFLITE8)
 CHANGE(reads_the_input, layer->reads[0] = 0)
-CHANGE(relu_in_front, layer->op = OP_RELU; layer->kernel_h = layer->kernel_w = layer->stride = layer->padding = 0; layer->out_c = layer->in_c)
+CHANGE(relu_in_front, layer->op = OP_RELU; layer->kernel_h = layer->kernel_w = layer->stride = layer->padding = 0;
+       layer->out_c = layer->in_c)
 CHANGE(conv_strides, layer->stride = 2; layer->out_h = layer->out_w = 4)
 CHANGE(conv_narrower, layer->out_w--)
 CHANGE(pool_overlaps, layer->stride = 1)
@@ -109,16 +114,42 @@ CHANGE(input_rounding, header->single = 1)
 
 static void test_every_check(void) {
     static const bad_chain_t bad[] = {
-        {3, CHECK_OP, op_none}, {8, CHECK_OP, op_nine}, {0, CHECK_INPUT, height_of_input}, {4, CHECK_INPUT, width_of_input},
-        {5, CHECK_INPUT, reads_two}, {0, CHECK_OUTPUT, output_height}, {1, CHECK_OUTPUT, relu_narrows}, {2, CHECK_OUTPUT, channels_differ},
-        {2, CHECK_OUTPUT, no_window}, {6, CHECK_OUTPUT, output_height}, {1, CHECK_WINDOW, relu_with_kernel},
-        {6, CHECK_WINDOW, fully_connected_with_stride}, {5, CHECK_WINDOW, pool_without_stride}, {4, CHECK_FORMAT, format_other},
-        {1, CHECK_INPUT, reads_the_input}, {0, CHECK_FORMAT, relu_in_front}, {0, CHECK_FORMAT, conv_strides}, {3, CHECK_FORMAT, conv_narrower},
-        {2, CHECK_FORMAT, pool_overlaps}, {5, CHECK_FORMAT, pool_pads}, {2, CHECK_FORMAT, pool_narrower}, {0, CHECK_PLACE, weights_elsewhere},
-        {8, CHECK_PLACE, weights_wrap}, {2, CHECK_PLACE, offset_of_none}, {6, CHECK_PLACE, parameters_of_none}, {5, CHECK_ZERO, none_is_set},
-        {255, CHECK_ZERO, header_none_is_set}, {1, CHECK_ZERO, exponent_of_none}, {3, CHECK_ZERO, block_five}, {7, CHECK_ZERO, relu_in_a_block},
-        {8, CHECK_CLASSES, six_classes}, {6, CHECK_SCALE, exponent_9}, {6, CHECK_SCALE, exponent_33}, {0, CHECK_SCALE, input_exponent},
-        {0, CHECK_SCALE, input_zero}, {0, CHECK_SCALE, input_rounding},
+        {3, CHECK_OP, op_none},
+        {8, CHECK_OP, op_nine},
+        {0, CHECK_INPUT, height_of_input},
+        {4, CHECK_INPUT, width_of_input},
+        {5, CHECK_INPUT, reads_two},
+        {0, CHECK_OUTPUT, output_height},
+        {1, CHECK_OUTPUT, relu_narrows},
+        {2, CHECK_OUTPUT, channels_differ},
+        {2, CHECK_OUTPUT, no_window},
+        {6, CHECK_OUTPUT, output_height},
+        {1, CHECK_WINDOW, relu_with_kernel},
+        {6, CHECK_WINDOW, fully_connected_with_stride},
+        {5, CHECK_WINDOW, pool_without_stride},
+        {4, CHECK_FORMAT, format_other},
+        {1, CHECK_INPUT, reads_the_input},
+        {0, CHECK_FORMAT, relu_in_front},
+        {0, CHECK_FORMAT, conv_strides},
+        {3, CHECK_FORMAT, conv_narrower},
+        {2, CHECK_FORMAT, pool_overlaps},
+        {5, CHECK_FORMAT, pool_pads},
+        {2, CHECK_FORMAT, pool_narrower},
+        {0, CHECK_PLACE, weights_elsewhere},
+        {8, CHECK_PLACE, weights_wrap},
+        {2, CHECK_PLACE, offset_of_none},
+        {6, CHECK_PLACE, parameters_of_none},
+        {5, CHECK_ZERO, none_is_set},
+        {255, CHECK_ZERO, header_none_is_set},
+        {1, CHECK_ZERO, exponent_of_none},
+        {3, CHECK_ZERO, block_five},
+        {7, CHECK_ZERO, relu_in_a_block},
+        {8, CHECK_CLASSES, six_classes},
+        {6, CHECK_SCALE, exponent_9},
+        {6, CHECK_SCALE, exponent_33},
+        {0, CHECK_SCALE, input_exponent},
+        {0, CHECK_SCALE, input_zero},
+        {0, CHECK_SCALE, input_rounding},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         graph_made_t made;

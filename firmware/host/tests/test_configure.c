@@ -6,8 +6,8 @@
 
 /* The good settings with one field, by its index in the request, changed. */
 static settings_t with_field(settings_t s, uint32_t field, uint16_t value) {
-    uint8_t *fields[] = {&s.partition, &s.b_zo, &s.b_bp, &s.p_zero, &s.r_max, &s.loss, &s.scope, &s.perturb,
-                         &s.logit_error, &s.loss_fraction};
+    uint8_t *fields[] = {&s.partition, &s.b_zo,  &s.b_bp,    &s.p_zero,      &s.r_max,
+                         &s.loss,      &s.scope, &s.perturb, &s.logit_error, &s.loss_fraction};
     if (field < sizeof fields / sizeof fields[0]) {
         *fields[field] = (uint8_t)value;
     } else if (field == 10) {
@@ -34,16 +34,16 @@ static void test_settings(void) {
     static const struct {
         uint8_t field;
         uint16_t value;
-    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8}, {4, 0}, {4, 128}, {5, 2}, {6, 2}, {7, 2}, {8, 2}, {10, 0}, {12, 0},
-               {12, BATCH + 1}};
+    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8},  {4, 0},  {4, 128},
+               {5, 2}, {6, 2}, {7, 2}, {8, 2}, {10, 0}, {12, 0}, {12, BATCH + 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         refuse_setting(&bench, with_field(good, bad[i].field, bad[i].value), bad[i].field, bad[i].value);
     }
     static const struct {
         uint8_t field;
         uint16_t value;
-    } extreme[] = {{0, 0}, {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0}, {3, 255}, {4, 1}, {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1},
-                   {10, 1}, {12, 1}};
+    } extreme[] = {{0, 0},   {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0},  {3, 255}, {4, 1},
+                   {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {10, 1}, {12, 1}};
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
         settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
@@ -77,7 +77,8 @@ static void test_settings_that_do_not_go_together(void) {
     settings.loss_fraction = 7;
     refuse_setting(&bench, settings, 9, 7);
     bench_put(&bench, 1);
-    expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2, "a slot too many");
+    expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2,
+           "a slot too many");
     bench_end(&bench);
 }
 
@@ -89,8 +90,8 @@ static void test_does_not_fit(void) {
     settings_t large = good;
     large.batch = large.slots = 1000;
     const failure_t failure = engine_configure(bench.engine, &large, &planned);
-    CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a > 1000 * PIXELS && failure.b == ARENA, "code %u, a %u", failure.code,
-          failure.a);
+    CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a > 1000 * PIXELS && failure.b == ARENA, "code %u, a %u",
+          failure.code, failure.a);
     expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step after a plan that does not fit");
     bench_end(&bench);
 }

@@ -55,15 +55,23 @@ static void evaluate_and_trace(engine_t *engine, const batch_t *batch) {
     uint32_t length = sizeof out;
     put_samples(engine, batch, 0, batch->count);
     CHECK(engine_trace(engine, 0, 0, 0, out, &length).code == 0, "trace");
-    CHECK(engine_infer(engine, (uint16_t)batch->count, &(infer_result_t){.predictions = predictions}).code == 0, "infer");
+    CHECK(engine_infer(engine, (uint16_t)batch->count, &(infer_result_t){.predictions = predictions}).code == 0,
+          "infer");
     free(predictions);
 }
 
 static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope,
-                                 .batch = 4, .seed = 9, .slots = slots};
+    const settings_t settings = {.partition = partition,
+                                 .b_zo = 1,
+                                 .b_bp = 5,
+                                 .p_zero = 84,
+                                 .r_max = 31,
+                                 .scope = scope,
+                                 .batch = 4,
+                                 .seed = 9,
+                                 .slots = slots};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 4);
     const uint32_t groups = scope == SCOPE_BATCH ? 1 : 4;
@@ -85,8 +93,8 @@ static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
 static void test_laps(uint16_t steps) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9,
-                                 .slots = 1};
+    const settings_t settings = {
+        .partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9, .slots = 1};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 1);
     step_result_t result;
@@ -111,7 +119,9 @@ static void test_laps(uint16_t steps) {
 static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
     uint64_t total = 0;
     for (uint16_t i = 0; i < stretches->made; i++) {
-        total += stretches->told[i] >> STRETCH_PHASE_BIT == phase ? stretches->told[i] & (((uint64_t)1 << STRETCH_PHASE_BIT) - 1) : 0;
+        total += stretches->told[i] >> STRETCH_PHASE_BIT == phase
+                     ? stretches->told[i] & (((uint64_t)1 << STRETCH_PHASE_BIT) - 1)
+                     : 0;
     }
     return total;
 }
@@ -120,8 +130,15 @@ static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
 static void test_stretches(uint8_t partition, uint8_t scope, const char *expected) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope, .batch = 3,
-                                 .seed = 9, .slots = 3};
+    const settings_t settings = {.partition = partition,
+                                 .b_zo = 1,
+                                 .b_bp = 5,
+                                 .p_zero = 84,
+                                 .r_max = 31,
+                                 .scope = scope,
+                                 .batch = 3,
+                                 .seed = 9,
+                                 .slots = 3};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 3);
     step_result_t result;
@@ -146,12 +163,14 @@ static void test_stretches(uint8_t partition, uint8_t scope, const char *expecte
 static void test_stretches_without_room(void) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = 0, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 60, .seed = 9, .slots = 60};
+    const settings_t settings = {
+        .partition = 0, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 60, .seed = 9, .slots = 60};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 60);
     (void)step_at_once(trainee.engine, 0, &batch);
     const stretches_t *stretches = &trainee.engine->model.stretches;
-    CHECK(stretches->made == 2 * 60 + 2, "%u stretches", stretches->made); /* the zeros, forward and backward of each sample, the update */
+    CHECK(stretches->made == 2 * 60 + 2, "%u stretches",
+          stretches->made); /* the zeros, forward and backward of each sample, the update */
     CHECK(stretches->told[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is told");
     free_batch(&batch);
     trainee_end(&trainee);
@@ -169,7 +188,8 @@ static uint32_t ticking(void) {
 static step_result_t step_from(uint32_t start) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 2, .seed = 9, .slots = 2};
+    const settings_t settings = {
+        .partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 2, .seed = 9, .slots = 2};
     clock_now = start;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
     batch_t batch = draw_batch(&trainee.engine->model.file, 2);
@@ -199,8 +219,8 @@ static void test_wrap_within_a_step(void) {
 static void test_book_nothing(void) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9,
-                                 .slots = 1};
+    const settings_t settings = {
+        .partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9, .slots = 1};
     clock_now = UINT32_MAX - 2500;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
     batch_t batch = draw_batch(&trainee.engine->model.file, 1);

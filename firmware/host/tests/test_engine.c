@@ -11,12 +11,14 @@ static void test_loading(void) {
     const uint32_t size = bench.file.size;
     expect(engine_load_data(engine, 0, bytes, 1), FAILURE_NO_NETWORK, 0, 0, "data before load_begin");
     expect(engine_load_end(engine), FAILURE_NO_NETWORK, 0, 0, "load_end before load_begin");
-    expect(engine_load_begin(engine, ARENA + 1), FAILURE_DOES_NOT_FIT, ARENA + 1, ARENA, "a file larger than the arena");
+    expect(engine_load_begin(engine, ARENA + 1), FAILURE_DOES_NOT_FIT, ARENA + 1, ARENA,
+           "a file larger than the arena");
     expect_fine(engine_load_begin(engine, size), "load_begin");
     expect(engine_load_data(engine, 1, bytes, 1), FAILURE_OUT_OF_ORDER, 1, 0, "a gap");
     expect_fine(engine_load_data(engine, 0, bytes, 40), "data");
     expect(engine_load_data(engine, 0, bytes, 40), FAILURE_OUT_OF_ORDER, 0, 40, "a repeat");
-    expect(engine_load_data(engine, 40, bytes + 40, size - 39), FAILURE_BAD_LENGTH, size - 39, size - 40, "a byte too much");
+    expect(engine_load_data(engine, 40, bytes + 40, size - 39), FAILURE_BAD_LENGTH, size - 39, size - 40,
+           "a byte too much");
     expect(engine_load_end(engine), FAILURE_NETWORK_TRUNCATED, 40, size, "too little");
     CHECK(engine_arena_peak(engine) == 40 && engine_tensors(engine) == 0, "half a file");
     expect_fine(engine_load_data(engine, 40, bytes + 40, size - 40), "the rest");
@@ -54,7 +56,8 @@ static void test_slots(void) {
     bench_load(&bench);
     expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS), FAILURE_NOT_CONFIGURED, 0, 0, "put_sample");
     expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
-    expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS, "a pixel less");
+    expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS,
+           "a pixel less");
     expect(engine_put_sample(bench.engine, BATCH, 0, pixels, PIXELS), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
     expect(engine_put_sample(bench.engine, 1, 5, pixels, PIXELS), FAILURE_BAD_SLOT, 1, BATCH, "no such class");
     expect(bench_step(&bench, 0, 0), FAILURE_BAD_SLOT, 0, BATCH, "no samples");
@@ -93,7 +96,8 @@ static void test_reading(void) {
     expect_fine(engine_read_tensor(bench.engine, 0, 54, 0, out), "nothing");
     expect(engine_read_tensor(bench.engine, 0, 50, 5, out), FAILURE_BAD_TENSOR, 0, 50, "beyond the end");
     expect(engine_read_tensor(bench.engine, 0, 55, 0, out), FAILURE_BAD_TENSOR, 0, 55, "an offset beyond the end");
-    expect(engine_read_tensor(bench.engine, 0, 2, UINT32_MAX, out), FAILURE_BAD_TENSOR, 0, 2, "a length that wraps around");
+    expect(engine_read_tensor(bench.engine, 0, 2, UINT32_MAX, out), FAILURE_BAD_TENSOR, 0, 2,
+           "a length that wraps around");
     expect(engine_read_tensor(bench.engine, 4, 0, 1, out), FAILURE_BAD_TENSOR, 4, 0, "no such tensor");
     bench_end(&bench);
 }

@@ -22,7 +22,8 @@ static int64_t truncated(int64_t x, int32_t n) {
 
 /* RoundShift, of exact halves away from zero. */
 static int64_t rounded(int64_t x, int32_t s) {
-    const int64_t unit = INT64_C(1) << s, magnitude = (2 * size_of(x) + unit) / (2 * unit), clipped = magnitude > 127 ? 127 : magnitude;
+    const int64_t unit = INT64_C(1) << s, magnitude = (2 * size_of(x) + unit) / (2 * unit),
+                  clipped = magnitude > 127 ? 127 : magnitude;
     return x < 0 ? -clipped : clipped;
 }
 
@@ -32,11 +33,13 @@ static void test_merge(void) {
         const int32_t bound = draw(0, 2) == 0 ? draw(0, 3) : 127;
         int8_t *error = draw_s8(n, bound), *other = draw_s8(n, draw(0, 127)), *expected = take(n);
         const int32_t x = draw(-20, 400), exponent = x - 15 + (draw(0, 2) == 0 ? draw(-40, 40) : draw(-6, 6));
-        const merged_t merged = {.error = other, .m = draw(0, 2) == 0 ? 1 << 15 : draw(1 << 15, (1 << 16) - 1), .exponent = exponent};
+        const merged_t merged = {
+            .error = other, .m = draw(0, 2) == 0 ? 1 << 15 : draw(1 << 15, (1 << 16) - 1), .exponent = exponent};
         const int32_t unit = x - 15 > exponent ? x - 15 : exponent;
         int64_t sums[40], largest = 0;
         for (uint32_t i = 0; i < n; i++) {
-            sums[i] = truncated(error[i] * INT64_C(32768), unit - x + 15) + truncated((int64_t)other[i] * merged.m, unit - exponent);
+            sums[i] = truncated(error[i] * INT64_C(32768), unit - x + 15) +
+                      truncated((int64_t)other[i] * merged.m, unit - exponent);
             largest = size_of(sums[i]) > largest ? size_of(sums[i]) : largest;
         }
         int32_t s = 0;
@@ -61,13 +64,17 @@ static __int128 scaled(int32_t multiplier, int32_t shift) {
 
 static void test_level(void) {
     for (int round = 0; round < 3 * ROUNDS; round++) {
-        const uint32_t channels = (uint32_t)draw(1, CHANNELS), positions = (uint32_t)draw(1, 9), n = channels * positions;
+        const uint32_t channels = (uint32_t)draw(1, CHANNELS), positions = (uint32_t)draw(1, 9),
+                       n = channels * positions;
         const int32_t spread = draw(0, 3) == 0 ? 30 : draw(0, 2);
         int32_t multiplier[CHANNELS];
         int8_t shift[CHANNELS];
         for (uint32_t o = 0; o < channels; o++) {
             const int32_t kind = draw(0, 3);
-            multiplier[o] = kind == 0 ? 1 << 30 : kind == 1 ? 3 << 29 : kind == 2 ? INT32_MAX - draw(0, 100) : draw(1 << 30, INT32_MAX);
+            multiplier[o] = kind == 0   ? 1 << 30
+                            : kind == 1 ? 3 << 29
+                            : kind == 2 ? INT32_MAX - draw(0, 100)
+                                        : draw(1 << 30, INT32_MAX);
             shift[o] = (int8_t)(draw(-spread, spread) - (spread == 30 && draw(0, 9) == 0));
         }
         uint32_t largest = 0;
@@ -80,7 +87,8 @@ static void test_level(void) {
         int8_t *error = draw_s8(n, 127), *found = take(n), *expected = take(n);
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t o = i % channels;
-            const int64_t k = (int64_t)((scaled(multiplier[o], shift[o]) << 15) / scaled(multiplier[largest], shift[largest]));
+            const int64_t k =
+                (int64_t)((scaled(multiplier[o], shift[o]) << 15) / scaled(multiplier[largest], shift[largest]));
             const int64_t size = (size_of(error[i]) * k + (1 << 14)) / (1 << 15);
             expected[i] = (int8_t)(error[i] < 0 ? -size : size);
         }
@@ -119,8 +127,11 @@ static void test_cross_entropy_error(void) {
 
 /* Any window of a pool that lies apart from the next one, and within the image. */
 static layer_shape_t draw_pool(void) {
-    layer_shape_t shape = {.in_c = (uint16_t)draw(1, 5), .out_h = (uint16_t)draw(1, 4), .out_w = (uint16_t)draw(1, 4),
-                           .kernel_h = (uint8_t)draw(1, 4), .kernel_w = (uint8_t)draw(1, 4)};
+    layer_shape_t shape = {.in_c = (uint16_t)draw(1, 5),
+                           .out_h = (uint16_t)draw(1, 4),
+                           .out_w = (uint16_t)draw(1, 4),
+                           .kernel_h = (uint8_t)draw(1, 4),
+                           .kernel_w = (uint8_t)draw(1, 4)};
     const int32_t kernel = shape.kernel_h > shape.kernel_w ? shape.kernel_h : shape.kernel_w;
     shape.out_c = shape.in_c;
     shape.stride = (uint8_t)(kernel + draw(0, 2));

@@ -15,7 +15,8 @@ static double units(float found, double truth) {
 
 static void check_exp32(float x) {
     const float found = exp32(x), expected = naive_exp32(x);
-    CHECK(float32_bits(found) == float32_bits(expected), "exp32(%a) = %a, not %a", (double)x, (double)found, (double)expected);
+    CHECK(float32_bits(found) == float32_bits(expected), "exp32(%a) = %a, not %a", (double)x, (double)found,
+          (double)expected);
     CHECK(units(found, exp((double)x)) <= 2.0, "exp32(%a) = %a", (double)x, (double)found);
 }
 
@@ -32,7 +33,8 @@ static void test_exp32(void) {
 
 static void check_log32(float x) {
     const float found = log32(x), expected = naive_log32(x);
-    CHECK(float32_bits(found) == float32_bits(expected), "log32(%a) = %a, not %a", (double)x, (double)found, (double)expected);
+    CHECK(float32_bits(found) == float32_bits(expected), "log32(%a) = %a, not %a", (double)x, (double)found,
+          (double)expected);
     CHECK(units(found, log((double)x)) <= 3.0, "log32(%a) = %a", (double)x, (double)found);
 }
 

@@ -60,7 +60,8 @@ static void test_conv2d_shapes(void) {
     }
     for (int32_t w = 5; w < 14; w++) {
         for (int32_t padding = 0; padding < 5; padding++) {
-            const layer_shape_t shape = conv2d_shape(6, w, 1, 2, 5, padding), long_rows = conv2d_shape(5, w, 7, 3, 5, padding);
+            const layer_shape_t shape = conv2d_shape(6, w, 1, 2, 5, padding),
+                                long_rows = conv2d_shape(5, w, 7, 3, 5, padding);
             check_conv2d(&shape);
             check_conv2d(&long_rows);
         }
@@ -127,7 +128,8 @@ static void test_requantize(void) {
         free(expected);
     }
     CHECK(largest_bits_s32((const int32_t[]){0, INT32_MIN, 5}, 3) == 32, "the magnitude of -2^31");
-    CHECK(largest_bits_s32((const int32_t[]){0, -128}, 2) == 8 && largest_bits_s32((const int32_t[]){0}, 1) == 0, "bits");
+    CHECK(largest_bits_s32((const int32_t[]){0, -128}, 2) == 8 && largest_bits_s32((const int32_t[]){0}, 1) == 0,
+          "bits");
 }
 
 /* For every shift, every multiple of its half and both neighbours: ties of either sign, and what is just no tie. */
@@ -149,7 +151,8 @@ static void test_requantize_ties(void) {
 
 static void test_argmax(void) {
     CHECK(argmax_s8((const int8_t[]){3, 7, -1, 7}, 4) == 1, "the lowest index of equals");
-    CHECK(argmax_s8((const int8_t[]){-3, -7}, 2) == 0 && argmax_s8((const int8_t[]){-3, -2}, 2) == 1, "negative logits");
+    CHECK(argmax_s8((const int8_t[]){-3, -7}, 2) == 0 && argmax_s8((const int8_t[]){-3, -2}, 2) == 1,
+          "negative logits");
 }
 
 void test_forward_kernels(void) {

@@ -17,7 +17,8 @@ static void test_good_files(void) {
 static void expect_as(const graph_made_t *made, enum format format, uint8_t code, uint32_t a, uint32_t b) {
     graph_file_t file;
     const failure_t failure = graph_file_open_as(&file, made->bytes, made->size, format);
-    CHECK(failure.code == code && failure.a == a && failure.b == b, "format %d: code %u, a %u, b %u", format, failure.code, failure.a, failure.b);
+    CHECK(failure.code == code && failure.a == a && failure.b == b, "format %d: code %u, a %u, b %u", format,
+          failure.code, failure.a, failure.b);
 }
 
 static void test_engines(void) {
@@ -42,16 +43,16 @@ static void test_truncation(void) {
         uint8_t *part = memcpy(take(n), made.bytes, n);
         graph_file_t file;
         const failure_t failure = graph_file_open(&file, part, n);
-        CHECK(failure.code == FAILURE_NETWORK_TRUNCATED && failure.a == n && failure.b == (n < 32 ? 32 : made.size), "%u bytes: code %u, b %u",
-              n, failure.code, failure.b);
+        CHECK(failure.code == FAILURE_NETWORK_TRUNCATED && failure.a == n && failure.b == (n < 32 ? 32 : made.size),
+              "%u bytes: code %u, b %u", n, failure.code, failure.b);
         free(part);
     }
     made_free(&made);
 }
 
-#define CHANGE_HEADER(name, statement)          \
-    static void name(graph_header_t *header) { \
-        statement;                             \
+#define CHANGE_HEADER(name, statement)                                                                                 \
+    static void name(graph_header_t *header) {                                                                         \
+        statement;                                                                                                     \
     }
 CHANGE_HEADER(no_layers, header->layers = 0)
 CHANGE_HEADER(one_class, header->classes = 1)
@@ -71,7 +72,8 @@ static void test_header(void) {
     *header = good;
     for (uint16_t version = 0; version < 5; version++) {
         header->version = version;
-        made_expect(&made, version == 3 ? FAILURE_NONE : FAILURE_NETWORK_VERSION, version == 3 ? 0 : version, version == 3 ? 0 : 3, "version");
+        made_expect(&made, version == 3 ? FAILURE_NONE : FAILURE_NETWORK_VERSION, version == 3 ? 0 : version,
+                    version == 3 ? 0 : 3, "version");
     }
     *header = good;
     header->digest ^= 1;
@@ -87,7 +89,12 @@ static void test_header(void) {
         void (*change)(graph_header_t *header);
         uint32_t check;
     } bad[] = {
-        {no_layers, 0}, {one_class, 0}, {many_classes, 0}, {third_rounding, 0}, {zero_is_set, CHECK_ZERO}, {scale_below_zero, CHECK_SCALE},
+        {no_layers, 0},
+        {one_class, 0},
+        {many_classes, 0},
+        {third_rounding, 0},
+        {zero_is_set, CHECK_ZERO},
+        {scale_below_zero, CHECK_SCALE},
         {no_width, CHECK_DIMENSION},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -119,10 +126,10 @@ static int32_t *words_of(const graph_layer_t *layer, const graph_made_t *made) {
     return (int32_t *)(void *)(output_of(layer, made) + 1);
 }
 
-#define CHANGE(name, statement)                                               \
-    static void name(graph_layer_t *layer, const graph_made_t *made) {        \
-        (void)made;                                                           \
-        statement;                                                            \
+#define CHANGE(name, statement)                                                                                        \
+    static void name(graph_layer_t *layer, const graph_made_t *made) {                                                 \
+        (void)made;                                                                                                    \
+        statement;                                                                                                     \
     }
 CHANGE(op_none, layer->op = 0)
 CHANGE(op_nine, layer->op = 9)
@@ -170,21 +177,53 @@ CHANGE(pool_with_scale, output_of(layer, made)->scale *= 2.0f)
 static void test_every_check(void) {
     enum { CONV = 0, DW = 1, PW = 2, MEAN = 6, ADD = 7, FC = 11 };
     static const bad_layer_t bad[] = {
-        {CONV, CHECK_OP, op_none}, {FC, CHECK_OP, op_nine}, {DW, CHECK_INPUT, reads_itself}, {DW, CHECK_INPUT, reads_two},
-        {ADD, CHECK_INPUT, adds_another_shape}, {ADD, CHECK_INPUT, add_grows}, {FC, CHECK_INPUT, input_differs},
-        {CONV, CHECK_OUTPUT, one_row_more}, {DW, CHECK_OUTPUT, channels_differ}, {PW, CHECK_OUTPUT, one_row_more},
-        {MEAN, CHECK_OUTPUT, channels_differ}, {CONV, CHECK_OUTPUT, padding_of_the_kernel}, {CONV, CHECK_OUTPUT, kernel_of_none},
-        {FC, CHECK_OUTPUT, fully_connected_wide}, {MEAN, CHECK_WINDOW, stride_of_none}, {ADD, CHECK_WINDOW, add_with_kernel},
-        {FC, CHECK_WINDOW, add_with_kernel}, {CONV, CHECK_FORMAT, format_none}, {CONV, CHECK_FORMAT, format_other},
-        {DW, CHECK_FORMAT, format_other}, {ADD, CHECK_FORMAT, op_relu}, {CONV, CHECK_PLACE, weights_elsewhere},
-        {DW, CHECK_PLACE, parameters_elsewhere}, {ADD, CHECK_PLACE, add_with_offset}, {PW, CHECK_ZERO, none_is_set},
-        {FC, CHECK_ZERO, exponent_is_set}, {MEAN, CHECK_ZERO, exponent_is_set}, {FC, CHECK_ZERO, output_none_is_set},
-        {ADD, CHECK_ZERO, factors_none_is_set}, {CONV, CHECK_ZERO, block_five}, {CONV, CHECK_ZERO, block_none}, {ADD, CHECK_ZERO, add_in_a_block},
-        {CONV, CHECK_ZERO, padding_behind_weights}, {CONV, CHECK_ZERO, padding_behind_shifts}, {ADD, CHECK_SCALE, scale_zero},
-        {CONV, CHECK_SCALE, scale_tiny}, {DW, CHECK_SCALE, weight_scale_negative}, {FC, CHECK_SUMS, bias_large},
-        {CONV, CHECK_SUMS, multiplier_small}, {DW, CHECK_SUMS, shift_large}, {ADD, CHECK_SUMS, add_shifts_up},
-        {ADD, CHECK_SUMS, add_multiplier_small}, {PW, CHECK_WEIGHT, weight_128}, {DW, CHECK_WEIGHT, sum_differs},
-        {CONV, CHECK_LIMITS, limits_crossed}, {MEAN, CHECK_LIMITS, pool_with_zero}, {MEAN, CHECK_LIMITS, pool_with_scale},
+        {CONV, CHECK_OP, op_none},
+        {FC, CHECK_OP, op_nine},
+        {DW, CHECK_INPUT, reads_itself},
+        {DW, CHECK_INPUT, reads_two},
+        {ADD, CHECK_INPUT, adds_another_shape},
+        {ADD, CHECK_INPUT, add_grows},
+        {FC, CHECK_INPUT, input_differs},
+        {CONV, CHECK_OUTPUT, one_row_more},
+        {DW, CHECK_OUTPUT, channels_differ},
+        {PW, CHECK_OUTPUT, one_row_more},
+        {MEAN, CHECK_OUTPUT, channels_differ},
+        {CONV, CHECK_OUTPUT, padding_of_the_kernel},
+        {CONV, CHECK_OUTPUT, kernel_of_none},
+        {FC, CHECK_OUTPUT, fully_connected_wide},
+        {MEAN, CHECK_WINDOW, stride_of_none},
+        {ADD, CHECK_WINDOW, add_with_kernel},
+        {FC, CHECK_WINDOW, add_with_kernel},
+        {CONV, CHECK_FORMAT, format_none},
+        {CONV, CHECK_FORMAT, format_other},
+        {DW, CHECK_FORMAT, format_other},
+        {ADD, CHECK_FORMAT, op_relu},
+        {CONV, CHECK_PLACE, weights_elsewhere},
+        {DW, CHECK_PLACE, parameters_elsewhere},
+        {ADD, CHECK_PLACE, add_with_offset},
+        {PW, CHECK_ZERO, none_is_set},
+        {FC, CHECK_ZERO, exponent_is_set},
+        {MEAN, CHECK_ZERO, exponent_is_set},
+        {FC, CHECK_ZERO, output_none_is_set},
+        {ADD, CHECK_ZERO, factors_none_is_set},
+        {CONV, CHECK_ZERO, block_five},
+        {CONV, CHECK_ZERO, block_none},
+        {ADD, CHECK_ZERO, add_in_a_block},
+        {CONV, CHECK_ZERO, padding_behind_weights},
+        {CONV, CHECK_ZERO, padding_behind_shifts},
+        {ADD, CHECK_SCALE, scale_zero},
+        {CONV, CHECK_SCALE, scale_tiny},
+        {DW, CHECK_SCALE, weight_scale_negative},
+        {FC, CHECK_SUMS, bias_large},
+        {CONV, CHECK_SUMS, multiplier_small},
+        {DW, CHECK_SUMS, shift_large},
+        {ADD, CHECK_SUMS, add_shifts_up},
+        {ADD, CHECK_SUMS, add_multiplier_small},
+        {PW, CHECK_WEIGHT, weight_128},
+        {DW, CHECK_WEIGHT, sum_differs},
+        {CONV, CHECK_LIMITS, limits_crossed},
+        {MEAN, CHECK_LIMITS, pool_with_zero},
+        {MEAN, CHECK_LIMITS, pool_with_scale},
     };
     graph_made_t made;
     made_small(&made);

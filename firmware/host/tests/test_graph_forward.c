@@ -40,7 +40,8 @@ static void weighted(const graph_file_t *file, const graph_layer_t *layer, const
     const uint32_t n = graph_outputs(layer);
     int64_t *acc = calloc(n, sizeof *acc);
     CHECK(acc != NULL, "no memory");
-    const sums_t sums = {.in = in, .weights = graph_weights(file, layer), .zero = graph_zero(file, layer->reads[0]), .acc = acc};
+    const sums_t sums = {
+        .in = in, .weights = graph_weights(file, layer), .zero = graph_zero(file, layer->reads[0]), .acc = acc};
     naive_products(&shape, layer->op == OP_DEPTHWISE, add_product, (void *)(uintptr_t)&sums);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t o = i % layer->out_c;
@@ -53,7 +54,8 @@ static void weighted(const graph_file_t *file, const graph_layer_t *layer, const
 static void added(const graph_file_t *file, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
     const graph_output_t *output = graph_output(file, layer);
     const graph_factors_t *factors = graph_factors(file, layer);
-    const int64_t zero_a = graph_zero(file, layer->reads[0]), zero_b = graph_zero(file, layer->reads[1]), unit = 1 << 20;
+    const int64_t zero_a = graph_zero(file, layer->reads[0]), zero_b = graph_zero(file, layer->reads[1]),
+                  unit = 1 << 20;
     for (uint32_t i = 0; i < graph_outputs(layer); i++) {
         const int64_t s = rescale(file, (a[i] - zero_a) * unit, factors->multiplier[0], factors->shift[0]) +
                           rescale(file, (b[i] - zero_b) * unit, factors->multiplier[1], factors->shift[1]);

@@ -25,7 +25,8 @@ static graph_settings_t random_settings(const graph_made_t *made) {
     settings.wise = settings.method == METHOD_DEEPZERO ? WISE_LAYER : (uint8_t)draw(0, 1);
     settings.momentum = draw(0, 1) == 0 ? 0.0f : 0.75f;
     settings.difference = settings.perturb == PERTURB_WEIGHT ? (uint8_t)draw(0, 1) : DIFFERENCE_FORWARD;
-    settings.direction = settings.method == METHOD_POOR_MANS ? (uint8_t)draw(DIRECTION_SAMPLE, DIRECTION_BATCH) : DIRECTION_SAMPLE;
+    settings.direction =
+        settings.method == METHOD_POOR_MANS ? (uint8_t)draw(DIRECTION_SAMPLE, DIRECTION_BATCH) : DIRECTION_SAMPLE;
     settings.gns = (uint8_t)draw(0, 1);
     settings.qas = (uint8_t)draw(0, 1);
     settings.sparsity = 240;
@@ -39,7 +40,8 @@ static graph_settings_t random_settings(const graph_made_t *made) {
 }
 
 /* The sum of the digests and the losses after some steps. */
-static uint32_t outcome(const graph_made_t *made, graph_settings_t settings, uint16_t slots, bool flash, uint8_t flags) {
+static uint32_t outcome(const graph_made_t *made, graph_settings_t settings, uint16_t slots, bool flash,
+                        uint8_t flags) {
     settings.slots = slots;
     settings.flags = flags;
     graph_trainee_t trainee = graph_trainee_new(made, &settings, flash);
@@ -70,7 +72,8 @@ static void test_one_outcome(void) {
         CHECK(outcome(&made, settings, 1, true, 0) == expected, "round %d: one sample at a time", round);
         CHECK(outcome(&made, settings, 1, false, FLAG_CONSUMED) == expected, "round %d: consumed samples", round);
         CHECK(outcome(&made, settings, settings.batch, true, FLAG_FUSED) == expected, "round %d: chains", round);
-        CHECK(outcome(&made, settings, 1, true, FLAG_FUSED | FLAG_CONSUMED) == expected, "round %d: chains and consumed samples", round);
+        CHECK(outcome(&made, settings, 1, true, FLAG_FUSED | FLAG_CONSUMED) == expected,
+              "round %d: chains and consumed samples", round);
         made_free(&made);
     }
 }
@@ -122,7 +125,8 @@ static void test_direction(void) {
         graph_settings_t settings = trainee_settings();
         settings.perturb = (uint8_t)(round % 3);
         settings.wise = round / 3 % 2 == 0 ? WISE_LAYER : WISE_MODEL;
-        settings.difference = settings.perturb == PERTURB_WEIGHT && draw(0, 1) == 1 ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD;
+        settings.difference =
+            settings.perturb == PERTURB_WEIGHT && draw(0, 1) == 1 ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD;
         settings.gns = 0;
         settings.eta = 1.0f;
         settings.seed = (uint32_t)draw(0, 1 << 30);
@@ -154,7 +158,8 @@ static void test_one_mask_a_step(void) {
             CHECK(graph_engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
             runs[i] = model->layer_runs;
         }
-        CHECK(runs[1] == 2 * runs[0], "%llu layer runs, then %llu", (unsigned long long)runs[0], (unsigned long long)runs[1]);
+        CHECK(runs[1] == 2 * runs[0], "%llu layer runs, then %llu", (unsigned long long)runs[0],
+              (unsigned long long)runs[1]);
         graph_trainee_free(&trainee);
         made_free(&made);
     }
@@ -164,7 +169,9 @@ static void test_one_mask_a_step(void) {
 static void test_settings_that_are_refused(void) {
     static const struct {
         uint8_t method, direction, wise, refused;
-    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, 7}, {METHOD_DEEPZERO, 1, WISE_LAYER, 7}, {METHOD_BP, 1, WISE_LAYER, 7},
+    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, 7},
+                 {METHOD_DEEPZERO, 1, WISE_LAYER, 7},
+                 {METHOD_BP, 1, WISE_LAYER, 7},
                  {METHOD_DEEPZERO, 1, WISE_MODEL, 5}};
     graph_made_t made;
     made_small(&made);
@@ -176,8 +183,8 @@ static void test_settings_that_are_refused(void) {
         bad.direction = cases[i].direction;
         bad.wise = cases[i].wise;
         const failure_t failure = graph_engine_configure(trainee.engine, &bad, &trainee.planned);
-        CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == cases[i].refused, "case %zu: code %u, field %u", i, failure.code,
-              failure.a);
+        CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == cases[i].refused, "case %zu: code %u, field %u", i,
+              failure.code, failure.a);
     }
     graph_settings_t bad = good;
     bad.eta = 0.0f;

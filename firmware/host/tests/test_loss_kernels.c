@@ -85,16 +85,18 @@ static int32_t draw_exponent(void) {
     return draw(0, 4) == 0 ? draw(-100, 100) : draw(-18, 17);
 }
 
-static void check_terms(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent, uint32_t n,
-                        uint32_t label, uint32_t fraction) {
+static void check_terms(const int8_t *plus, int32_t plus_exponent, const int8_t *minus, int32_t minus_exponent,
+                        uint32_t n, uint32_t label, uint32_t fraction) {
     const logits_t a = {.values = plus, .exponent = plus_exponent}, b = {.values = minus, .exponent = minus_exponent};
     const integer_loss_t found = integer_loss_s8(a, b, n, label, fraction);
     const naive_terms_t expected = naive_integer_loss(plus, plus_exponent, minus, minus_exponent, n, label, fraction);
     CHECK(found.plus == expected.a && found.minus == expected.b,
-          "exponents %d and %d, n = %u, fraction %u: %u and %u, not %lld and %lld", plus_exponent, minus_exponent, n, fraction,
-          found.plus, found.minus, (long long)expected.a, (long long)expected.b);
-    CHECK(integer_loss_log2(found.plus, fraction) == naive_log2(expected.a, fraction), "the logarithm of %u", found.plus);
-    CHECK(integer_loss_log2(found.minus, fraction) == naive_log2(expected.b, fraction), "the logarithm of %u", found.minus);
+          "exponents %d and %d, n = %u, fraction %u: %u and %u, not %lld and %lld", plus_exponent, minus_exponent, n,
+          fraction, found.plus, found.minus, (long long)expected.a, (long long)expected.b);
+    CHECK(integer_loss_log2(found.plus, fraction) == naive_log2(expected.a, fraction), "the logarithm of %u",
+          found.plus);
+    CHECK(integer_loss_log2(found.minus, fraction) == naive_log2(expected.b, fraction), "the logarithm of %u",
+          found.minus);
 }
 
 static void test_integer_loss(void) {
@@ -163,9 +165,10 @@ static void test_integer_loss_orders(void) {
         const double difference = true_cross_entropy(plus, n, s, label) - true_cross_entropy(minus, n, s, label);
         const logits_t a = {.values = plus, .exponent = s}, b = {.values = minus, .exponent = s};
         const integer_loss_t found = integer_loss_s8(a, b, n, label, 0);
-        if (fabs(difference) > 2.0 && fabs(difference) < 5.0) { /* beyond one unit of log2, within the ten bits that are kept */
-            CHECK((found.plus > found.minus) == (difference > 0), "%u and %u, losses differ by %g", found.plus, found.minus,
-                  difference);
+        if (fabs(difference) > 2.0 &&
+            fabs(difference) < 5.0) { /* beyond one unit of log2, within the ten bits that are kept */
+            CHECK((found.plus > found.minus) == (difference > 0), "%u and %u, losses differ by %g", found.plus,
+                  found.minus, difference);
             compared++;
         }
         free(plus);

@@ -36,7 +36,8 @@ static trial_t draw_trial(int32_t r_max) {
 /* Make the moves of the pass in memory of their own. */
 static moves_t moves_of(const trial_t *trial) {
     const settings_t *settings = &trial->settings;
-    const noise_t noise = {.p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, trial->step)};
+    const noise_t noise = {
+        .p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, trial->step)};
     const uint8_t limit = (uint8_t)limit_of(settings);
     moves_t moves = {.words = take(MOVES_WORDS * sizeof(uint32_t))};
     if (trial->pass == UPDATE) {
@@ -52,12 +53,9 @@ static int64_t moved(const trial_t *trial, int64_t w, int64_t z) {
     const settings_t *settings = &trial->settings;
     const int64_t limit = limit_of(settings), s = naive_bits(settings->r_max) - settings->b_zo, g = trial->sign;
     switch (trial->pass) {
-    case PERTURB:
-        return naive_clip127(naive_clip(w, limit) + z);
-    case TURN:
-        return naive_clip127(w - 2 * z);
-    default:
-        return naive_clip(naive_clip(w + z, limit) - (s < 1 ? g * z : naive_psto_shift(g * z, s)), limit);
+    case PERTURB: return naive_clip127(naive_clip(w, limit) + z);
+    case TURN: return naive_clip127(w - 2 * z);
+    default: return naive_clip(naive_clip(w + z, limit) - (s < 1 ? g * z : naive_psto_shift(g * z, s)), limit);
     }
 }
 
@@ -78,9 +76,10 @@ static void check_pass(const trial_t *trial, const moves_t *moves, int8_t *weigh
     }
     move_s8(weights, n, tensor_state(trial->settings.seed, trial->step, trial->tensor), moves);
     for (uint32_t i = 0; i < n; i++) {
-        CHECK(weights[i] == expected[i], "pass %d, r_max %u, limit %d, b_zo %u, sign %d, weight %u of %u: z = %d, %d becomes %d, not %d",
-              trial->pass, trial->settings.r_max, limit_of(&trial->settings), trial->settings.b_zo, trial->sign, i, n, z[i], old[i],
-              weights[i], expected[i]);
+        CHECK(weights[i] == expected[i],
+              "pass %d, r_max %u, limit %d, b_zo %u, sign %d, weight %u of %u: z = %d, %d becomes %d, not %d",
+              trial->pass, trial->settings.r_max, limit_of(&trial->settings), trial->settings.b_zo, trial->sign, i, n,
+              z[i], old[i], weights[i], expected[i]);
     }
     free(expected);
     free(old);

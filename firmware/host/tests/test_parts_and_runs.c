@@ -11,12 +11,14 @@ static uint32_t no_cycles(void) {
 }
 
 static void check_same(const step_result_t *found, const step_result_t *expected, uint8_t tensors, const char *what) {
-    CHECK(memcmp(found->digests, expected->digests, tensors * sizeof found->digests[0]) == 0, "%s: other weights", what);
-    CHECK(found->step == expected->step && found->sign == expected->sign, "%s: sign %d, not %d", what, found->sign, expected->sign);
+    CHECK(memcmp(found->digests, expected->digests, tensors * sizeof found->digests[0]) == 0, "%s: other weights",
+          what);
+    CHECK(found->step == expected->step && found->sign == expected->sign, "%s: sign %d, not %d", what, found->sign,
+          expected->sign);
     CHECK(float32_bits(found->loss_plus) == float32_bits(expected->loss_plus) &&
               float32_bits(found->loss_minus) == float32_bits(expected->loss_minus),
-          "%s: losses %a, %a, not %a, %a", what, (double)found->loss_plus, (double)found->loss_minus, (double)expected->loss_plus,
-          (double)expected->loss_minus);
+          "%s: losses %a, %a, not %a, %a", what, (double)found->loss_plus, (double)found->loss_minus,
+          (double)expected->loss_plus, (double)expected->loss_minus);
 }
 
 /* The same batches to a board that holds them and to one that does not. */
@@ -61,7 +63,8 @@ static void test_run(void) {
         chain_small(&file);
         settings_t settings = draw_settings((uint8_t)(round % 5));
         settings.slots = settings.batch;
-        trainee_t stepping = trainee_begin(&file, &settings, no_cycles), running = trainee_begin(&file, &settings, no_cycles);
+        trainee_t stepping = trainee_begin(&file, &settings, no_cycles),
+                  running = trainee_begin(&file, &settings, no_cycles);
         batch_t batch = draw_batch(&stepping.engine->model.file, (uint32_t)draw(1, settings.batch));
         const uint16_t steps = (uint16_t)draw(1, 6);
         step_result_t expected = {.step = 0};
@@ -89,8 +92,16 @@ typedef struct {
 } streaming_t;
 
 static streaming_t begin(uint8_t partition, uint8_t scope, uint16_t slots) {
-    const settings_t settings = {.partition = partition, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .scope = scope,
-                                 .batch = 5, .seed = 9, .slots = slots, .first_step = 70};
+    const settings_t settings = {.partition = partition,
+                                 .b_zo = 1,
+                                 .b_bp = 5,
+                                 .p_zero = 84,
+                                 .r_max = 31,
+                                 .scope = scope,
+                                 .batch = 5,
+                                 .seed = 9,
+                                 .slots = slots,
+                                 .first_step = 70};
     streaming_t streaming;
     chain_small(&streaming.file);
     streaming.trainee = trainee_begin(&streaming.file, &settings, no_cycles);

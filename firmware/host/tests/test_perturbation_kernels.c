@@ -29,7 +29,8 @@ static void test_signs(void) {
     for (uint32_t i = 0; i < 32; i++) {
         uint32_t state = 1u << i, signs = rademacher_begin(state);
         for (uint32_t word = 0; word < 100; word++) {
-            CHECK(signs == naive_signs(state), "word %u of state 2^%u: %08x, not %08x", word, i, signs, naive_signs(state));
+            CHECK(signs == naive_signs(state), "word %u of state 2^%u: %08x, not %08x", word, i, signs,
+                  naive_signs(state));
             for (uint32_t j = 0; j < 32; j++) {
                 naive_xi(&state);
             }

@@ -1,9 +1,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "chain_made.h"
 #include "check.h"
 #include "net/plan.h"
-#include "chain_made.h"
 #include "trainee.h"
 
 static graph_file_t opened(const graph_made_t *made) {
@@ -81,8 +81,8 @@ static void check_rows(const plan_t *plan, const row_t *rows, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const buffer_t *buffer = &plan->buffer[i];
         CHECK(buffer->size == (rows[i].size + 7) / 8 * 8, "buffer %u: %u bytes, not %u", i, buffer->size, rows[i].size);
-        CHECK(buffer->first == rows[i].first && buffer->last == rows[i].last, "buffer %u: slots %u to %u, not %u to %u", i,
-              buffer->first, buffer->last, rows[i].first, rows[i].last);
+        CHECK(buffer->first == rows[i].first && buffer->last == rows[i].last, "buffer %u: slots %u to %u, not %u to %u",
+              i, buffer->first, buffer->last, rows[i].first, rows[i].last);
     }
 }
 
@@ -95,38 +95,84 @@ static void test_table(void) {
     plan_t *plan = take(sizeof *plan);
 
     const row_t forward[] = {
-        {file.size, 0, 19}, {4, 0, 19},          {4 * 128, 0, 19},                                            /* always */
-        {4096, 19, 19},                                                                                       /* noise */
-        {192, 0, 2},        {48, 2, 3},          {100, 3, 5}, {20, 5, 6}, {11, 6, 8}, {5, 8, 9},              /* act */
-        {768, 0, 0},        {400, 3, 3},         {44, 6, 6},  {20, 8, 8},                                     /* acc */
-        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0}, {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3},                               /* scratch */
+        {file.size, 0, 19},
+        {4, 0, 19},
+        {4 * 128, 0, 19}, /* always */
+        {4096, 19, 19},   /* noise */
+        {192, 0, 2},
+        {48, 2, 3},
+        {100, 3, 5},
+        {20, 5, 6},
+        {11, 6, 8},
+        {5, 8, 9}, /* act */
+        {768, 0, 0},
+        {400, 3, 3},
+        {44, 6, 6},
+        {20, 8, 8}, /* acc */
+        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
+        {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
     };
     plan_make(plan, &network, &(settings_t){.partition = 4, .batch = 4, .slots = 4});
     check_rows(plan, forward, sizeof forward / sizeof forward[0]);
 
     const row_t all[] = {
-        {file.size, 0, 19}, {4, 0, 19},  {4 * 128, 0, 19},                                                    /* always */
-        {192, 0, 17},       {48, 2, 15}, {100, 3, 14}, {20, 5, 12}, {11, 6, 11}, {5, 8, 9},                   /* act */
-        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},   {20, 8, 8},                                            /* acc */
-        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0}, {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3},                               /* scratch */
-        {5, 9, 10}, {11, 10, 12}, {20, 12, 13}, {100, 13, 15}, {48, 15, 16}, {192, 16, 18},                   /* err */
-        {44, 10, 10}, {80, 12, 12}, {192, 15, 15},                                                            /* eacc */
-        {6 * 6 * 3 + 64 + 4 * 18, 15, 15}, {10 * 10 * 2 + 64 + 4 * 18, 18, 18},                                 /* bscratch */
-        {220, 0, 19}, {880, 0, 19}, {360, 0, 19}, {216, 0, 19},                                               /* grad */
+        {file.size, 0, 19},
+        {4, 0, 19},
+        {4 * 128, 0, 19}, /* always */
+        {192, 0, 17},
+        {48, 2, 15},
+        {100, 3, 14},
+        {20, 5, 12},
+        {11, 6, 11},
+        {5, 8, 9}, /* act */
+        {768, 0, 0},
+        {400, 3, 3},
+        {44, 6, 6},
+        {20, 8, 8}, /* acc */
+        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
+        {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
+        {5, 9, 10},
+        {11, 10, 12},
+        {20, 12, 13},
+        {100, 13, 15},
+        {48, 15, 16},
+        {192, 16, 18}, /* err */
+        {44, 10, 10},
+        {80, 12, 12},
+        {192, 15, 15}, /* eacc */
+        {6 * 6 * 3 + 64 + 4 * 18, 15, 15},
+        {10 * 10 * 2 + 64 + 4 * 18, 18, 18}, /* bscratch */
+        {220, 0, 19},
+        {880, 0, 19},
+        {360, 0, 19},
+        {216, 0, 19}, /* grad */
     };
     plan_make(plan, &network, &(settings_t){.partition = 0, .batch = 4, .slots = 4});
     check_rows(plan, all, sizeof all / sizeof all[0]);
     CHECK(plan->layer[1].act == plan->layer[0].act && plan->layer[7].err == plan->layer[6].err, "relu in place");
 
     const row_t last_two[] = {
-        {file.size, 0, 19}, {4, 0, 19}, {4 * 128, 0, 19},                                                     /* always */
-        {4096, 19, 19},                                                                                       /* noise */
-        {192, 0, 2},        {48, 2, 3}, {100, 3, 5},  {20, 5, 12}, {11, 6, 11}, {5, 8, 9},                    /* act */
-        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},  {20, 8, 8},                                             /* acc */
-        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0}, {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3},                               /* scratch */
-        {5, 9, 10}, {11, 10, 12},                                                                             /* err */
-        {44, 10, 10},                                                                                         /* eacc */
-        {220, 0, 19}, {880, 0, 19},                                                                           /* grad */
+        {file.size, 0, 19},
+        {4, 0, 19},
+        {4 * 128, 0, 19}, /* always */
+        {4096, 19, 19},   /* noise */
+        {192, 0, 2},
+        {48, 2, 3},
+        {100, 3, 5},
+        {20, 5, 12},
+        {11, 6, 11},
+        {5, 8, 9}, /* act */
+        {768, 0, 0},
+        {400, 3, 3},
+        {44, 6, 6},
+        {20, 8, 8}, /* acc */
+        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
+        {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
+        {5, 9, 10},
+        {11, 10, 12}, /* err */
+        {44, 10, 10}, /* eacc */
+        {220, 0, 19},
+        {880, 0, 19}, /* grad */
     };
     plan_make(plan, &network, &(settings_t){.partition = 2, .batch = 4, .slots = 4});
     check_rows(plan, last_two, sizeof last_two / sizeof last_two[0]);
@@ -142,26 +188,57 @@ static void test_table_of_groups(void) {
     plan_t *plan = take(sizeof *plan);
 
     const row_t streamed[] = {
-        {file.size, 0, 19}, {3, 0, 19}, {3 * 128, 0, 19}, {7 * 5, 0, 19}, {7 * 2, 0, 19},                     /* always */
-        {4096, 19, 19},                                                                                       /* noise */
-        {192, 0, 2},        {48, 2, 3}, {100, 3, 5},  {20, 5, 6}, {11, 6, 10}, {5, 8, 9},                     /* act */
-        {768, 0, 0},        {400, 3, 3}, {44, 6, 6},  {20, 8, 8},                                             /* acc */
-        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0}, {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3},                               /* scratch */
-        {5, 9, 10}, {220, 0, 19},                                                                             /* err, grad */
+        {file.size, 0, 19},
+        {3, 0, 19},
+        {3 * 128, 0, 19},
+        {7 * 5, 0, 19},
+        {7 * 2, 0, 19}, /* always */
+        {4096, 19, 19}, /* noise */
+        {192, 0, 2},
+        {48, 2, 3},
+        {100, 3, 5},
+        {20, 5, 6},
+        {11, 6, 10},
+        {5, 8, 9}, /* act */
+        {768, 0, 0},
+        {400, 3, 3},
+        {44, 6, 6},
+        {20, 8, 8}, /* acc */
+        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
+        {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
+        {5, 9, 10},
+        {220, 0, 19}, /* err, grad */
     };
     plan_make(plan, &network, &(settings_t){.partition = 3, .loss = LOSS_INTEGER, .batch = 7, .slots = 3});
     check_rows(plan, streamed, sizeof streamed / sizeof streamed[0]);
 
     const row_t grouped[] = {
-        {file.size, 0, 19}, {3, 0, 19}, {3 * 128, 0, 19}, {3 * 5, 0, 19}, {3 * 2, 0, 19},                     /* always */
-        {4096, 19, 19},                                                                                       /* noise */
-        {576, 0, 2},        {144, 2, 3}, {300, 3, 5}, {60, 5, 12}, {33, 6, 11}, {15, 8, 9},                   /* act */
-        {2304, 0, 0},       {1200, 3, 3}, {132, 6, 6}, {60, 8, 8},                                            /* acc */
-        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0}, {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3},                               /* scratch */
-        {15, 9, 10}, {33, 10, 12}, {132, 10, 10},                                                             /* err, eacc */
-        {220, 0, 19}, {880, 0, 19},                                                                           /* grad */
+        {file.size, 0, 19},
+        {3, 0, 19},
+        {3 * 128, 0, 19},
+        {3 * 5, 0, 19},
+        {3 * 2, 0, 19}, /* always */
+        {4096, 19, 19}, /* noise */
+        {576, 0, 2},
+        {144, 2, 3},
+        {300, 3, 5},
+        {60, 5, 12},
+        {33, 6, 11},
+        {15, 8, 9}, /* act */
+        {2304, 0, 0},
+        {1200, 3, 3},
+        {132, 6, 6},
+        {60, 8, 8}, /* acc */
+        {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
+        {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
+        {15, 9, 10},
+        {33, 10, 12},
+        {132, 10, 10}, /* err, eacc */
+        {220, 0, 19},
+        {880, 0, 19}, /* grad */
     };
-    plan_make(plan, &network, &(settings_t){.partition = 2, .loss = LOSS_INTEGER, .scope = SCOPE_BATCH, .batch = 3, .slots = 3});
+    plan_make(plan, &network,
+              &(settings_t){.partition = 2, .loss = LOSS_INTEGER, .scope = SCOPE_BATCH, .batch = 3, .slots = 3});
     check_rows(plan, grouped, sizeof grouped / sizeof grouped[0]);
 
     plan_make(plan, &network, &(settings_t){.partition = 0, .loss = LOSS_INTEGER, .batch = 3, .slots = 3});

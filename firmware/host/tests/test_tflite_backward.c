@@ -37,7 +37,8 @@ static void add_products(void *context, uint32_t weight, uint32_t input, uint32_
 }
 
 /* What is found has been added to what was there before. */
-static void check_sums(const int32_t *found, const int32_t *before, const int64_t *expected, uint32_t n, const char *what) {
+static void check_sums(const int32_t *found, const int32_t *before, const int64_t *expected, uint32_t n,
+                       const char *what) {
     for (uint32_t i = 0; i < n; i++) {
         const int64_t sum = expected[i] + (before == NULL ? 0 : before[i]);
         CHECK(found[i] == sum, "%s, element %u: %d, not %lld", what, i, found[i], (long long)sum);
@@ -69,7 +70,8 @@ static void run(kind_t kind, const products_t *p, const layer_shape_t *shape, in
 }
 
 static void check_layer(kind_t kind, const layer_shape_t *shape, const char *what) {
-    const uint32_t weights = (uint32_t)shape->kernel_h * shape->kernel_w * shape->out_c * (kind == DEPTHWISE ? 1u : shape->in_c);
+    const uint32_t weights =
+        (uint32_t)shape->kernel_h * shape->kernel_w * shape->out_c * (kind == DEPTHWISE ? 1u : shape->in_c);
     const uint32_t inputs = shape_inputs(shape);
     int8_t *in = draw_bytes(inputs), *kernel = draw_s8(weights, 127), *error = draw_error(shape_outputs(shape));
     int64_t *sums = calloc(weights, sizeof *sums), *spread = calloc(inputs, sizeof *spread);
@@ -79,8 +81,12 @@ static void check_layer(kind_t kind, const layer_shape_t *shape, const char *wha
     for (uint32_t i = 0; i < weights; i++) {
         gradient[i] = before[i] = draw(-1000000000, 1000000000);
     }
-    const products_t products = {
-        .in = in, .weights = kernel, .error = error, .input_zero = draw(-128, 127), .gradient = sums, .input_error = spread};
+    const products_t products = {.in = in,
+                                 .weights = kernel,
+                                 .error = error,
+                                 .input_zero = draw(-128, 127),
+                                 .gradient = sums,
+                                 .input_error = spread};
     naive_products(shape, kind == DEPTHWISE, add_products, (void *)&products);
     run(kind, &products, shape, gradient, acc);
     check_sums(gradient, before, sums, weights, what);
@@ -100,17 +106,33 @@ static void test_layers(void) {
         shape = draw_pointwise();
         check_layer(POINTWISE, &shape, "backward of pointwise");
     }
-    const layer_shape_t wide = {.in_h = 4, .in_w = 140, .in_c = 2, .out_h = 2, .out_w = 70, .out_c = 2,
-                                .kernel_h = 5, .kernel_w = 5, .padding = 2, .stride = 2};
+    const layer_shape_t wide = {.in_h = 4,
+                                .in_w = 140,
+                                .in_c = 2,
+                                .out_h = 2,
+                                .out_w = 70,
+                                .out_c = 2,
+                                .kernel_h = 5,
+                                .kernel_w = 5,
+                                .padding = 2,
+                                .stride = 2};
     check_layer(DEPTHWISE, &wide, "backward of depthwise, wide");
-    const layer_shape_t large = {.in_h = 9, .in_w = 99, .in_c = 1, .out_h = 1, .out_w = 3, .out_c = 1,
-                                 .kernel_h = 9, .kernel_w = 97, .stride = 1};
+    const layer_shape_t large = {.in_h = 9,
+                                 .in_w = 99,
+                                 .in_c = 1,
+                                 .out_h = 1,
+                                 .out_w = 3,
+                                 .out_c = 1,
+                                 .kernel_h = 9,
+                                 .kernel_w = 97,
+                                 .stride = 1};
     check_layer(DEPTHWISE, &large, "backward of depthwise, large kernel");
 }
 
 static void test_fully_connected_and_bias(void) {
     for (int round = 0; round < ROUNDS; round++) {
-        const uint32_t inputs = (uint32_t)draw(1, 30), outputs = (uint32_t)draw(1, 20), positions = (uint32_t)draw(1, 40);
+        const uint32_t inputs = (uint32_t)draw(1, 30), outputs = (uint32_t)draw(1, 20),
+                       positions = (uint32_t)draw(1, 40);
         const int8_t zero = (int8_t)draw(-128, 127);
         int8_t *in = draw_bytes(inputs), *error = draw_error(positions * outputs);
         int32_t *gradient = take(inputs * outputs * sizeof *gradient), *bias = take(outputs * sizeof *bias);
@@ -119,7 +141,8 @@ static void test_fully_connected_and_bias(void) {
         }
         tflite_fully_connected_s8_weight_gradient(in, error, inputs, outputs, zero, gradient);
         for (uint32_t i = 0; i < inputs * outputs; i++) {
-            CHECK(gradient[i] == 1000 + error[i / inputs] * (in[i % inputs] - zero), "weight %u of %u x %u", i, outputs, inputs);
+            CHECK(gradient[i] == 1000 + error[i / inputs] * (in[i % inputs] - zero), "weight %u of %u x %u", i, outputs,
+                  inputs);
         }
         memset(bias, 0, outputs * sizeof *bias);
         tflite_bias_gradient_s8(error, positions, outputs, bias);

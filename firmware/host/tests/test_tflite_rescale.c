@@ -7,15 +7,16 @@
 
 static void check_rescale(int32_t acc, int32_t multiplier, int32_t shift) {
     const int64_t twice = rescale_double(acc, multiplier, shift), once = rescale_single(acc, multiplier, shift);
-    CHECK(twice == naive_rescale_double(acc, multiplier, shift), "double, %d * %d, shift %d: %lld", acc, multiplier, shift,
-          (long long)twice);
-    CHECK(once == naive_rescale_single(acc, multiplier, shift), "single, %d * %d, shift %d: %lld", acc, multiplier, shift,
-          (long long)once);
+    CHECK(twice == naive_rescale_double(acc, multiplier, shift), "double, %d * %d, shift %d: %lld", acc, multiplier,
+          shift, (long long)twice);
+    CHECK(once == naive_rescale_single(acc, multiplier, shift), "single, %d * %d, shift %d: %lld", acc, multiplier,
+          shift, (long long)once);
 }
 
 /* The examples of the text, by hand. */
 static void test_examples(void) {
-    static const int32_t quarter[][3] = {{1, 1, 0}, {-2, -1, 0}, {5, 2, 1}, {4, 1, 1}, {-4, -1, -1}, {6, 2, 2}, {-6, -2, -1}};
+    static const int32_t quarter[][3] = {{1, 1, 0},    {-2, -1, 0}, {5, 2, 1},   {4, 1, 1},
+                                         {-4, -1, -1}, {6, 2, 2},   {-6, -2, -1}};
     for (size_t i = 0; i < sizeof quarter / sizeof quarter[0]; i++) {
         CHECK(rescale_double(quarter[i][0], 1 << 30, -1) == quarter[i][1], "double of %d / 4", quarter[i][0]);
         CHECK(rescale_single(quarter[i][0], 1 << 30, -1) == quarter[i][2], "single of %d / 4", quarter[i][0]);
@@ -90,23 +91,29 @@ static void test_requantize(void) {
             sums[i] = draw(0, 3) == 0 ? (draw(0, 1) == 0 ? bound : -bound) : draw(-bound, bound);
             if (draw(0, 3) == 0) { /* about the ends of 16, 17 and 30 bits, where an Armv6-M goes another way */
                 const int32_t end = 1 << (draw(0, 2) == 0 ? 29 : draw(15, 16));
-                sums[i] = (int32_t)((uint32_t)((draw(0, 1) == 0 ? end : -end) + draw(-1, 1)) - (uint32_t)bias[i / positions + first]);
+                sums[i] = (int32_t)((uint32_t)((draw(0, 1) == 0 ? end : -end) + draw(-1, 1)) -
+                                    (uint32_t)bias[i / positions + first]);
             }
         }
-        const int32_t act_min = draw(0, 1) == 0 ? -128 : draw(-128, 127), act_max = draw(0, 1) == 0 ? 127 : draw(act_min, 127);
+        const int32_t act_min = draw(0, 1) == 0 ? -128 : draw(-128, 127),
+                      act_max = draw(0, 1) == 0 ? 127 : draw(act_min, 127);
         const tflite_layer_t layer = {.output_zero = (int8_t)(draw(0, 3) == 0 ? -128 : draw(-128, 127)),
-                                      .act_min = (int8_t)act_min, .act_max = (int8_t)act_max,
-                                      .bias = bias, .multiplier = multiplier, .shift = shift};
+                                      .act_min = (int8_t)act_min,
+                                      .act_max = (int8_t)act_max,
+                                      .bias = bias,
+                                      .multiplier = multiplier,
+                                      .shift = shift};
         for (int single = 0; single <= 1; single++) {
             requantize_channels_t *const requantize = single ? requantize_channels_single_s8 : requantize_channels_s8;
             requantize(sums, positions, first, channels, &layer, step, out);
             for (uint32_t i = 0; i < n; i++) {
                 const uint32_t c = i / positions, p = i % positions, at = first + c;
                 const int32_t acc = (int32_t)((uint32_t)sums[i] + (uint32_t)bias[at]);
-                const int64_t scaled = (single ? naive_rescale_single : naive_rescale_double)(acc, multiplier[at], shift[at]);
+                const int64_t scaled =
+                    (single ? naive_rescale_single : naive_rescale_double)(acc, multiplier[at], shift[at]);
                 const int64_t expected = naive_clamp(scaled + layer.output_zero, act_min, act_max);
-                CHECK(out[p * step + c] == expected, "sum %d, multiplier %d, shift %d: %d, not %lld", acc, multiplier[at],
-                      shift[at], out[p * step + c], (long long)expected);
+                CHECK(out[p * step + c] == expected, "sum %d, multiplier %d, shift %d: %d, not %lld", acc,
+                      multiplier[at], shift[at], out[p * step + c], (long long)expected);
             }
         }
         free(sums);

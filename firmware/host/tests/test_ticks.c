@@ -7,7 +7,7 @@
 
 /* SysTick as ARM DDI 0403E.e, B3.3.1 has it: counts from RVR down to 0 and on at RVR; going from 1 to 0 makes the exception pending. */
 enum { ROUND = 1 << 24 };
-static uint64_t now; /* cycles since the start, the truth */
+static uint64_t now;    /* cycles since the start, the truth */
 static uint64_t pended; /* wraps whose exception has become pending */
 static uint32_t csr, rvr, cvr, icsr;
 static uint32_t slowest; /* most cycles between two accesses */
@@ -59,8 +59,8 @@ static void start_at(uint64_t time) {
 static void check_reading(void) {
     const uint64_t before = now;
     const uint32_t found = ticks_read();
-    CHECK((uint32_t)(found - (uint32_t)before) <= now - before, "read %08x between %llx and %llx", found, (unsigned long long)before,
-          (unsigned long long)now);
+    CHECK((uint32_t)(found - (uint32_t)before) <= now - before, "read %08x between %llx and %llx", found,
+          (unsigned long long)before, (unsigned long long)now);
 }
 
 /* Round the end of 24 and of 32 bits, cycle by cycle. */

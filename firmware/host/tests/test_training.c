@@ -30,7 +30,8 @@ static void check_result(const step_result_t *found, const step_result_t *expect
               float32_bits(found->loss_minus) == float32_bits(expected->loss_minus),
           "losses %a, %a, not %a, %a", (double)found->loss_plus, (double)found->loss_minus, (double)expected->loss_plus,
           (double)expected->loss_minus);
-    CHECK(found->sign == expected->sign && found->step == expected->step, "sign %d, not %d", found->sign, expected->sign);
+    CHECK(found->sign == expected->sign && found->step == expected->step, "sign %d, not %d", found->sign,
+          expected->sign);
 }
 
 static void train_one_step(engine_t *engine, naive_model_t *model, uint32_t step) {
@@ -80,7 +81,8 @@ static uint32_t trace_plainly(naive_model_t *model, const settings_t *settings, 
     model->observed = slot - first;
     model->errors = 0;
     if (settings->partition < graph_weighted(&model->file)) {
-        naive_model_backward(model, settings, batch->inputs + first * batch->elements, batch->labels + first, count, true);
+        naive_model_backward(model, settings, batch->inputs + first * batch->elements, batch->labels + first, count,
+                             true);
     }
     return slot - first;
 }

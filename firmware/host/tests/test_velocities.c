@@ -43,10 +43,18 @@ static void draw_moved(moved_t *moved) {
     }
     moved->momentum = (float)draw(1, 999) / 1000.0f;
     moved->update = (gradient_update_t){
-        .rate = (float)ldexp(1.0 + draw(0, 1000) / 1001.0, draw(0, 9) == 0 ? draw(-140, 19) : draw(-12, 0)), .nodes = true,
-        .factor = 1.0f + (float)draw(0, 999) / 1000.0f, .qas = draw(0, 1) == 0, .depthwise = draw(0, 1) == 0, .taps = (uint32_t)draw(1, 9),
-        .channels = channels, .input_scale = 0.02f, .weight_scale = moved->weight_scale, .multiplier = moved->multiplier,
-        .shift = moved->shift, .exponent = draw(0, 4) == 0 ? draw(-200, 200) : draw(-16, 8)};
+        .rate = (float)ldexp(1.0 + draw(0, 1000) / 1001.0, draw(0, 9) == 0 ? draw(-140, 19) : draw(-12, 0)),
+        .nodes = true,
+        .factor = 1.0f + (float)draw(0, 999) / 1000.0f,
+        .qas = draw(0, 1) == 0,
+        .depthwise = draw(0, 1) == 0,
+        .taps = (uint32_t)draw(1, 9),
+        .channels = channels,
+        .input_scale = 0.02f,
+        .weight_scale = moved->weight_scale,
+        .multiplier = moved->multiplier,
+        .shift = moved->shift,
+        .exponent = draw(0, 4) == 0 ? draw(-200, 200) : draw(-16, 8)};
 }
 
 static float *draw_velocities(uint32_t n) {
@@ -74,7 +82,8 @@ static void check_weights(const moved_t *moved) {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t index = first + i, o = update->depthwise ? index % update->channels : index / update->taps;
         gradient[i] = draw(0, 3) == 0 ? 0 : draw(-100000, 100000);
-        expected[i] = (int8_t)held(weights[i] - text_step(wanted + i, gradient[i], weight_update_factor(update, o), moved->momentum), 126);
+        expected[i] = (int8_t)held(
+            weights[i] - text_step(wanted + i, gradient[i], weight_update_factor(update, o), moved->momentum), 126);
         expected_sums[o] += expected[i] - weights[i];
     }
     apply_velocity_s8(weights, velocity, gradient, first, n, moved->momentum, update, sums);
@@ -96,7 +105,8 @@ static void check_biases(const moved_t *moved) {
     for (uint32_t i = 0; i < n; i++) {
         bias[i] = draw(0, 3) == 0 ? draw(-BIAS_LIMIT, BIAS_LIMIT) : draw(-3000, 3000);
         gradient[i] = draw(-100000, 100000);
-        const int64_t step = text_step(wanted + i, gradient[i], bias_update_factor(&moved->update, first + i), moved->momentum);
+        const int64_t step =
+            text_step(wanted + i, gradient[i], bias_update_factor(&moved->update, first + i), moved->momentum);
         expected[i] = (int32_t)held(bias[i] - step, BIAS_LIMIT);
     }
     apply_velocity_s32(bias, velocity, gradient, first, n, moved->momentum, &moved->update);
@@ -116,7 +126,8 @@ static void test_ends(void) {
             const int32_t gradient = i < 4 ? INT32_MAX : INT32_MIN;
             const int32_t wanted = text_step(&expected, gradient, factor, 0.5f);
             const int32_t step = rule.stays ? 0 : velocity_step(&found, gradient, &rule);
-            CHECK(step == wanted && found == expected, "n %d: %d and %a, not %d and %a", n, step, (double)found, wanted, (double)expected);
+            CHECK(step == wanted && found == expected, "n %d: %d and %a, not %d and %a", n, step, (double)found, wanted,
+                  (double)expected);
         }
     }
 }

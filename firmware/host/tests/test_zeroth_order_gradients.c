@@ -52,7 +52,8 @@ static void test_signed_sums(void) {
             signed_sums_s32(queries, count, n, sums);
             for (uint32_t i = 0; i < n; i++) {
                 const int64_t expected = naive_sum(queries, states, count);
-                CHECK(sums[i] == expected, "signed_sums_s32, element %u: %d, not %lld", i, sums[i], (long long)expected);
+                CHECK(sums[i] == expected, "signed_sums_s32, element %u: %d, not %lld", i, sums[i],
+                      (long long)expected);
             }
             free(sums);
         }
@@ -77,7 +78,8 @@ static void test_node_errors(void) {
         const int32_t shift = node_error_shift(queries, count);
         const int64_t wanted = naive_bits((uint64_t)total) - 7;
         CHECK(shift == (wanted < 0 ? 0 : wanted), "shift %d", shift);
-        const int8_t act_min = (int8_t)draw(-128, 0), act_max = (int8_t)(round % 8 == 0 ? act_min + draw(0, 2) : draw(0, 127));
+        const int8_t act_min = (int8_t)draw(-128, 0),
+                     act_max = (int8_t)(round % 8 == 0 ? act_min + draw(0, 2) : draw(0, 127));
         int8_t *clean = take(n), *errors = take(n), *expected = take(n);
         for (uint32_t i = 0; i < n; i++) {
             clean[i] = (int8_t)draw(-128, 127);
@@ -97,7 +99,8 @@ static void test_node_errors(void) {
 static void test_pack_channels(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const uint32_t channels = (uint32_t)draw(1, 20), positions = (uint32_t)draw(1, 20);
-        const uint32_t first = (uint32_t)draw(0, (int32_t)channels - 1), count = (uint32_t)draw(1, (int32_t)(channels - first));
+        const uint32_t first = (uint32_t)draw(0, (int32_t)channels - 1),
+                       count = (uint32_t)draw(1, (int32_t)(channels - first));
         int8_t *values = draw_s8(positions * channels, 127), *packed = take(positions * count);
         pack_channels_s8(values, positions, channels, first, count, packed);
         for (uint32_t i = 0; i < positions * count; i++) {
@@ -148,9 +151,14 @@ static void test_delta(void) {
         float difference;
         int32_t delta;
     } cases[] = {
-        {0.0f, 0},           {-0.0f, 0},          {32.0f, 1 << 21},       {-32.0f, -(1 << 21)}, {33.5f, 1 << 21}, {-1e30f, -(1 << 21)},
-        {0x1p-17f, 0},       {0x1.000002p-17f, 1}, {0x1.8p-16f, 2},        {0x1.4p-15f, 2},      {0x1.cp-15f, 4}, {-0x1p-17f, 0},
-        {-0x1.8p-16f, -2},   {0x1.fffffep4f, 1 << 21}, {0x1p-149f, 0},     {0x1.921fb6p1f, 205887},
+        {0.0f, 0},         {-0.0f, 0},
+        {32.0f, 1 << 21},  {-32.0f, -(1 << 21)},
+        {33.5f, 1 << 21},  {-1e30f, -(1 << 21)},
+        {0x1p-17f, 0},     {0x1.000002p-17f, 1},
+        {0x1.8p-16f, 2},   {0x1.4p-15f, 2},
+        {0x1.cp-15f, 4},   {-0x1p-17f, 0},
+        {-0x1.8p-16f, -2}, {0x1.fffffep4f, 1 << 21},
+        {0x1p-149f, 0},    {0x1.921fb6p1f, 205887},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const int32_t delta = loss_delta(cases[i].difference);

@@ -35,9 +35,11 @@ static void test_cross_entropy(void) {
         }
         const float expected = naive_log32(sum) + (float)(largest - logits[label]) * scale;
         const float loss = cross_entropy_scaled_f32(logits, n, scale, label);
-        CHECK(float32_bits(loss) == float32_bits(expected), "scale %a: %a, not %a", (double)scale, (double)loss, (double)expected);
+        CHECK(float32_bits(loss) == float32_bits(expected), "scale %a: %a, not %a", (double)scale, (double)loss,
+              (double)expected);
         const double exact = log(truth) + (double)scale * (largest - logits[label]);
-        CHECK(fabs((double)loss - exact) <= 4e-6 * (exact + 1.0), "scale %a: %.9g, not %.9g", (double)scale, (double)loss, exact);
+        CHECK(fabs((double)loss - exact) <= 4e-6 * (exact + 1.0), "scale %a: %.9g, not %.9g", (double)scale,
+              (double)loss, exact);
         const int32_t s = draw(-60, 10);
         const float power = cross_entropy_scaled_f32(logits, n, float32_power_of_two(s), label);
         CHECK(float32_bits(power) == float32_bits(cross_entropy_f32(logits, n, s, label)), "exponent %d", s);

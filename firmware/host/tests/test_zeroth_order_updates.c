@@ -24,10 +24,14 @@ static float draw_scale(int32_t least, int32_t most) {
 
 static void draw_layer(layer_t *layer) {
     naive_update_t *naive = &layer->naive;
-    *naive = (naive_update_t){
-        .eta = draw_scale(-30, 19), .gns = draw(0, 1) == 0, .nodes = draw(0, 1) == 0, .qas = draw(0, 1) == 0,
-        .samples = (uint32_t)(draw(0, 3) == 0 ? draw(1, 65535) : 1), .queries = (uint32_t)draw(1, 127),
-        .dimensions = (uint32_t)draw(1, draw(0, 1) == 0 ? 100 : 100000000), .input_scale = draw_scale(-12, 4)};
+    *naive = (naive_update_t){.eta = draw_scale(-30, 19),
+                              .gns = draw(0, 1) == 0,
+                              .nodes = draw(0, 1) == 0,
+                              .qas = draw(0, 1) == 0,
+                              .samples = (uint32_t)(draw(0, 3) == 0 ? draw(1, 65535) : 1),
+                              .queries = (uint32_t)draw(1, 127),
+                              .dimensions = (uint32_t)draw(1, draw(0, 1) == 0 ? 100 : 100000000),
+                              .input_scale = draw_scale(-12, 4)};
     const bool wild = draw(0, 5) == 0; /* scales whose squares leave binary32 */
     const uint32_t channels = (uint32_t)draw(1, 8);
     for (uint32_t o = 0; o < channels; o++) {
@@ -36,9 +40,16 @@ static void draw_layer(layer_t *layer) {
         layer->shift[o] = (int8_t)draw(-31, 30);
     }
     layer->update = (gradient_update_t){
-        .rate = update_rate(naive->eta, naive->gns, naive->samples, naive->queries, naive->dimensions), .nodes = naive->nodes, .factor = 1.0f,
-        .qas = naive->qas, .depthwise = draw(0, 1) == 0, .taps = (uint32_t)draw(1, 9), .channels = channels,
-        .input_scale = naive->input_scale, .weight_scale = layer->weight_scale, .multiplier = layer->multiplier,
+        .rate = update_rate(naive->eta, naive->gns, naive->samples, naive->queries, naive->dimensions),
+        .nodes = naive->nodes,
+        .factor = 1.0f,
+        .qas = naive->qas,
+        .depthwise = draw(0, 1) == 0,
+        .taps = (uint32_t)draw(1, 9),
+        .channels = channels,
+        .input_scale = naive->input_scale,
+        .weight_scale = layer->weight_scale,
+        .multiplier = layer->multiplier,
         .shift = layer->shift};
 }
 
@@ -110,7 +121,8 @@ static void check_biases(layer_t *layer) {
         bias[i] = draw(0, 3) == 0 ? draw(-BIAS_LIMIT, BIAS_LIMIT) : draw(-3000, 3000);
         gradient[i] = draw_gradient(width);
         const naive_update_t naive = naive_of(layer, first + i, true);
-        expected[i] = (int32_t)held(bias[i] - naive_update_step(&naive, gradient[i], layer->update.exponent), (1 << 30) - (1 << 20));
+        expected[i] = (int32_t)held(bias[i] - naive_update_step(&naive, gradient[i], layer->update.exponent),
+                                    (1 << 30) - (1 << 20));
     }
     apply_gradient_s32(bias, gradient, first, n, &layer->update);
     check_s32(bias, expected, n, "apply_gradient_s32");
@@ -123,13 +135,15 @@ static void test_step(void) {
         for (int32_t n = -70; n <= 130; n++) {
             const update_factor_t factor = {.m = factors[f], .n = n};
             for (int32_t i = 0; i < 300; i++) {
-                const int64_t tie = n >= 1 && n <= 62 ? (int64_t)(((__int128)(2 * draw(0, 200) + 1) << (n - 1)) / factor.m) : 0;
+                const int64_t tie =
+                    n >= 1 && n <= 62 ? (int64_t)(((__int128)(2 * draw(0, 200) + 1) << (n - 1)) / factor.m) : 0;
                 const int32_t near = (int32_t)held(tie + draw(-1, 1), INT32_MAX);
                 const int32_t drawn[] = {near, -near, draw_gradient(draw(0, 31)), INT32_MIN, INT32_MAX, 0, 1, -1};
                 const int32_t g = drawn[i % 8];
                 const __int128 exact = (__int128)g * factor.m;
-                const __int128 step =
-                    n > 62 ? 0 : n <= 0 ? exact * ((__int128)1 << (-n < 31 ? -n : 31)) : naive_divide_away(exact, n);
+                const __int128 step = n > 62   ? 0
+                                      : n <= 0 ? exact * ((__int128)1 << (-n < 31 ? -n : 31))
+                                               : naive_divide_away(exact, n);
                 const __int128 bound = (__int128)1 << 30;
                 const int64_t expected = (int64_t)(step > bound ? bound : step < -bound ? -bound : step);
                 const int32_t found = update_step(g, factor);
@@ -141,8 +155,11 @@ static void test_step(void) {
 
 static void test_rate(void) {
     for (int round = 0; round < ROUNDS; round++) {
-        naive_update_t naive = {.eta = draw_scale(-100, 19), .gns = draw(0, 1) == 0, .samples = (uint32_t)draw(1, 65535),
-                                .queries = (uint32_t)draw(1, 127), .dimensions = (uint32_t)draw(1, 1 << 30)};
+        naive_update_t naive = {.eta = draw_scale(-100, 19),
+                                .gns = draw(0, 1) == 0,
+                                .samples = (uint32_t)draw(1, 65535),
+                                .queries = (uint32_t)draw(1, 127),
+                                .dimensions = (uint32_t)draw(1, 1 << 30)};
         const float found = update_rate(naive.eta, naive.gns, naive.samples, naive.queries, naive.dimensions);
         const float expected = naive_factor(&naive);
         CHECK(float32_bits(found) == float32_bits(expected), "%a, not %a", (double)found, (double)expected);
@@ -154,7 +171,8 @@ static void test_factors_that_are_none(void) {
     const float scales[] = {0x1p-39f, 0x1p+40f, 1.0f};
     const float etas[] = {0x1p+60f, 0x1p-60f, 0x1p-127f};
     for (uint32_t i = 0; i < 3; i++) {
-        const gradient_update_t update = {.rate = etas[i], .qas = true, .taps = 1, .channels = 1, .weight_scale = &scales[i], .exponent = -16};
+        const gradient_update_t update = {
+            .rate = etas[i], .qas = true, .taps = 1, .channels = 1, .weight_scale = &scales[i], .exponent = -16};
         CHECK(weight_update_factor(&update, 0).m == 0, "case %u", i);
         int8_t weight = 5;
         const int32_t gradient = INT32_MIN;

@@ -4,7 +4,10 @@
 
 batch_t draw_batch(const graph_file_t *file, uint32_t count) {
     const uint32_t elements = (uint32_t)graph_elements(file, 0);
-    batch_t batch = {.pixels = take(count * elements), .labels = take(count), .inputs = take(count * elements), .count = count,
+    batch_t batch = {.pixels = take(count * elements),
+                     .labels = take(count),
+                     .inputs = take(count * elements),
+                     .count = count,
                      .elements = elements};
     const int32_t darkest = draw(0, 1) == 0 ? 255 : 0; /* some batches are all white */
     for (uint32_t i = 0; i < count * elements; i++) {
@@ -69,13 +72,14 @@ trainee_t trainee_begin(const graph_made_t *file, const settings_t *settings, ui
     engine_init(trainee.engine, trainee.arena, trainee.planned, cycles);
     load(trainee.engine, file);
     const failure_t failure = engine_configure(trainee.engine, settings, &told);
-    CHECK(failure.code == 0 && told == trainee.planned, "configure: code %u, a %u, %u bytes planned", failure.code, failure.a,
-          told);
+    CHECK(failure.code == 0 && told == trainee.planned, "configure: code %u, a %u, %u bytes planned", failure.code,
+          failure.a, told);
     return trainee;
 }
 
 void trainee_end(trainee_t *trainee) {
-    CHECK(engine_arena_peak(trainee->engine) <= trainee->planned, "the peak is beyond the %u bytes planned", trainee->planned);
+    CHECK(engine_arena_peak(trainee->engine) <= trainee->planned, "the peak is beyond the %u bytes planned",
+          trainee->planned);
     free(trainee->arena);
     free(trainee->engine);
 }
@@ -84,7 +88,8 @@ void put_samples(engine_t *engine, const batch_t *batch, uint32_t first, uint32_
     for (uint32_t slot = count; slot-- > 0;) { /* in any order */
         const uint32_t b = first + slot;
         const uint8_t *pixels = batch->pixels + b * batch->elements;
-        CHECK(engine_put_sample(engine, (uint16_t)slot, batch->labels[b], pixels, batch->elements).code == 0, "put_sample");
+        CHECK(engine_put_sample(engine, (uint16_t)slot, batch->labels[b], pixels, batch->elements).code == 0,
+              "put_sample");
     }
 }
 

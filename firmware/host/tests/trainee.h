@@ -2,8 +2,8 @@
 #ifndef TRAINEE_H
 #define TRAINEE_H
 
-#include "net/engine.h"
 #include "chain_made.h"
+#include "net/engine.h"
 
 typedef struct {
     uint8_t *pixels, *labels;

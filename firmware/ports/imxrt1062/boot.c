@@ -17,10 +17,10 @@ enum { ONE_PAD = 0, FOUR_PADS = 2 };
 /* EBh, fast read on four lines: address, mode bits, 4 dummy cycles (W25Q16JV data sheet, 8.2: instructions). Mode bits of all ones keep
    the flash out of its continuous read mode, so that it understands the boot ROM after any reset. The quad enable bit of
    these boards' flash is set at the factory (its name ends in IQ or IM: unverified; PJRC's own start-up relies on it). */
-#define QUAD_READ \
-    PAIR(INSTRUCTION(COMMAND, ONE_PAD, 0xEB), INSTRUCTION(ADDRESS, FOUR_PADS, 24)), \
-    PAIR(INSTRUCTION(MODE_8_BITS, FOUR_PADS, 0xFF), INSTRUCTION(DUMMY, FOUR_PADS, 4)), \
-    PAIR(INSTRUCTION(READ, FOUR_PADS, 4), INSTRUCTION(STOP, ONE_PAD, 0))
+#define QUAD_READ                                                                                                      \
+    PAIR(INSTRUCTION(COMMAND, ONE_PAD, 0xEB), INSTRUCTION(ADDRESS, FOUR_PADS, 24)),                                    \
+        PAIR(INSTRUCTION(MODE_8_BITS, FOUR_PADS, 0xFF), INSTRUCTION(DUMMY, FOUR_PADS, 4)),                             \
+        PAIR(INSTRUCTION(READ, FOUR_PADS, 4), INSTRUCTION(STOP, ONE_PAD, 0))
 
 typedef struct {
     uint32_t tag, version, reserved_008;
@@ -69,28 +69,30 @@ _Static_assert(sizeof(boot_header_t) == VECTORS_AT, "the program's vectors follo
 extern const uint8_t __boot_length[];
 
 __attribute__((section(".boot2"), used)) static const boot_header_t header = {
-    .flash = {
-        .tag = 0x42464346, /* "FCFB" */
-        .version = 0x56010000,
-        .sample_clock = 1, /* looped back from the DQS pad, which these boards leave free for it */
-        .hold_cycles = 3,
-        .setup_cycles = 3,
-        .device_type = 1, /* serial NOR */
-        .pads = 4,
-        .clock = 6, /* 100 MHz; the flash allows 133 MHz */
-        .size_a1 = 2u << 20, /* of a Teensy 4.0; the larger boards have more */
-        .look_up = {QUAD_READ},
-        .page_size = 256,
-        .sector_size = 4096,
-        .ip_clock = 1, /* 30 MHz */
-        .block_size = 0x10000,
-    },
-    .table = {
-        .header = 0x412000D1, /* tag D1h, 32 bytes (big-endian), version 4.1 */
-        .entry = &header.entry, /* a vector table, whatever the manual's text says (PJRC, NXP's own images) */
-        .boot_data = &header.image,
-        .self = &header.table,
-    },
+    .flash =
+        {
+            .tag = 0x42464346, /* "FCFB" */
+            .version = 0x56010000,
+            .sample_clock = 1, /* looped back from the DQS pad, which these boards leave free for it */
+            .hold_cycles = 3,
+            .setup_cycles = 3,
+            .device_type = 1, /* serial NOR */
+            .pads = 4,
+            .clock = 6,          /* 100 MHz; the flash allows 133 MHz */
+            .size_a1 = 2u << 20, /* of a Teensy 4.0; the larger boards have more */
+            .look_up = {QUAD_READ},
+            .page_size = 256,
+            .sector_size = 4096,
+            .ip_clock = 1, /* 30 MHz */
+            .block_size = 0x10000,
+        },
+    .table =
+        {
+            .header = 0x412000D1,   /* tag D1h, 32 bytes (big-endian), version 4.1 */
+            .entry = &header.entry, /* a vector table, whatever the manual's text says (PJRC, NXP's own images) */
+            .boot_data = &header.image,
+            .self = &header.table,
+        },
     .image = {.start = FLASH_START, .length = __boot_length},
     .entry = {.stack = __stack_top, .start = flexram_start},
 };

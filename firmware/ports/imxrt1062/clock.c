@@ -9,7 +9,8 @@ enum {
     PLL_ARM_DIV = 100,     /* 24 MHz x 100 / 2 = 1200 MHz (IMXRT1060RM, CCM_ANALOG_PLL_ARM: 54 to 108) */
     ARM_DIVIDER = 2,
     CORE_HZ = OSC_HZ / 2 * PLL_ARM_DIV / ARM_DIVIDER,
-    IPG_DIVIDER = 4,  /* 150 MHz, its limit; PERCLK stays at half of it, 75 MHz, its own limit, as the boot ROM leaves it */
+    IPG_DIVIDER =
+        4, /* 150 MHz, its limit; PERCLK stays at half of it, 75 MHz, its own limit, as the boot ROM leaves it */
     SEMC_DIVIDER = 4, /* 150 MHz of 166 */
     READY_POLLS = 1000000,
 };

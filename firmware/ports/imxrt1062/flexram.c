@@ -31,6 +31,6 @@ __attribute__((naked, noreturn)) void flexram_start(void) {
         "b reset_handler\n"
         ".ltorg\n"
         :
-        : [gpr] "i"(GPR_ADDRESS), [banks] "i"(BANKS), [select] "i"(SELECT), [sizes] "i"(SIZES), [at17] "i"(GPR17_AT), [at16] "i"(GPR16_AT),
-          [at14] "i"(GPR14_AT));
+        : [gpr] "i"(GPR_ADDRESS), [banks] "i"(BANKS), [select] "i"(SELECT), [sizes] "i"(SIZES), [at17] "i"(GPR17_AT),
+          [at16] "i"(GPR16_AT), [at14] "i"(GPR14_AT));
 }

@@ -111,7 +111,7 @@ enum { DMAMUX_LPUART6_TX = 70, DMAMUX_LPUART6_RX = 71 };
 #define LPUART_BAUD_OSR(samples) (((samples) - 1u) << 24)
 #define LPUART6_STAT REGISTER(LPUART6 + 0x14u)
 #define LPUART_STAT_EVENTS (0x1Fu << 16) /* IDLE, OR, NF, FE, PF; each is cleared by writing it as 1 */
-#define LPUART_STAT_RDRF (1u << 21) /* more words in the FIFO than WATER asks for, which is none */
+#define LPUART_STAT_RDRF (1u << 21)      /* more words in the FIFO than WATER asks for, which is none */
 #define LPUART_STAT_TDRE (1u << 23)
 #define LPUART6_CTRL REGISTER(LPUART6 + 0x18u)
 #define LPUART_CTRL_ILT (1u << 2) /* silence is counted from the stop bit */

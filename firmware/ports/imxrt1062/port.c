@@ -17,9 +17,13 @@ static uint32_t core_hz;
    reading ahead at addresses where nothing answers (Arm Cortex-M7 erratum 1013783: unverified). Memory map: IMXRT1060RM, chapter 3. */
 static const mpu_region_t regions[] = {
     {.base = 0x00000000u, .log2_size = 32, .attributes = MPU_NEVER_EXECUTE},
-    {.base = 0x60000000u, .log2_size = 21, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH},                 /* flash, 2 MB */
-    {.base = 0x20000000u, .log2_size = 16, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE}, /* DTCM, 64 KB */
-    {.base = 0x20200000u, .log2_size = 20, .attributes = MPU_READ_WRITE | MPU_WRITE_BACK | MPU_NEVER_EXECUTE | LAST_EIGHTH_OFF}, /* OCRAM, 896 KB */
+    {.base = 0x60000000u, .log2_size = 21, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH}, /* flash, 2 MB */
+    {.base = 0x20000000u,
+     .log2_size = 16,
+     .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE}, /* DTCM, 64 KB */
+    {.base = 0x20200000u,
+     .log2_size = 20,
+     .attributes = MPU_READ_WRITE | MPU_WRITE_BACK | MPU_NEVER_EXECUTE | LAST_EIGHTH_OFF}, /* OCRAM, 896 KB */
     {.base = 0x40000000u, .log2_size = 26, .attributes = MPU_READ_WRITE | MPU_DEVICE | MPU_NEVER_EXECUTE},
 };
 

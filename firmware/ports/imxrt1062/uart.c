@@ -27,7 +27,8 @@ static bool sending;
 static bool by_dma;
 
 /* The whole descriptor: after power-on it holds anything (IMXRT1060RM, eDMA: TCD memory). One byte a request. */
-static void describe(uint32_t channel, const volatile void *from, uint32_t step_from, const volatile void *to, uint32_t step_to, uint32_t count) {
+static void describe(uint32_t channel, const volatile void *from, uint32_t step_from, const volatile void *to,
+                     uint32_t step_to, uint32_t count) {
     DMA_CERQ = (uint8_t)channel; /* an earlier program's channel may be running */
     DMAMUX_CHCFG(channel) = 0;
     TCD_SADDR(channel) = (uint32_t)(uintptr_t)from;

@@ -16,14 +16,15 @@ typedef struct {
    that holds all of it. */
 __attribute__((section(".vectors"), used, aligned(1024))) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = sleep_end_handler,
-        [DMA_0] = uart_handler,
-        [DMA_1] = uart_handler,
-        [DMA_1 + 1 ... UART - 1] = fault_handler,
-        [UART] = uart_handler,
-        [UART + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... SYSTICK - 1] = fault_handler,
+            [SYSTICK] = sleep_end_handler,
+            [DMA_0] = uart_handler,
+            [DMA_1] = uart_handler,
+            [DMA_1 + 1 ... UART - 1] = fault_handler,
+            [UART] = uart_handler,
+            [UART + 1 ... LAST] = fault_handler,
+        },
 };

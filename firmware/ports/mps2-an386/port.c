@@ -21,4 +21,3 @@ void port_init(void) {
 const char *port_board_name(void) {
     return "mps2-an386";
 }
-

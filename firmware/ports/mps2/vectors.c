@@ -15,12 +15,13 @@ typedef struct {
 /* A handler that is not named below is not expected and reports itself as a fault. */
 __attribute__((section(".vectors"), used)) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = ticks_handler,
-        [UART0_RX] = uart_receive_handler,
-        [UART0_TX] = uart_transmit_handler,
-        [UART0_TX + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... SYSTICK - 1] = fault_handler,
+            [SYSTICK] = ticks_handler,
+            [UART0_RX] = uart_receive_handler,
+            [UART0_TX] = uart_transmit_handler,
+            [UART0_TX + 1 ... LAST] = fault_handler,
+        },
 };

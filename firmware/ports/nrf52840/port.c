@@ -10,9 +10,13 @@
 
 /* Everything the program uses, and nothing else: any other address faults. Product Specification, memory map. */
 static const mpu_region_t regions[] = {
-    {.base = 0x00000000u, .log2_size = 20, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH},            /* flash, 1 MB */
-    {.base = FLASH_OF_CHECKPOINTS, .log2_size = FLASH_OF_CHECKPOINTS_LOG2, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE},
-    {.base = 0x10000000u, .log2_size = 13, .attributes = MPU_READ_ONLY | MPU_DEVICE | MPU_NEVER_EXECUTE}, /* FICR, UICR */
+    {.base = 0x00000000u, .log2_size = 20, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH}, /* flash, 1 MB */
+    {.base = FLASH_OF_CHECKPOINTS,
+     .log2_size = FLASH_OF_CHECKPOINTS_LOG2,
+     .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE},
+    {.base = 0x10000000u,
+     .log2_size = 13,
+     .attributes = MPU_READ_ONLY | MPU_DEVICE | MPU_NEVER_EXECUTE}, /* FICR, UICR */
     {.base = 0x20000000u, .log2_size = 18, .attributes = MPU_READ_WRITE | MPU_WRITE_BACK | MPU_NEVER_EXECUTE}, /* RAM */
     {.base = 0x40000000u, .log2_size = 29, .attributes = MPU_READ_WRITE | MPU_DEVICE | MPU_NEVER_EXECUTE},
 };

@@ -91,7 +91,8 @@ static void hand_on(uint32_t end) {
 }
 
 static void receive(void) {
-    const bool silent = happened(&TIMER_EVENTS_COMPARE0(SILENCE_TIMER)); /* before the count that it captured is compared with chunks */
+    const bool silent =
+        happened(&TIMER_EVENTS_COMPARE0(SILENCE_TIMER)); /* before the count that it captured is compared with chunks */
     if (happened(&UARTE0_EVENTS_ERROR)) {
         restart_receiver();
         return;
@@ -105,7 +106,9 @@ static void receive(void) {
         const uint32_t beyond = TIMER_CC0(COUNTER_TIMER) - filled;
         if (beyond <= CHUNK) {
             hand_on(filled + beyond);
-        } else if (beyond <= UINT32_MAX / 2) { /* the receiver has left a chunk that nobody was told of; less is an older silence */
+        } else if (beyond <=
+                   UINT32_MAX /
+                       2) { /* the receiver has left a chunk that nobody was told of; less is an older silence */
             restart_receiver();
         }
     }

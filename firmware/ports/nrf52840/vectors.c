@@ -22,14 +22,15 @@ typedef struct {
 /* A handler that is not named below is not expected and reports itself as a fault. */
 __attribute__((section(".vectors"), used)) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... UARTE0 - 1] = fault_handler,
-        [UARTE0] = uart_handler,
-        [UARTE0 + 1 ... ALARM - 1] = fault_handler,
-        [ALARM] = alarm_handler,
-        [ALARM + 1 ... SILENCE - 1] = fault_handler,
-        [SILENCE] = uart_handler,
-        [SILENCE + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... UARTE0 - 1] = fault_handler,
+            [UARTE0] = uart_handler,
+            [UARTE0 + 1 ... ALARM - 1] = fault_handler,
+            [ALARM] = alarm_handler,
+            [ALARM + 1 ... SILENCE - 1] = fault_handler,
+            [SILENCE] = uart_handler,
+            [SILENCE + 1 ... LAST] = fault_handler,
+        },
 };

@@ -5,7 +5,8 @@
 
 /* 12 MHz * 125 / 6 / 2 = 125 MHz; the oscillator between runs at 1500 of the 750 to 1600 MHz that it may (RP2040 data sheet, 2.18.2). */
 enum { FEEDBACK = 125, POST_1 = 6, POST_2 = 2 };
-_Static_assert(BOARD_CRYSTAL_HZ / 1000000u * FEEDBACK / POST_1 / POST_2 == CLOCK_HZ / 1000000u, "the PLL gives CLOCK_HZ");
+_Static_assert(BOARD_CRYSTAL_HZ / 1000000u * FEEDBACK / POST_1 / POST_2 == CLOCK_HZ / 1000000u,
+               "the PLL gives CLOCK_HZ");
 
 enum { STARTUP_DELAY = 47 }; /* times 256 cycles of the crystal: 1 ms (2.16.3) */
 

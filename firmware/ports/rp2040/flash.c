@@ -38,7 +38,8 @@ static bool find_all(rom_t *rom) {
     rom->erase = (void (*)(uint32_t, size_t, uint32_t, uint8_t))find('R', 'E');
     rom->program = (void (*)(uint32_t, const uint8_t *, size_t))find('R', 'P');
     rom->flush = (void (*)(void))find('F', 'C');
-    return rom->connect != NULL && rom->exit_xip != NULL && rom->erase != NULL && rom->program != NULL && rom->flush != NULL;
+    return rom->connect != NULL && rom->exit_xip != NULL && rom->erase != NULL && rom->program != NULL &&
+           rom->flush != NULL;
 }
 
 port_flash_t port_flash(void) {
@@ -46,7 +47,8 @@ port_flash_t port_flash(void) {
 }
 
 /* Program a page, or erase a sector where there are no bytes. */
-__attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *rom, uint32_t offset, const uint8_t *bytes) {
+__attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *rom, uint32_t offset,
+                                                                  const uint8_t *bytes) {
     rom->connect();
     rom->exit_xip();
     if (bytes == NULL) {

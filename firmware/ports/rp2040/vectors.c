@@ -23,14 +23,15 @@ typedef struct {
 /* A handler that is not named below is not expected and reports itself as a fault. */
 __attribute__((section(".vectors"), used, aligned(256))) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = ticks_handler,
-        [SLEEP] = alarm_handler,
-        [SILENCE] = uart_handler,
-        [SILENCE + 1 ... UART0 - 1] = fault_handler,
-        [UART0] = uart_handler,
-        [UART0 + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... SYSTICK - 1] = fault_handler,
+            [SYSTICK] = ticks_handler,
+            [SLEEP] = alarm_handler,
+            [SILENCE] = uart_handler,
+            [SILENCE + 1 ... UART0 - 1] = fault_handler,
+            [UART0] = uart_handler,
+            [UART0 + 1 ... LAST] = fault_handler,
+        },
 };

@@ -12,7 +12,8 @@ enum {
     PLL_P = 2,   /* 216 MHz */
     PLL_Q = 9,   /* 48 MHz, which nothing here uses; at most that (RM0385, RCC_PLLCFGR) */
     PLL_HZ = (int)BOARD_HSE_HZ / PLL_M * PLL_N / PLL_P,
-    APB2_DIVIDER = 2,      /* 108 MHz, and APB1 54 MHz by 4: the highest with over-drive (DS10916, general operating conditions) */
+    APB2_DIVIDER =
+        2, /* 108 MHz, and APB1 54 MHz by 4: the highest with over-drive (DS10916, general operating conditions) */
     FLASH_WAIT_STATES = 7, /* RM0385, FLASH: number of wait states, 2.7 to 3.6 V, 210 to 216 MHz */
     READY_POLLS = 1000000, /* hundreds of milliseconds at 16 MHz, where the slowest flag, of the crystal, needs a few */
 };
@@ -35,9 +36,10 @@ static bool start_crystal(void) {
    regulator goes to over-drive. */
 static void start_pll(void) {
     modify(&PWR_CR1, PWR_CR1_VOS_MASK, PWR_CR1_VOS_SCALE_1);
-    modify(&RCC_PLLCFGR, RCC_PLLCFGR_M_MASK | RCC_PLLCFGR_N_MASK | RCC_PLLCFGR_P_MASK | RCC_PLLCFGR_SRC_HSE | RCC_PLLCFGR_Q_MASK,
-           RCC_PLLCFGR_M((uint32_t)PLL_M) | RCC_PLLCFGR_N((uint32_t)PLL_N) | RCC_PLLCFGR_P((uint32_t)PLL_P) | RCC_PLLCFGR_SRC_HSE |
-               RCC_PLLCFGR_Q((uint32_t)PLL_Q));
+    modify(&RCC_PLLCFGR,
+           RCC_PLLCFGR_M_MASK | RCC_PLLCFGR_N_MASK | RCC_PLLCFGR_P_MASK | RCC_PLLCFGR_SRC_HSE | RCC_PLLCFGR_Q_MASK,
+           RCC_PLLCFGR_M((uint32_t)PLL_M) | RCC_PLLCFGR_N((uint32_t)PLL_N) | RCC_PLLCFGR_P((uint32_t)PLL_P) |
+               RCC_PLLCFGR_SRC_HSE | RCC_PLLCFGR_Q((uint32_t)PLL_Q));
     RCC_CR |= RCC_CR_PLLON;
 }
 
@@ -57,7 +59,8 @@ static bool switch_to_pll(void) {
     if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES)) {
         return false;
     }
-    modify(&RCC_CFGR, RCC_CFGR_HPRE_MASK | RCC_CFGR_PPRE1_MASK | RCC_CFGR_PPRE2_MASK, RCC_CFGR_PPRE1_4 | RCC_CFGR_PPRE2_2);
+    modify(&RCC_CFGR, RCC_CFGR_HPRE_MASK | RCC_CFGR_PPRE1_MASK | RCC_CFGR_PPRE2_MASK,
+           RCC_CFGR_PPRE1_4 | RCC_CFGR_PPRE2_2);
     if (!wait_until(&RCC_CR, RCC_CR_PLLRDY, RCC_CR_PLLRDY)) {
         return false;
     }

@@ -18,7 +18,8 @@ enum {
 };
 
 /* Uncached and writable only meanwhile: a network may lie here, and is read through the cache. */
-static const mpu_region_t region = {.base = BASE, .log2_size = LOG2_SIZE, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE};
+static const mpu_region_t region = {
+    .base = BASE, .log2_size = LOG2_SIZE, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE};
 
 port_flash_t port_flash(void) {
     return (port_flash_t){.base = BASE, .size = 1u << LOG2_SIZE, .erase = SECTOR, .program = WORD};

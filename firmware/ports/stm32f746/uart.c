@@ -12,8 +12,8 @@
 #define RX_STREAM 2u
 #define TX_STREAM 7u
 #define CHANNEL DMA_CR_CHANNEL(4u)
-#define TX_PIN 9u /* of port A */
-#define RX_PIN 7u /* of port B */
+#define TX_PIN 9u    /* of port A */
+#define RX_PIN 7u    /* of port B */
 #define USART1_AF 7u /* DS10916, alternate function mapping: ports A and B */
 
 enum {

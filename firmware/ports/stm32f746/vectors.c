@@ -22,16 +22,17 @@ typedef struct {
 /* A handler that is not named below is not expected and reports itself as a fault. */
 __attribute__((section(".vectors"), used)) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = sleep_tick_handler,
-        [SYSTICK + 1 ... USART1 - 1] = fault_handler,
-        [USART1] = uart_handler,
-        [USART1 + 1 ... RECEIVED - 1] = fault_handler,
-        [RECEIVED] = uart_handler,
-        [RECEIVED + 1 ... SENT - 1] = fault_handler,
-        [SENT] = uart_handler,
-        [SENT + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... SYSTICK - 1] = fault_handler,
+            [SYSTICK] = sleep_tick_handler,
+            [SYSTICK + 1 ... USART1 - 1] = fault_handler,
+            [USART1] = uart_handler,
+            [USART1 + 1 ... RECEIVED - 1] = fault_handler,
+            [RECEIVED] = uart_handler,
+            [RECEIVED + 1 ... SENT - 1] = fault_handler,
+            [SENT] = uart_handler,
+            [SENT + 1 ... LAST] = fault_handler,
+        },
 };

@@ -10,10 +10,10 @@ enum {
     PLL_N = 70, /* 560 MHz: top of the wide VCO range */
     PLL_P = 2,  /* 280 MHz */
     PLL_HZ = HSI_HZ / PLL_M * PLL_N / PLL_P,
-    APB_DIVIDER = 2,          /* APB1..4 end at 140 MHz, CPU and AHB at 280 MHz (DS13139, general operating conditions) */
-    FLASH_WAIT_STATES = 6,    /* RM0455, FLASH: recommended number of wait states, VOS0 up to 280 MHz */
-    FLASH_WRITE_DELAY = 3,    /* the same table, WRHIGHFREQ */
-    READY_POLLS = 1000000,    /* tens of milliseconds at 64 MHz, where the slowest flag needs well under one */
+    APB_DIVIDER = 2,       /* APB1..4 end at 140 MHz, CPU and AHB at 280 MHz (DS13139, general operating conditions) */
+    FLASH_WAIT_STATES = 6, /* RM0455, FLASH: recommended number of wait states, VOS0 up to 280 MHz */
+    FLASH_WRITE_DELAY = 3, /* the same table, WRHIGHFREQ */
+    READY_POLLS = 1000000, /* tens of milliseconds at 64 MHz, where the slowest flag needs well under one */
 };
 
 static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
@@ -43,7 +43,8 @@ static bool set_voltage_scale(uint32_t vos) {
 static bool start_pll(void) {
     modify(&RCC_PLLCKSELR, RCC_PLLCKSELR_PLLSRC_MASK | RCC_PLLCKSELR_DIVM1_MASK,
            RCC_PLLCKSELR_PLLSRC_HSI | RCC_PLLCKSELR_DIVM1((uint32_t)PLL_M));
-    modify(&RCC_PLLCFGR, RCC_PLLCFGR_PLL1FRACEN | RCC_PLLCFGR_PLL1VCOSEL | RCC_PLLCFGR_PLL1RGE_MASK | RCC_PLLCFGR_DIVP1EN,
+    modify(&RCC_PLLCFGR,
+           RCC_PLLCFGR_PLL1FRACEN | RCC_PLLCFGR_PLL1VCOSEL | RCC_PLLCFGR_PLL1RGE_MASK | RCC_PLLCFGR_DIVP1EN,
            RCC_PLLCFGR_PLL1RGE_8_16_MHZ | RCC_PLLCFGR_DIVP1EN);
     modify(&RCC_PLL1DIVR, RCC_PLL1DIVR_N1_MASK | RCC_PLL1DIVR_P1_MASK,
            RCC_PLL1DIVR_N1((uint32_t)PLL_N) | RCC_PLL1DIVR_P1((uint32_t)PLL_P));
@@ -53,7 +54,8 @@ static bool start_pll(void) {
 
 /* Buses and flash first, so that nothing is ever faster than it may be. */
 static bool switch_to_pll(void) {
-    modify(&RCC_CDCFGR1, RCC_CDCFGR1_CDCPRE_MASK | RCC_CDCFGR1_HPRE_MASK | RCC_CDCFGR1_CDPPRE_MASK, RCC_CDCFGR1_CDPPRE_2);
+    modify(&RCC_CDCFGR1, RCC_CDCFGR1_CDCPRE_MASK | RCC_CDCFGR1_HPRE_MASK | RCC_CDCFGR1_CDPPRE_MASK,
+           RCC_CDCFGR1_CDPPRE_2);
     modify(&RCC_CDCFGR2, RCC_CDCFGR2_CDPPRE1_MASK | RCC_CDCFGR2_CDPPRE2_MASK,
            RCC_CDCFGR2_CDPPRE1_2 | RCC_CDCFGR2_CDPPRE2_2);
     modify(&RCC_SRDCFGR, RCC_SRDCFGR_SRDPPRE_MASK, RCC_SRDCFGR_SRDPPRE_2);

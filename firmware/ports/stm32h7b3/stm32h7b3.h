@@ -26,7 +26,9 @@
 #define FLASH_SR_QW (1u << 2)
 #define FLASH_SR_EOP (1u << 16)
 #define FLASH_SR_DBECCERR (1u << 26)
-#define FLASH_SR_ERRORS (1u << 17 | 1u << 18 | 1u << 19 | 1u << 21 | FLASH_SR_DBECCERR) /* write protection, sequence, strobe, inconsistency */
+#define FLASH_SR_ERRORS                                                                                                \
+    (1u << 17 | 1u << 18 | 1u << 19 | 1u << 21 |                                                                       \
+     FLASH_SR_DBECCERR) /* write protection, sequence, strobe, inconsistency */
 #define FLASH_CCR2 REGISTER(0x52002114u)
 
 /* Power control, PWR registers */

@@ -15,14 +15,15 @@ typedef struct {
 /* A handler that is not named below is not expected and reports itself as a fault. */
 __attribute__((section(".vectors"), used)) static const vector_table_t vectors = {
     .stack = __stack_top,
-    .handlers = {
-        [RESET] = reset_handler,
-        [RESET + 1 ... SYSTICK - 1] = fault_handler,
-        [SYSTICK] = sleep_tick_handler,
-        [SYSTICK + 1 ... DMA1_STREAM_0 - 1] = fault_handler,
-        [DMA1_STREAM_0] = uart_handler,
-        [DMA1_STREAM_0 + 1 ... USART1 - 1] = fault_handler,
-        [USART1] = uart_handler,
-        [USART1 + 1 ... LAST] = fault_handler,
-    },
+    .handlers =
+        {
+            [RESET] = reset_handler,
+            [RESET + 1 ... SYSTICK - 1] = fault_handler,
+            [SYSTICK] = sleep_tick_handler,
+            [SYSTICK + 1 ... DMA1_STREAM_0 - 1] = fault_handler,
+            [DMA1_STREAM_0] = uart_handler,
+            [DMA1_STREAM_0 + 1 ... USART1 - 1] = fault_handler,
+            [USART1] = uart_handler,
+            [USART1 + 1 ... LAST] = fault_handler,
+        },
 };

@@ -16,7 +16,9 @@ STEPS_S = (0.2e-3, 3.0)
 LONGEST_S = 10.0  # of a window, unless a step or the fewest readings take longer
 READINGS = (60, 500)  # of a window, log-uniform; more where a step is longer
 ASKED_FOR = (60, 200)  # where each is a question of its own, or nearly: a thousand trials are to end
-MOST_READINGS = 4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
+MOST_READINGS = (
+    4000  # of a step: an instrument of 100 kS/s has 300,000 of a step of 3 s, and a thousand trials are to end
+)
 SPREADS = (1e-4, 1e-2)  # of the board's own energy from window to window
 LARGEST_A = (0.005, 0.5)
 LARGEST_SHARE = 0.85  # of a range: a window whose energy is spread, read with a gain that is drawn from outside the data sheet, is beyond it else
@@ -63,7 +65,9 @@ def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Cas
     # Others lose a stretch of a buffer that was left alone, and say so: the window is thrown away.
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
-    return Case(load, used, interval_s, IDLE_READINGS * interval_s, steps, int(rng.choice([6, 6, 8, 12])), errors, lost, burden)
+    return Case(
+        load, used, interval_s, IDLE_READINGS * interval_s, steps, int(rng.choice([6, 6, 8, 12])), errors, lost, burden
+    )
 
 
 def algorithm(sheet: DataSheet, rng: np.random.Generator) -> Case:
@@ -88,7 +92,14 @@ def commensurate(sheet: DataSheet, rng: np.random.Generator) -> Case:
 def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
     """Return the limits of error that a data sheet gives for one range."""
     return Limits(
-        used.gain, used.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, used.noise_a, sheet.voltage_noise_v, used.drift_a_per_s
+        used.gain,
+        used.offset_a,
+        sheet.voltage_gain,
+        sheet.voltage_offset_v,
+        sheet.timebase,
+        used.noise_a,
+        sheet.voltage_noise_v,
+        used.drift_a_per_s,
     )
 
 

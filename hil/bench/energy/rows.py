@@ -99,7 +99,9 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
 def try_once(sheet: DataSheet, case: str, number: int, seed: int = 1) -> Judged:
     """Run one trial of a row."""
     rng = np.random.default_rng([seed, number, crc32(sheet.key.encode())])
-    driver: dict[str, Any] = {"seed": int(rng.integers(2**31))} if sheet.key in JITTERING else {}  # polls that jitter alike would err alike
+    driver: dict[str, Any] = (
+        {"seed": int(rng.integers(2**31))} if sheet.key in JITTERING else {}
+    )  # polls that jitter alike would err alike
     if case == COMMENSURATE:
         driver["jitter"] = 0.0
     return run(sheet, _CASES[case](sheet, rng), rng, **driver)

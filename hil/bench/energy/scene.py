@@ -38,7 +38,14 @@ class Load:
         k = int(rng.integers(2, 6))
         shares = rng.dirichlet(np.full(k, 2.0))
         levels = rng.uniform(0.45, 1.0, k)
-        return cls(step_s, tuple(shares), tuple(largest_a * levels / levels.max()), largest_a * float(rng.uniform(0.1, 0.35)), spread, volt)
+        return cls(
+            step_s,
+            tuple(shares),
+            tuple(largest_a * levels / levels.max()),
+            largest_a * float(rng.uniform(0.1, 0.35)),
+            spread,
+            volt,
+        )
 
     def net(self, burden_ohm: float) -> float:
         """Return the expected net energy of a step in joules, at the board's side of a meter of some resistance."""

@@ -44,7 +44,10 @@ BY_SOCKET: dict[str, Make] = {
     "yokogawa-wt310": VirtualYokogawaWT310,
 }
 # The instrument's own end of a serial line: through a pseudo-terminal, as the unit tests of their drivers go, each answer takes time of the wall clock.
-BY_WIRE: dict[str, Make] = {"lpm01a": VirtualLpm01a, "tc66c": lambda truth, errors, rng, time: VirtualTc66c(truth, errors, rng)}
+BY_WIRE: dict[str, Make] = {
+    "lpm01a": VirtualLpm01a,
+    "tc66c": lambda truth, errors, rng, time: VirtualTc66c(truth, errors, rng),
+}
 DRIVERS: dict[str, Callable[..., Meter]] = {"lpm01a": Lpm01a, "tc66c": Tc66c}
 KEYS = sorted([*BY_SOCKET, *BY_WIRE])
 

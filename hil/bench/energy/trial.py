@@ -61,7 +61,9 @@ def judge(result: EnergyResult, spoiled: int, true: float) -> Judged:
     """Compare a result, for which some windows were taken again, with the true energy of a step in joules."""
     low, high = result.limits
     off, expanded = abs(result.per_step - true), result.expanded
-    return Judged(low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased, spoiled)
+    return Judged(
+        low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased, spoiled
+    )
 
 
 def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> tuple[EnergyResult, int]:
@@ -135,7 +137,9 @@ def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.
     for again in range(MOST_SPOILED):
         meter.arm()
         begin_s = case.idle_s + float(rng.uniform(0, 2)) * case.interval_s
-        end_ps = stage.window(stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal()))
+        end_ps = stage.window(
+            stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal())
+        )
         host.ask(meter, end_ps + round((case.idle_s + ANSWER_S) * PS_PER_S))
         try:
             return with_both_edges(meter.capture(DEADLINE_S), case.idle_s), again

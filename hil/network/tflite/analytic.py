@@ -66,7 +66,9 @@ def _layerwise(
         runs[start] += 1
     for index in (index for index in lives.trained if lives.first(index) == start):
         sides = 2 if settings.difference == "central" else 1
-        passes = settings.coordinates(graph.layers[index]) if settings.method == "deepzero" else sides * settings.queries
+        passes = (
+            settings.coordinates(graph.layers[index]) if settings.method == "deepzero" else sides * settings.queries
+        )
         for later in range(start + by_nodes, lives.n):
             runs[later] += passes
     for later in range(start + by_nodes, following):
@@ -80,7 +82,9 @@ def training_bytes(graph: Graph, settings: GraphSettings) -> int:
     Of back-propagation: parameters, the peak of inference, the values that the way back looks at (PMT: the saved activations), and the
     gradient of the largest trained layer in 8 bits."""
     trained = [graph.layers[index] for index in settings.trained(graph)]
-    parameters = sum(layer.weight_count * settings.trains_weights + 4 * layer.channels * settings.train_bias for layer in trained)
+    parameters = sum(
+        layer.weight_count * settings.trains_weights + 4 * layer.channels * settings.train_bias for layer in trained
+    )
     if settings.method == "bp":
         largest = max(layer.weight_count * settings.trains_weights for layer in trained)
         return parameters + inference_peak(graph) + _saved(graph, settings) + largest
@@ -100,5 +104,6 @@ def inference_peak(graph: Graph) -> int:
     sizes = [graph.in_shape[0] * graph.in_shape[1] * graph.in_shape[2], *(layer.out_size for layer in graph.layers)]
     last = [graph.last_use(value) for value in range(len(sizes))]
     return max(
-        sum(size for value, size in enumerate(sizes) if value - 1 <= slot <= last[value]) for slot in range(len(graph.layers))
+        sum(size for value, size in enumerate(sizes) if value - 1 <= slot <= last[value])
+        for slot in range(len(graph.layers))
     )

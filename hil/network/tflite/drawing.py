@@ -54,9 +54,7 @@ class Drawing:
 
     def pointwise(self, outputs: int, activation: str) -> None:
         """Append a pointwise convolution."""
-        self._append(
-            Op.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation
-        )
+        self._append(Op.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation)
 
     def bottleneck(self, kernel: int, stride: int, expanded: int, outputs: int, residual: bool) -> None:
         """Append an inverted bottleneck (Sandler et al., 2018): pointwise, depthwise, a linear pointwise, and the sum with what was read."""

@@ -132,7 +132,12 @@ def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
     joined: set[int] = set()
     readers = Counter(value for layer in graph.layers for value in set(layer.reads))
     for index in range(1, len(graph.layers)):
-        if readers[index] == 1 and index in graph.layers[index].reads and not by_nodes & {index - 1, index} and _joins(graph, index, joined):
+        if (
+            readers[index] == 1
+            and index in graph.layers[index].reads
+            and not by_nodes & {index - 1, index}
+            and _joins(graph, index, joined)
+        ):
             joined.add(index)
     return joined
 

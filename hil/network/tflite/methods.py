@@ -25,9 +25,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "block3": {"train": "pointwise", "blocks": 4},
         "block4": {"train": "pointwise", "blocks": 8},
     },
-    "mezo": {
-        "mezo": {"perturb": "weight", "wise": "model", "difference": "central", "queries": 1, "gns": 0, "qas": 0}
-    },
+    "mezo": {"mezo": {"perturb": "weight", "wise": "model", "difference": "central", "queries": 1, "gns": 0, "qas": 0}},
     "deepzero": {
         "dense": {"method": "deepzero"},
         "sparse": {"method": "deepzero", "sparsity": 230},

@@ -97,7 +97,9 @@ class GraphPlan:
     def starts(self) -> tuple[tuple[Start, tuple[LiveBuffer, ...]], ...]:
         """Every start, the prefix first, with the buffers that are placed for it."""
         base = end_of(self.standing)
-        return tuple((start, tuple(each.moved(base + each.offset) for each in placed)) for start, placed in self.layout.starts)
+        return tuple(
+            (start, tuple(each.moved(base + each.offset) for each in placed)) for start, placed in self.layout.starts
+        )
 
     @property
     def buffers(self) -> tuple[LiveBuffer, ...]:
@@ -136,7 +138,9 @@ def plan_graph(graph: Graph, settings: GraphSettings, slots: int, file_size: int
     return GraphPlan(tuple(standing), _layout(graph, GraphSettings(**of_lives), consumed))
 
 
-@lru_cache(maxsize=32)  # shared by both places of the file, by all boards, and by variants that differ in other settings
+@lru_cache(
+    maxsize=32
+)  # shared by both places of the file, by all boards, and by variants that differ in other settings
 def _layout(graph: Graph, settings: GraphSettings, consumed: bool) -> Layout:
     return Layout(graph, settings, consumed)
 

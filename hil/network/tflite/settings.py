@@ -24,7 +24,10 @@ LIMITS = {
     "consumed": (0, 1), "fused": (0, 1), "batch": (1, 65535), "seed": (0, 2**32 - 1),
 }  # fmt: skip
 LARGEST_ETA = 2.0**20
-RANGES = {"eta": "a number that is above 0 in binary32, 2^20 at most", "momentum": "a number from 0 on that is below 1 in binary32"}
+RANGES = {
+    "eta": "a number that is above 0 in binary32, 2^20 at most",
+    "momentum": "a number from 0 on that is below 1 in binary32",
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class GraphSettings:
         check_words(self, WORDS)
         check_numbers(self, LIMITS)
         check_real(self, "eta", RANGES["eta"], lambda eta: 0 < eta <= LARGEST_ETA and bool(np.float32(eta) > 0))
-        check_real(self, "momentum", RANGES["momentum"], lambda momentum: 0 <= momentum < 1 and bool(np.float32(momentum) < 1))
+        check_real(
+            self, "momentum", RANGES["momentum"], lambda momentum: 0 <= momentum < 1 and bool(np.float32(momentum) < 1)
+        )
         self._check_pairs()
 
     def _check_pairs(self) -> None:

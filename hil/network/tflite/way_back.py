@@ -89,7 +89,8 @@ def check_pools(layers: Sequence[Node]) -> None:
     for layer in layers:
         axes = zip(layer.kernel, layer.in_shape[:2], layer.out_shape[:2], strict=True)
         apart = all(
-            (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel) for kernel, size, out in axes
+            (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel)
+            for kernel, size, out in axes
         )
         if layer.op in POOLS and (layer.pad or not apart):
             raise RigError(

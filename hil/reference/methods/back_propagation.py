@@ -37,7 +37,9 @@ class BackPropagation(GraphMethod):
         super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
-    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(
+        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`, with no losses beside the clean ones."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)

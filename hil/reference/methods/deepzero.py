@@ -18,7 +18,9 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class DeepZero(ZerothOrder):
     """Coordinate-wise differences. A raised weight changes one output channel, so that only this one is computed again."""
 
-    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(
+        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)

@@ -106,7 +106,9 @@ class ElasticZoInt8:
             for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
-            error = self._plain.logits_error(logits_error(*self._plain.logits(activations), labels, self.settings.logit_error))
+            error = self._plain.logits_error(
+                logits_error(*self._plain.logits(activations), labels, self.settings.logit_error)
+            )
             stages.append(Stage(layers[-1].name, "error", _bytes(*_of_slot(error, slot))))
             for index in range(len(layers) - 1, self._first_bp, -1):
                 error = self._plain.handed_on(index, weights, error, activations, self._together)

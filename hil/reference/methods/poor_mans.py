@@ -17,7 +17,9 @@ from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 class PoorMans(ZerothOrder):
     """Randomized gradient estimation by perturbed weights or nodes, layer by layer or all at once."""
 
-    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(
+        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)

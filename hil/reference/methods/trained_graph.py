@@ -115,7 +115,9 @@ class GraphMethod(ABC):
         return found
 
     @abstractmethod
-    def estimate_samples(self, some: Samples, own: list[Own | None], gradients: list[Gradient]) -> tuple[np.ndarray, np.ndarray]:
+    def estimate_samples(
+        self, some: Samples, own: list[Own | None], gradients: list[Gradient]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Add the gradients of some samples of a step.
 
         Args:

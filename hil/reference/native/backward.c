@@ -9,15 +9,14 @@ typedef int8_t Narrow __attribute__((vector_size(WIDE), aligned(1), may_alias));
 typedef int16_t Half __attribute__((vector_size(2 * WIDE), aligned(2), may_alias));
 
 /* Return trunc(v / 2^s) of each lane; 31 or more leaves nothing. */
-INLINE Sums cut(Sums sums, int64_t s)
-{
-    if (s > 30) return sums - sums;
+INLINE Sums cut(Sums sums, int64_t s) {
+    if (s > 30)
+        return sums - sums;
     return (sums + ((sums >> 31) & (int32_t)((1u << s) - 1))) >> (int32_t)s;
 }
 
 /* Return the sums of each lane within int32. */
-INLINE Sums saturating_add(Sums one, Sums other)
-{
+INLINE Sums saturating_add(Sums one, Sums other) {
     Sums sum = one + other, over = ((one ^ sum) & (other ^ sum)) >> 31;
     return (sum & ~over) | (((one >> 31) ^ INT32_MAX) & over);
 }
@@ -27,12 +26,12 @@ typedef struct {
     int64_t grow, own;
 } Shifts;
 
-static void align(const int64_t *exponents, int64_t batch, Shifts *shifts)
-{
+static void align(const int64_t *exponents, int64_t batch, Shifts *shifts) {
     int64_t largest = exponents[0];
     for (int64_t sample = 0; sample < batch; sample++) {
         int64_t before = largest;
-        if (exponents[sample] > largest) largest = exponents[sample];
+        if (exponents[sample] > largest)
+            largest = exponents[sample];
         shifts[sample] = (Shifts){largest - before, largest - exponents[sample]};
     }
 }
@@ -45,8 +44,7 @@ typedef struct {
 } Term;
 
 /* Sum TERMS * WIDE inputs of a row. A product has 14 bits and is cut in 16; even and odd lanes have a sum each. */
-static void row_of(const Term *terms, int64_t count, int64_t first, int32_t *out)
-{
+static void row_of(const Term *terms, int64_t count, int64_t first, int32_t *out) {
     Sums even[TERMS] = {0}, odd[TERMS] = {0};
     for (const Term *term = terms; term < terms + count; term++) {
         if (term->grow)
@@ -70,8 +68,7 @@ static void row_of(const Term *terms, int64_t count, int64_t first, int32_t *out
 }
 
 int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const int8_t *errors, const int8_t *x,
-                          const int64_t *exponents, int32_t *gradient)
-{
+                          const int64_t *exponents, int32_t *gradient) {
     int64_t block = TERMS * WIDE, step = (inputs + block - 1) / block * block;
     int8_t *padded = calloc((size_t)batch, (size_t)step);
     int32_t *row = malloc((size_t)step * sizeof *row);
@@ -80,20 +77,24 @@ int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const 
     int failed = !padded || !row || !shifts || !terms;
     if (!failed) {
         align(exponents, batch, shifts);
-        for (int64_t sample = 0; sample < batch; sample++) memcpy(padded + sample * step, x + sample * inputs, (size_t)inputs);
+        for (int64_t sample = 0; sample < batch; sample++)
+            memcpy(padded + sample * step, x + sample * inputs, (size_t)inputs);
         for (int64_t output = 0; output < outputs; output++, gradient += inputs) {
             int64_t count = 0, grow = 0, left = 0;
             for (int64_t sample = 0; sample < batch; sample++) {
                 int8_t error = errors[sample * outputs + output];
                 grow += shifts[sample].grow;
-                if (error == 0 || shifts[sample].own > 14) continue; /* nothing of it is left */
+                if (error == 0 || shifts[sample].own > 14)
+                    continue; /* nothing of it is left */
                 terms[count++] = (Term){grow, padded + sample * step, error, (int16_t)shifts[sample].own};
                 grow = 0;
             }
             left = grow;
-            for (int64_t first = 0; first < inputs; first += block) row_of(terms, count, first, row + first);
+            for (int64_t first = 0; first < inputs; first += block)
+                row_of(terms, count, first, row + first);
             if (left)
-                for (int64_t i = 0; i < step; i += LANES) store_sums(row + i, cut(load_sums(row + i), left));
+                for (int64_t i = 0; i < step; i += LANES)
+                    store_sums(row + i, cut(load_sums(row + i), left));
             memcpy(gradient, row, (size_t)inputs * sizeof *row);
         }
     }
@@ -105,23 +106,24 @@ int native_dense_gradient(int64_t inputs, int64_t outputs, int64_t batch, const 
 }
 
 /* Write errors of LANES outputs, `place` bytes from place to place, as lanes: four neighbours in a word. */
-static void error_lanes(const int8_t *errors, int32_t quads, ptrdiff_t place, int8_t *lanes)
-{
+static void error_lanes(const int8_t *errors, int32_t quads, ptrdiff_t place, int8_t *lanes) {
     for (int32_t quad = 0; quad < quads; quad++, errors += QUAD * place, lanes += LANES * QUAD) {
         Sums words = {0};
-        for (int i = 0; i < QUAD; i++) words |= load_bytes(errors + i * place) << 8 * i;
+        for (int i = 0; i < QUAD; i++)
+            words |= load_bytes(errors + i * place) << 8 * i;
         memcpy(lanes, &words, sizeof words);
     }
 }
 
-int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, const int8_t *x, const int64_t *exponents,
-                         int32_t *gradient)
-{
-    int32_t height = conv->height + 2 * conv->above, out_h = height - conv->kh + 1, outputs = conv->outputs, channels = conv->channels;
+int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, const int8_t *x,
+                         const int64_t *exponents, int32_t *gradient) {
+    int32_t height = conv->height + 2 * conv->above, out_h = height - conv->kh + 1, outputs = conv->outputs,
+            channels = conv->channels;
     int32_t out_w = conv->width + 2 * conv->left - conv->kw + 1, quads = (out_w + QUAD - 1) / QUAD;
     int32_t groups = (outputs + LANES - 1) / LANES, taps = channels * conv->kh * conv->kw;
     ptrdiff_t pitch = conv->width + 2 * conv->left + QUAD, plane = pitch * height;
-    ptrdiff_t row = (ptrdiff_t)out_w * outputs, wide = (ptrdiff_t)quads * QUAD * outputs; /* of errors, and filled up with 0 */
+    ptrdiff_t row = (ptrdiff_t)out_w * outputs,
+              wide = (ptrdiff_t)quads * QUAD * outputs; /* of errors, and filled up with 0 */
     int8_t *filled = calloc((size_t)(out_h * wide) + LANES, 1);
     int8_t *lanes = malloc((size_t)out_h * (size_t)quads * LANES * QUAD);
     int64_t size = (int64_t)conv->height * conv->width * channels;
@@ -138,7 +140,8 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
         for (int64_t sample = 0; sample < batch; sample++, x += size) {
             int64_t own = shifts[sample].own;
             if (shifts[sample].grow)
-                for (int64_t i = 0; i < words; i += LANES) store_sums(total + i, cut(load_sums(total + i), shifts[sample].grow));
+                for (int64_t i = 0; i < words; i += LANES)
+                    store_sums(total + i, cut(load_sums(total + i), shifts[sample].grow));
             raise_values(x, size, raised);
             for (int32_t c = 0; c < channels; c++)
                 for (int32_t y = 0; y < conv->height; y++) {
@@ -147,14 +150,17 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
                     if (channels == 1)
                         memcpy(to, from, (size_t)conv->width);
                     else
-                        for (int32_t place = 0; place < conv->width; place++) to[place] = from[(ptrdiff_t)place * channels];
+                        for (int32_t place = 0; place < conv->width; place++)
+                            to[place] = from[(ptrdiff_t)place * channels];
                 }
-            for (int32_t y = 0; y < out_h; y++, errors += row) memcpy(filled + y * wide, errors, (size_t)row);
+            for (int32_t y = 0; y < out_h; y++, errors += row)
+                memcpy(filled + y * wide, errors, (size_t)row);
             int32_t *at = total;
             for (int32_t group = 0; group < groups; group++) {
                 Sums all = {0};
                 error_lanes(filled + group * LANES, out_h * quads, outputs, lanes);
-                for (int32_t i = 0; i < out_h * quads; i++) all = add_products(all, ones, lanes + (ptrdiff_t)i * LANES * QUAD);
+                for (int32_t i = 0; i < out_h * quads; i++)
+                    all = add_products(all, ones, lanes + (ptrdiff_t)i * LANES * QUAD);
                 int32_t start[LANES];
                 store_sums(start, -RAISE * all);
                 Product with = {out_h, quads, pitch, lanes, start};
@@ -170,7 +176,8 @@ int native_conv_gradient(const Conv *conv, int64_t batch, const int8_t *errors, 
             for (int32_t dy = 0; dy < conv->kh; dy++)
                 for (int32_t dx = 0; dx < conv->kw; dx++)
                     for (int32_t c = 0; c < channels; c++)
-                        *gradient++ = total[((output / LANES * channels + c) * conv->kh + dy) * conv->kw * LANES + dx * LANES + output % LANES];
+                        *gradient++ = total[((output / LANES * channels + c) * conv->kh + dy) * conv->kw * LANES +
+                                            dx * LANES + output % LANES];
     }
     free(shifts);
     free(total);

@@ -29,27 +29,23 @@ typedef int32_t Sums __attribute__((vector_size(4 * LANES), aligned(4), may_alia
 
 #ifdef __AVX512VNNI__
 /* Add the products of four bytes with the four of each lane. */
-INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
-{
+INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes) {
     int32_t word;
     memcpy(&word, four, sizeof word);
     return (Sums)_mm512_dpbusd_epi32((__m512i)sums, _mm512_set1_epi32(word), _mm512_loadu_si512(lanes));
 }
 
-INLINE Sums larger(Sums one, Sums other)
-{
+INLINE Sums larger(Sums one, Sums other) {
     return (Sums)_mm512_max_epi32((__m512i)one, (__m512i)other);
 }
 
 /* Return LANES bytes, from 0 to 255. */
-INLINE Sums load_bytes(const int8_t *from)
-{
+INLINE Sums load_bytes(const int8_t *from) {
     return (Sums)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from));
 }
 #else
 /* The sign of the first operand goes to the second; two products of magnitudes up to 127 then fit 16 bits. */
-INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
-{
+INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes) {
     int32_t word;
     memcpy(&word, four, sizeof word);
     __m256i x = _mm256_set1_epi32(word), own = _mm256_sign_epi8(_mm256_loadu_si256((const __m256i *)lanes), x);
@@ -57,31 +53,27 @@ INLINE Sums add_products(Sums sums, const uint8_t *four, const int8_t *lanes)
     return (Sums)_mm256_add_epi32((__m256i)sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-INLINE Sums larger(Sums one, Sums other)
-{
+INLINE Sums larger(Sums one, Sums other) {
     return (Sums)_mm256_max_epi32((__m256i)one, (__m256i)other);
 }
 
-INLINE Sums load_bytes(const int8_t *from)
-{
+INLINE Sums load_bytes(const int8_t *from) {
     return (Sums)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from));
 }
 #endif
 
-INLINE Sums load_sums(const int32_t *from)
-{
+INLINE Sums load_sums(const int32_t *from) {
     return *(const Sums *)from;
 }
 
-INLINE void store_sums(int32_t *to, Sums sums)
-{
+INLINE void store_sums(int32_t *to, Sums sums) {
     *(Sums *)to = sums;
 }
 
 /* Return int8 values as the first operand. */
-INLINE void raise_values(const int8_t *values, int64_t count, uint8_t *raised)
-{
-    for (int64_t i = 0; i < count; i++) raised[i] = (uint8_t)(values[i] + RAISE);
+INLINE void raise_values(const int8_t *values, int64_t count, uint8_t *raised) {
+    for (int64_t i = 0; i < count; i++)
+        raised[i] = (uint8_t)(values[i] + RAISE);
 }
 
 /* What a call of `dots` reads: `rows` rows of `quads` words of four bytes, `pitch` bytes from row to row; and of lanes as many words. */
@@ -92,23 +84,25 @@ typedef struct {
     const int32_t *start;
 } Product;
 
-INLINE void
-dots_of(const int count, const Product *with, const uint8_t *x, ptrdiff_t step, int32_t *out, ptrdiff_t out_step)
-{
+INLINE void dots_of(const int count, const Product *with, const uint8_t *x, ptrdiff_t step, int32_t *out,
+                    ptrdiff_t out_step) {
     Sums sums[MOST];
     const int8_t *lanes = with->lanes;
-    for (int i = 0; i < count; i++) sums[i] = load_sums(with->start);
+    for (int i = 0; i < count; i++)
+        sums[i] = load_sums(with->start);
     for (int32_t row = 0; row < with->rows; row++) {
         const uint8_t *at = x + row * with->pitch;
         for (int32_t quad = 0; quad < with->quads; quad++, at += QUAD, lanes += LANES * QUAD)
-            for (int i = 0; i < count; i++) sums[i] = add_products(sums[i], at + i * step, lanes);
+            for (int i = 0; i < count; i++)
+                sums[i] = add_products(sums[i], at + i * step, lanes);
     }
-    for (int i = 0; i < count; i++) store_sums(out + i * out_step, sums[i]);
+    for (int i = 0; i < count; i++)
+        store_sums(out + i * out_step, sums[i]);
 }
 
 /* Write the sums of `count` places, `step` bytes apart, each LANES of them, `out_step` apart; later ones over earlier ones. */
-static inline void dots(int64_t count, const Product *with, const uint8_t *x, ptrdiff_t step, int32_t *out, ptrdiff_t out_step)
-{
+static inline void dots(int64_t count, const Product *with, const uint8_t *x, ptrdiff_t step, int32_t *out,
+                        ptrdiff_t out_step) {
     int64_t blocks = (count + MOST - 1) / MOST;
     for (; blocks > 0; blocks--) {
         int64_t some = (count + blocks - 1) / blocks; /* even blocks: a short one waits for its own sums */

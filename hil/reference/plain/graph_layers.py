@@ -25,7 +25,10 @@ class Own:
     @classmethod
     def of(cls, graph: Graph) -> list[Own | None]:
         """Return those of every layer, None where it has none."""
-        return [None if layer.own is None else cls(layer.own.weights.ravel().tolist(), layer.own.bias.tolist()) for layer in graph.layers]
+        return [
+            None if layer.own is None else cls(layer.own.weights.ravel().tolist(), layer.own.bias.tolist())
+            for layer in graph.layers
+        ]
 
 
 def clamp(v: int, low: int, high: int) -> int:

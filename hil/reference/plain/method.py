@@ -60,7 +60,11 @@ class PlainElasticZoInt8:
 
     def _losses(self, plus: Group, minus: Group, labels: list[int]) -> tuple[float, float]:
         if self._settings.loss == "integer":
-            return integer_losses(plus, minus, labels, self._settings.loss_fraction) if self._settings.partition else (0, 0)
+            return (
+                integer_losses(plus, minus, labels, self._settings.loss_fraction)
+                if self._settings.partition
+                else (0, 0)
+            )
         sums = []
         for logits in (plus, minus):
             total = F32(0.0)

@@ -25,7 +25,9 @@ class Line:
 
     def __init__(self) -> None:
         self._master, self._slave = os.openpty()  # the slave stays open, so that a client may come and go
-        os.fchmod(self._slave, 0o600)  # the group `tty`, in whose name programs write to terminals of others, has no business here
+        os.fchmod(
+            self._slave, 0o600
+        )  # the group `tty`, in whose name programs write to terminals of others, has no business here
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)

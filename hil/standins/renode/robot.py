@@ -68,7 +68,10 @@ def _reason(reply: object, *arguments: str) -> str:
     """Return the reason that a refusal gives, on one line; Renode says the command twice before it."""
     said = str(reply.get("error", "") if isinstance(reply, dict) else reply)
     for argument in arguments:
-        for before in (f"KeywordException: Could not execute command '{argument}': ", f"There was an error executing command '{argument}'"):
+        for before in (
+            f"KeywordException: Could not execute command '{argument}': ",
+            f"There was an error executing command '{argument}'",
+        ):
             said = said.removeprefix(before)
     return " ".join(said.split())
 

@@ -29,14 +29,14 @@ from hil.standins.virtual.uart import SerialPort
 
 class Bench:
     """Args:
-        board: name of the board; raises RigError for one that has no model.
-        symbols: names for addresses in messages.
-        seed: of everything that is left to chance.
-        flash: file that keeps the flash contents between runs, or None.
-        injections: faults for the project's own tests.
-        log: receives one line about each noteworthy event; from any thread.
-        report: receives the record of a fault of the chip, once per fault.
-        meter: which instrument feeds or reads it, by the key of its data sheet; raises RigError for one that has no twin.
+    board: name of the board; raises RigError for one that has no model.
+    symbols: names for addresses in messages.
+    seed: of everything that is left to chance.
+    flash: file that keeps the flash contents between runs, or None.
+    injections: faults for the project's own tests.
+    log: receives one line about each noteworthy event; from any thread.
+    report: receives the record of a fault of the chip, once per fault.
+    meter: which instrument feeds or reads it, by the key of its data sheet; raises RigError for one that has no twin.
     """
 
     def __init__(
@@ -105,7 +105,9 @@ class Bench:
             return
         data = np.fromfile(self._flash_file, np.uint8)
         if data.size != self._chip.contents.size:
-            raise RigError(f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.contents.size}; delete the file")
+            raise RigError(
+                f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.contents.size}; delete the file"
+            )
         self._chip.contents[:] = data
         self._chip.core.code_changed()
         self._chip.reset()
@@ -137,7 +139,9 @@ class Bench:
             return self._seen(machine)
 
     def _seen(self, machine: Machine) -> Activity:
-        return Activity(machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped, machine.clock.asleep_ps)
+        return Activity(
+            machine.clock.now, tuple(machine.clock.sleeps), machine.asleep, machine.stopped, machine.clock.asleep_ps
+        )
 
     def _after_slice(self) -> None:
         self._line.flush()

@@ -35,9 +35,9 @@ class VendorPort(Protocol):
 
 class DebugPort:
     """Args:
-        memory: what access port 0 reaches.
-        identity: of the port.
-        vendor: access port 1, if there is one; no other access port answers.
+    memory: what access port 0 reaches.
+    identity: of the port.
+    vendor: access port 1, if there is one; no other access port answers.
     """
 
     def __init__(self, memory: ChipMemory, identity: PortId, vendor: VendorPort | None = None) -> None:
@@ -82,7 +82,12 @@ class DebugPort:
             return self._transfer(None)
         if register & 0xF0 == 0x10:
             return int(self.memory.read_memory(self._tar & ~0xF | register & 0xC))
-        known = {0x00: self._csw | _CSW_READ_ONLY, 0x04: self._tar, 0xF8: self.identity.rom_table, 0xFC: self.identity.ap_idr}
+        known = {
+            0x00: self._csw | _CSW_READ_ONLY,
+            0x04: self._tar,
+            0xF8: self.identity.rom_table,
+            0xFC: self.identity.ap_idr,
+        }
         return known.get(register, 0)
 
     def write_ap(self, address: int, data: int) -> None:

@@ -25,7 +25,9 @@ def same_user_only(log: Callable[[str], None]) -> Callable[[socket.socket, tuple
         if owner == _self():
             return True
         who = "nobody that could be found" if owner is None else f"user {owner}"
-        log(f"a connection of {who} to port {connection.getsockname()[1]} is refused: the bench is that of user {_self()}")
+        log(
+            f"a connection of {who} to port {connection.getsockname()[1]} is refused: the bench is that of user {_self()}"
+        )
         return False
 
     return verify

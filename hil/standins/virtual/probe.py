@@ -17,10 +17,10 @@ from hil.standins.virtual.wire import Wire
 
 class VirtualProbe(DebugProbe):
     """Args:
-        runner: the chip.
-        unique_id: the serial number that the probe reports.
-        ports: the chip's debug ports.
-        reset_line: whether the probe's reset is wired to the chip; if not, asserting it does nothing.
+    runner: the chip.
+    unique_id: the serial number that the probe reports.
+    ports: the chip's debug ports.
+    reset_line: whether the probe's reset is wired to the chip; if not, asserting it does nothing.
     """
 
     def __init__(self, runner: Runner, unique_id: str, ports: Sequence[DebugPort], reset_line: bool) -> None:

@@ -17,8 +17,8 @@ LONGEST = 1 << 24  # bytes of a request: a block of 1 MB as JSON has 5
 
 class OwnProbeServer(DebugProbeServer):
     """Args:
-        probe: is served on a port of the loopback address that the system chooses.
-        log: receives a line about each connection that is refused.
+    probe: is served on a port of the loopback address that the system chooses.
+    log: receives a line about each connection that is refused.
     """
 
     def __init__(self, probe: DebugProbe, log: Callable[[str], None]) -> None:

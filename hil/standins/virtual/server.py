@@ -29,10 +29,16 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
-    parser.add_argument("--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)"
+    )
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
-    parser.add_argument("--leashed", action="store_true", help="end when standard input ends: whoever has started this is gone then")
-    parser.add_argument("--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)")
+    parser.add_argument(
+        "--leashed", action="store_true", help="end when standard input ends: whoever has started this is gone then"
+    )
+    parser.add_argument(
+        "--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)"
+    )
     parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
                         help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
     options = parser.parse_args(argv)
@@ -79,7 +85,12 @@ def _table(endpoints: dict[str, object]) -> str:
     keys = {"name": "board", "probe": "probe", "serial": "serial", "meter": "meter", "meter_model": "meter_model"}
     lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
     return "\n".join(
-        ["# This bench for rig.toml, as long as it runs: then `hil doctor` checks it, and trials run on it.", "[[board]]", *lines, ""]
+        [
+            "# This bench for rig.toml, as long as it runs: then `hil doctor` checks it, and trials run on it.",
+            "[[board]]",
+            *lines,
+            "",
+        ]
     )
 
 

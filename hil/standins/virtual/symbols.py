@@ -15,7 +15,7 @@ from hil.errors import RigError
 
 class Symbols:
     """Args:
-        path: ELF file, or None for no names; raises RigError when it cannot be read.
+    path: ELF file, or None for no names; raises RigError when it cannot be read.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -31,7 +31,9 @@ class SerialPort:
         self._on_data = on_data
         self._log = log
         self._master, self._slave = os.openpty()  # the slave stays open, so that a client may come and go
-        os.fchmod(self._slave, 0o600)  # the group `tty`, in whose name programs write to terminals of others, has no business here
+        os.fchmod(
+            self._slave, 0o600
+        )  # the group `tty`, in whose name programs write to terminals of others, has no business here
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)

@@ -18,8 +18,8 @@ _WRITE_TARGETSEL = 8, 0x99
 
 class Wire:
     """Args:
-        ports: one that is always selected, or several that share the wire and start dormant.
-        dead: whether the chip is in no state to answer.
+    ports: one that is always selected, or several that share the wire and start dormant.
+    dead: whether the chip is in no state to answer.
     """
 
     def __init__(self, ports: Sequence[DebugPort], dead: Callable[[], bool] = lambda: False) -> None:

@@ -38,7 +38,9 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     last = subject.network.layers[-1]
     shape = (1, 1, last.in_size)
     settings = replace(subject.settings, partition=0, batch=SAMPLES, scope="sample", loss="float", loss_fraction=0)
-    alone = ExponentSubject(prepared.spec.method, chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings)
+    alone = ExponentSubject(
+        prepared.spec.method, chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings
+    )
     pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *shape), np.uint8)
     try:
         device.load(alone.file())
@@ -54,4 +56,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     told = profile[0][-1] / (subject.passes() * subject.settings.batch)
     seen = found[0][0] / SAMPLES
     if not seen / ALIKE <= told <= seen * ALIKE:
-        figures.refuse("profile", f"the agent reports {told:,.0f} cycles a sample for layer {last.name} forward, and {seen:,.0f} where that layer is alone.")
+        figures.refuse(
+            "profile",
+            f"the agent reports {told:,.0f} cycles a sample for layer {last.name} forward, and {seen:,.0f} where that layer is alone.",
+        )

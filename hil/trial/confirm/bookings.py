@@ -15,7 +15,9 @@ def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
     if len(cycles) != BOOKINGS:
         figures.refuse("bookings", f"the agent reports {len(cycles)} costs of a reading, and there must be {BOOKINGS}.")
     elif not min(cycles):
-        figures.refuse("bookings", "the agent reports that a reading of the counter took 0 cycles, and it takes 1 at least.")
+        figures.refuse(
+            "bookings", "the agent reports that a reading of the counter took 0 cycles, and it takes 1 at least."
+        )
     return len(cycles) == BOOKINGS
 
 

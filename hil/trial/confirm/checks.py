@@ -63,14 +63,16 @@ class Timed:
 
 class Checks:
     """Args:
-        prepared: the trial.
-        device: the board, greeted.
-        probe: reads memory; None where there is none.
-        figures: take what is found.
-        silicon: whether the board's time is the host's.
+    prepared: the trial.
+    device: the board, greeted.
+    probe: reads memory; None where there is none.
+    figures: take what is found.
+    silicon: whether the board's time is the host's.
     """
 
-    def __init__(self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool) -> None:
+    def __init__(
+        self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool
+    ) -> None:
         subject, self._device, self.figures = prepared.subject, device, figures
         self._subject, self._batch = subject, prepared.settings.batch
         self.counts = device.identity.counter != NONE
@@ -80,7 +82,9 @@ class Checks:
         self.counter = found if found is not None and found.stands_still else None
         self.host_clock = HostClock(figures, device.clock_hz) if silicon and self.counts else None
         self._least_booking: int | None = None
-        self._first_readings: int | None = None  # of the counter in the first step, where no draw decides how many passes a step has
+        self._first_readings: int | None = (
+            None  # of the counter in the first step, where no draw decides how many passes a step has
+        )
 
     def timed(self, wanted: bool = True) -> Timed:
         """Return what holds requests between two readings, where that is wanted and can be done."""
@@ -126,9 +130,13 @@ class Checks:
         numbers = self._batch * sum(tensor.elements for tensor in self._subject.tensors)
         most = MOST_READINGS * (runs + numbers)
         if readings > most:
-            self.figures.refuse("bookings", f"{said}, and {runs:,} layer runs and {numbers:,} trained numbers have {most:,} at most.")
+            self.figures.refuse(
+                "bookings", f"{said}, and {runs:,} layer runs and {numbers:,} trained numbers have {most:,} at most."
+            )
         if readings * least > reply.cycles["total"]:
-            self.figures.refuse("bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles.")
+            self.figures.refuse(
+                "bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles."
+            )
 
     def bookings(self, profile: Profile | None) -> tuple[int, ...]:
         """Ask for the cost of a reading, and hold it against the layers and against the counter.
@@ -190,7 +198,10 @@ class Checks:
         if self.host_clock is not None:
             self.figures.confirmed("sleep", HOST_CLOCK)
             if timed.most_s < (1 - BOARD_CLOCK) * asked_ms / 1000:
-                self.figures.refuse("sleep", f"the agent was asked to sleep for {asked_ms} ms, and replied after {1000 * timed.most_s:.3g} ms.")
+                self.figures.refuse(
+                    "sleep",
+                    f"the agent was asked to sleep for {asked_ms} ms, and replied after {1000 * timed.most_s:.3g} ms.",
+                )
         if self.counter is None or not timed.frames:
             return
         tick, millisecond = self.counter.cycles_a_tick(), self._device.clock_hz // 1000
@@ -202,7 +213,8 @@ class Checks:
         beside = (timed.gone_on - reply.cycles["total"]) % ROUND
         if beside > BESIDE + BESIDE_SHARE * reply.cycles["total"] + asked / 2:
             self.figures.refuse(
-                "sleep", f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, went on by {beside:,} beside the steps."
+                "sleep",
+                f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, went on by {beside:,} beside the steps.",
             )
 
     def readings(self, reply: Stepped) -> int:
@@ -211,5 +223,8 @@ class Checks:
         self._readings(work, reply)
         if self.counts and self._first_readings is not None and work.bookings > self._first_readings:
             said = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
-            self.figures.refuse("bookings", f"{said}, and {self._first_readings:,} in the first step, which had the same passes and came in parts.")
+            self.figures.refuse(
+                "bookings",
+                f"{said}, and {self._first_readings:,} in the first step, which had the same passes and came in parts.",
+            )
         return work.bookings - 1

@@ -38,4 +38,7 @@ class HostClock:
             self._figures.confirmed("cycles", HOST_CLOCK)
         if self._most_s < self._counted_s - clocks or self._least_s > self._counted_s + clocks + line:
             counted = f"the agent has counted {self._counted_s:.6g} s at {self._clock_hz:,} Hz"
-            self._figures.refuse("cycles_total", f"{counted}, the host's clock {self._most_s:.6g} s: they may be {clocks + line:.2g} s apart.")
+            self._figures.refuse(
+                "cycles_total",
+                f"{counted}, the host's clock {self._most_s:.6g} s: they may be {clocks + line:.2g} s apart.",
+            )

@@ -10,7 +10,11 @@ from hil.boards import Board, Image
 from hil.targets.probe import Probe
 from hil.trial.confirm.figures import PROBE, Figures
 
-CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018  # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
+CYCCNT, SYST_RVR, SYST_CVR = (
+    0xE0001004,
+    0xE000E014,
+    0xE000E018,
+)  # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
 SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick, by the clock of the core, ends each millisecond of a sleep
 WRAPS = "wraps"  # symbol of firmware/ports/ticks: rounds of SysTick
 ROUND, TICKS = 1 << 32, 1 << 24
@@ -37,7 +41,9 @@ class ProbeCounter:
         self._sleep_tick = SLEEP_TICK in image.symbols
         self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)
         self.stands_still = self.readable and self._stands_still()
-        self.sleeps = self._dwt and self.stands_still  # SysTick counts on in a sleep of the firmware's that another timer ends
+        self.sleeps = (
+            self._dwt and self.stands_still
+        )  # SysTick counts on in a sleep of the firmware's that another timer ends
 
     def _stands_still(self) -> bool:
         before = self.read()
@@ -79,12 +85,18 @@ def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames:
     beside = (gone_on - counted) % ROUND
     if beside > frames * BESIDE + BESIDE_SHARE * counted:
         seen = gone_on + (counted - gone_on + ROUND // 2) // ROUND * ROUND
-        figures.refuse("cycles_total", f"the agent reports {counted:,} {of}, and its counter, read through the probe, went on by {seen:,}.")
+        figures.refuse(
+            "cycles_total",
+            f"the agent reports {counted:,} {of}, and its counter, read through the probe, went on by {seen:,}.",
+        )
 
 
 def check_costs(figures: Figures, costs: list[int] | tuple[int, ...], gone_on: int) -> None:
     """Hold the costs of many readings against what the counter went on by while they were made."""
     figures.confirmed("bookings", PROBE)
     if sum(costs) > gone_on:
-        took, went = f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles", f"went on by {gone_on:,}"
+        took, went = (
+            f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles",
+            f"went on by {gone_on:,}",
+        )
         figures.refuse("bookings", f"{took}, and the counter, read through the probe, {went}.")

@@ -24,8 +24,16 @@ class CycleCheck:
         counts: whether the board has a counter; one that has none reports zeros.
     """
 
-    def __init__(self, figures: Figures, least: LeastCycles, layers: Sequence[str], clock_hz: int, counts: bool) -> None:
-        self._figures, self._least, self._layers, self._clock_hz, self._counts = figures, least, layers, clock_hz, counts
+    def __init__(
+        self, figures: Figures, least: LeastCycles, layers: Sequence[str], clock_hz: int, counts: bool
+    ) -> None:
+        self._figures, self._least, self._layers, self._clock_hz, self._counts = (
+            figures,
+            least,
+            layers,
+            clock_hz,
+            counts,
+        )
 
     def steps(self, reply: Stepped, asked: int, steps: int = 1) -> None:
         """Check the reply to `step` or `run`.
@@ -46,23 +54,35 @@ class CycleCheck:
             self._phase(phase, reply.cycles[phase], most, None if least is None else least * steps, where)
         total, parts = reply.cycles["total"], sum(reply.cycles[phase] for phase in ALL_PHASES)
         if total != parts:
-            self._figures.refuse("cycles_total", f"the agent reports {total:,}{where}, and its phases add up to {parts:,}.")
+            self._figures.refuse(
+                "cycles_total", f"the agent reports {total:,}{where}, and its phases add up to {parts:,}."
+            )
 
     def _phase(self, phase: str, cycles: int, most: int, least: int | None, where: str) -> None:
         if cycles > most:
-            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, more than the {most:,} of {LONGEST_S / 3600:g} hours a step.")
+            self._figures.refuse(
+                f"cycles_{phase}",
+                f"the agent reports {cycles:,}{where}, more than the {most:,} of {LONGEST_S / 3600:g} hours a step.",
+            )
         elif least is None:
             return
         elif not least and cycles:
-            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and the method has nothing to do in it: 0.")
+            self._figures.refuse(
+                f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and the method has nothing to do in it: 0."
+            )
         elif cycles < least:
-            self._figures.refuse(f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and what is to be done takes {least:,} at least.")
+            self._figures.refuse(
+                f"cycles_{phase}",
+                f"the agent reports {cycles:,}{where}, and what is to be done takes {least:,} at least.",
+            )
 
     def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> bool:
         """Check the cycles by layer, forward and backward, of the steps whose reply this is; return whether they can be used."""
         for phase, cycles in zip(("forward", "backward"), profile, strict=True):
             if len(cycles) != len(self._layers):
-                self._figures.refuse("profile", f"the agent reports {len(cycles)} layers {phase}, the network has {len(self._layers)}.")
+                self._figures.refuse(
+                    "profile", f"the agent reports {len(cycles)} layers {phase}, the network has {len(self._layers)}."
+                )
                 return False
         if self._counts:
             self._figures.confirmed("profile", PLAN)
@@ -73,12 +93,14 @@ class CycleCheck:
         for phase, cycles in zip(("forward", "backward"), profile, strict=True):
             if sum(cycles) != reply.cycles[phase]:
                 self._figures.refuse(
-                    "profile", f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}."
+                    "profile",
+                    f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}.",
                 )
         for name, cycles, least in zip(self._layers, profile[0], self._least.forward, strict=True):
             if cycles < steps * least:
                 self._figures.refuse(
-                    "profile", f"the agent reports {cycles:,} cycles for layer {name} forward, and its products take {steps * least:,} at least."
+                    "profile",
+                    f"the agent reports {cycles:,} cycles for layer {name} forward, and its products take {steps * least:,} at least.",
                 )
 
     def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:
@@ -88,19 +110,28 @@ class CycleCheck:
         figures, kept = self._figures, min(steps, MOST_LAPS)
         figures.confirmed("laps", PLAN)
         if len(laps) != kept or any(len(lap) != len(STEP_PHASES) for lap in laps):
-            figures.refuse("laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, and there must be {kept:,}.")
+            figures.refuse(
+                "laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, and there must be {kept:,}."
+            )
             return False
         for index, phase in enumerate(STEP_PHASES):
             cycles, all_of_them = sum(lap[index] for lap in laps), reply.cycles[phase]
             if cycles > all_of_them or (steps == kept and cycles != all_of_them):
-                figures.refuse("laps", f"{len(laps):,} laps add up to {cycles:,} cycles of {phase}, and the agent reports cycles_{phase} {all_of_them:,}.")
+                figures.refuse(
+                    "laps",
+                    f"{len(laps):,} laps add up to {cycles:,} cycles of {phase}, and the agent reports cycles_{phase} {all_of_them:,}.",
+                )
             short = min((lap[index] for lap in laps), default=0)
             least = self._least.phases[phase] or 0
             if short < least:
-                figures.refuse("laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least.")
+                figures.refuse(
+                    "laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least."
+                )
         return "laps" not in figures.wrong
 
-    def stretches(self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int], total_is_right: bool) -> None:
+    def stretches(
+        self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int], total_is_right: bool
+    ) -> None:
         """Check the stretches of a step, where all of them were reported, against its cycles by phase: they were summed apart.
 
         Args:
@@ -112,11 +143,16 @@ class CycleCheck:
         if not self._counts or not made:
             return
         if len(stretches) != min(made, MOST_STRETCHES):
-            self._figures.refuse("stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}.")
+            self._figures.refuse(
+                "stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}."
+            )
             return
         lost = total_is_right and sum(count for _, count in stretches) != sum(cycles[phase] for phase in STEP_PHASES)
         for phase in STEP_PHASES if made <= MOST_STRETCHES else ():
             found = sum(count for name, count in stretches if name == phase)
             if found != cycles[phase]:
                 figure = "stretches" if lost else f"cycles_{phase}"
-                self._figures.refuse(figure, f"the agent reports {cycles[phase]:,} cycles of {phase} in a step, and its stretches add up to {found:,}.")
+                self._figures.refuse(
+                    figure,
+                    f"the agent reports {cycles[phase]:,} cycles of {phase} in a step, and its stretches add up to {found:,}.",
+                )

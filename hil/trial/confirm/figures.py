@@ -8,7 +8,13 @@ from hil.errors import DeviceFault
 
 PROBE, HOST, PLAN, CATALOGUE, IMAGE = "probe", "host", "plan", "catalogue", "image"
 HOST_CLOCK, METER, ALONE = "host's clock", "meter", "alone"
-SAYS = {PROBE: "the probe reads", HOST: "the host counts", PLAN: "the plan gives", CATALOGUE: "the catalogue has", IMAGE: "the image has"}
+SAYS = {
+    PROBE: "the probe reads",
+    HOST: "the host counts",
+    PLAN: "the plan gives",
+    CATALOGUE: "the catalogue has",
+    IMAGE: "the image has",
+}
 
 
 @dataclass

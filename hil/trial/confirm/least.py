@@ -66,7 +66,11 @@ def products_inside(layer: Windowed) -> int:
         return layer.macs
     inside = share = 1
     for axis in (0, 1):
-        taps = [at * layer.stride - layer.pad + tap for at in range(layer.out_shape[axis]) for tap in range(layer.kernel[axis])]
+        taps = [
+            at * layer.stride - layer.pad + tap
+            for at in range(layer.out_shape[axis])
+            for tap in range(layer.kernel[axis])
+        ]
         inside *= sum(0 <= tap < layer.in_shape[axis] for tap in taps)
         share *= len(taps)
     return layer.macs * inside // share

@@ -26,7 +26,9 @@ class Lengths:
 
     def __init__(self, figures: Figures, clock_hz: int) -> None:
         self._figures, self._clock_hz = figures, clock_hz
-        self._ratios: list[tuple[int, float]] = []  # of windows one after the other that differed: steps, meter over board
+        self._ratios: list[
+            tuple[int, float]
+        ] = []  # of windows one after the other that differed: steps, meter over board
 
     @property
     def want_another(self) -> bool:
@@ -48,9 +50,14 @@ class Lengths:
         if abs(seen - counted.total_s) > BOARD_CLOCK * counted.total_s + UNCOUNTED * steps / self._clock_hz + edges:
             if UNCHECKED not in capture.notes:
                 self._ratios.append((steps, seen / counted.total_s))
-            raise Spoiled(f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them")
+            raise Spoiled(
+                f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them"
+            )
         self._ratios.clear()
-        if capture.synchronisation not in (SERIAL, HOST) and edges + BOARD_CLOCK * counted.total_s <= TELLS * counted.total_s:
+        if (
+            capture.synchronisation not in (SERIAL, HOST)
+            and edges + BOARD_CLOCK * counted.total_s <= TELLS * counted.total_s
+        ):
             self._figures.confirmed("cycles", METER)
 
     def judge(self) -> None:
@@ -64,5 +71,8 @@ class Lengths:
             return
         factor = sum(ratios) / len(ratios)
         windows = f"{len(ratios)} windows of more than one length"
-        self._figures.refuse("cycles_total", f"for each second that the agent has counted the meter saw {factor:.4g} s between the edges of {windows}.")
+        self._figures.refuse(
+            "cycles_total",
+            f"for each second that the agent has counted the meter saw {factor:.4g} s between the edges of {windows}.",
+        )
         self._figures.insist()

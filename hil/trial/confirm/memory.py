@@ -15,7 +15,15 @@ from hil.trial.confirm.figures import IMAGE, PLAN, PROBE, Figures
 if TYPE_CHECKING:
     from hil.trial.subject.subject import Planned
 
-FILLED = ("labels", "samples", "act", "grad", "err", "value", "velocity")  # buffers that a step fills to their last byte
+FILLED = (
+    "labels",
+    "samples",
+    "act",
+    "grad",
+    "err",
+    "value",
+    "velocity",
+)  # buffers that a step fills to their last byte
 ROUNDED = 7  # bytes at most that a buffer's size has beyond what it holds
 LOOKED_AT = 64  # bytes below the end of what a step fills
 BYTES = " bytes"
@@ -25,7 +33,9 @@ Read = Callable[[int, int], bytes]
 
 def least_arena(plan: Planned) -> int:
     """Return how far a step must have written the arena: the highest end of a buffer that it fills whole. Scratch need not be used up."""
-    return max((each.offset + each.size - ROUNDED for each in plan.buffers if each.name.partition("[")[0] in FILLED), default=0)
+    return max(
+        (each.offset + each.size - ROUNDED for each in plan.buffers if each.name.partition("[")[0] in FILLED), default=0
+    )
 
 
 @dataclass
@@ -75,7 +85,10 @@ class MemoryCheck:
         figures.reported("stack_peak", "arena_peak")
         figures.equal("static_bytes", agent.static, static_bytes(self.image), IMAGE, BYTES)
         for area in ("arena", "stack"):
-            start, end = (self.image.symbols[f"__{area}_{name}"] for name in (("start", "end") if area == "arena" else ("bottom", "top")))
+            start, end = (
+                self.image.symbols[f"__{area}_{name}"]
+                for name in (("start", "end") if area == "arena" else ("bottom", "top"))
+            )
             figures.equal(f"{area}_base", getattr(said, f"{area}_base"), start, IMAGE)
             figures.equal(f"{area}_size", getattr(said, f"{area}_size"), end - start, IMAGE, BYTES)
         self._arena(agent.arena_peak, seen, stepped)
@@ -88,7 +101,10 @@ class MemoryCheck:
         if peak > most:
             figures.refuse("arena_peak", f"the arena was written up to {peak:,} bytes, the plan ends at {most:,}.")
         elif stepped and peak < least:
-            figures.refuse("arena_peak", f"the agent reports {peak:,} bytes, the plan has a step write at least {least:,} of its {most:,}.")
+            figures.refuse(
+                "arena_peak",
+                f"the agent reports {peak:,} bytes, the plan has a step write at least {least:,} of its {most:,}.",
+            )
         if seen is not None:
             figures.equal("arena_peak", peak, seen.arena_peak, PROBE, BYTES)
 
@@ -101,6 +117,11 @@ class MemoryCheck:
             return
         figures.confirmed("stack_peak", PROBE)
         if seen.stack_peak >= self.image.symbols["__stack_top"] - self.image.symbols["__stack_bottom"]:
-            figures.refuse("stack_peak", f"the agent reports {peak:,} bytes, the probe reads {seen.stack_peak:,}: {OVERRUN}.")
+            figures.refuse(
+                "stack_peak", f"the agent reports {peak:,} bytes, the probe reads {seen.stack_peak:,}: {OVERRUN}."
+            )
         elif not before <= peak <= seen.stack_peak:
-            figures.refuse("stack_peak", f"the agent reports {peak:,} bytes, the probe reads {before:,} before that and {seen.stack_peak:,} after it.")
+            figures.refuse(
+                "stack_peak",
+                f"the agent reports {peak:,} bytes, the probe reads {before:,} before that and {seen.stack_peak:,} after it.",
+            )

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 IDLE_MS = 20  # before and after the step
 SILENCE_S = 10.0
-SAME_POWER = 0.01  # of the power in steps: with less than that between them a core that sleeps is not told from one that waits
+SAME_POWER = (
+    0.01  # of the power in steps: with less than that between them a core that sleeps is not told from one that waits
+)
 
 
 def check_sleep(trial: LockStep) -> None:
@@ -49,4 +51,7 @@ def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:
         return
     figures.confirmed("sleep", METER)
     if rise < SAME_POWER * power:
-        figures.refuse("sleep", f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps beside them: the core does not sleep.")
+        figures.refuse(
+            "sleep",
+            f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps beside them: the core does not sleep.",
+        )

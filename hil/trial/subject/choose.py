@@ -25,7 +25,11 @@ from hil.trial.subject.subject import Subject
 
 MOST_COORDINATES = 1 << 17  # of DeepZero, which makes a forward pass for each: LeNet-5 has 107,786
 EXPONENT_METHOD = "elasticzo-int8"  # the method of the first family
-PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}  # of the network file: whether in flash, in the order in which they are tried
+PLACES = {
+    "auto": (False, True),
+    "ram": (False,),
+    "flash": (True,),
+}  # of the network file: whether in flash, in the order in which they are tried
 
 
 def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Subject:
@@ -46,17 +50,25 @@ def subject_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None 
     mine = networks[spec.method]
     if spec.network not in mine:
         others = sorted(name for name, theirs in networks.items() if spec.network in theirs)
-        known = f"it is one of {', '.join(others)}; {spec.method} trains {', '.join(mine)}." if others else close_matches(spec.network, mine)
+        known = (
+            f"it is one of {', '.join(others)}; {spec.method} trains {', '.join(mine)}."
+            if others
+            else close_matches(spec.network, mine)
+        )
         raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
     return _graph(spec, board, arena, in_flash) if spec.method in METHODS else _exponents(spec)
 
 
 def _exponents(spec: TrialSpec) -> ExponentSubject:
     if spec.network_in != "auto":
-        raise RigError(f"network_in is {spec.network_in!r} with {spec.method}, whose networks lie in RAM: leave it out.")
+        raise RigError(
+            f"network_in is {spec.network_in!r} with {spec.method}, whose networks lie in RAM: leave it out."
+        )
     _check_settings(spec)
     network = build(spec.network, spec.seed)
-    settings = Settings.of_variant(spec.variant, len(network.trained), batch=spec.batch, seed=spec.seed, **spec.settings)
+    settings = Settings.of_variant(
+        spec.variant, len(network.trained), batch=spec.batch, seed=spec.seed, **spec.settings
+    )
     if spec.checkpoint is not None:
         network = network.with_weights(_checkpoint(Path(spec.checkpoint), network))
     return ExponentSubject(spec.method, network, settings)
@@ -66,7 +78,9 @@ def _check_settings(spec: TrialSpec) -> None:
     """Refuse a setting that is a field of the trial itself: two places for one number would disagree."""
     for name in ("batch", "seed", "method"):
         if name in spec.settings:
-            raise RigError(f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={shown(spec.settings[name])} there.")
+            raise RigError(
+                f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={shown(spec.settings[name])} there."
+            )
 
 
 def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:
@@ -81,7 +95,9 @@ def graph_of(spec: TrialSpec) -> tuple[Graph, GraphSettings]:
     graph = build_graph(spec.network, spec.seed)
     settings, trained, coordinates = _chosen(graph, settings)
     if not trained:
-        raise Blocked("plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network.")
+        raise Blocked(
+            "plan", f"{spec.variant} trains no layer of {spec.network}: choose another variant, or another network."
+        )
     if settings.method == "deepzero" and coordinates > MOST_COORDINATES:
         raise Blocked(
             "plan",
@@ -110,7 +126,10 @@ def _graph(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None) -> 
     fits_flash = room is not None and file_size(graph) <= room.size
     places = PLACES[spec.network_in] if in_flash is None else (in_flash,)
     if not fits_flash and places == (True,):
-        raise Blocked("plan", f"{spec.board} has no flash for the {file_size(graph):,} bytes of {spec.network}: let it lie in RAM.")
+        raise Blocked(
+            "plan",
+            f"{spec.board} has no flash for the {file_size(graph):,} bytes of {spec.network}: let it lie in RAM.",
+        )
     return resident(graph, settings, arena, places if fits_flash else (False,))
 
 

@@ -147,7 +147,11 @@ class GraphSubject:
 
     def work(self) -> Work | None:
         """Return the passes of a step; None where it draws its coordinates."""
-        return None if self.settings.sparsity and self.settings.method == "deepzero" else step_work(self.network, self.settings)
+        return (
+            None
+            if self.settings.sparsity and self.settings.method == "deepzero"
+            else step_work(self.network, self.settings)
+        )
 
     def least_cycles(self) -> LeastCycles:
         """Every pass of every layer; of DeepZero, which draws its coordinates, the clean ones.
@@ -158,10 +162,18 @@ class GraphSubject:
         settings, layers = self.settings, self.network.layers
         counted = settings.method == "poor-mans"
         runs = step_work(self.network, settings).runs if counted else (settings.batch,) * len(layers)
-        forward = tuple(1 if settings.fused else least_forward(layer, each) for layer, each in zip(layers, runs, strict=True))
+        forward = tuple(
+            1 if settings.fused else least_forward(layer, each) for layer, each in zip(layers, runs, strict=True)
+        )
         update = 1 if settings.method == "deepzero" else least_moves(sum(tensor.elements for tensor in self.tensors))
         return LeastCycles(
-            forward, {"perturb": None if settings.method == "bp" else 1, "forward": sum(forward), "backward": 1, "update": update}
+            forward,
+            {
+                "perturb": None if settings.method == "bp" else 1,
+                "forward": sum(forward),
+                "backward": 1,
+                "update": update,
+            },
         )
 
     def integers_only(self) -> bool:

@@ -31,7 +31,9 @@ ENDS_DESKS = ("process: SIGKILL to the desk", "process: SIGTERM to the desk")
 
 def deadline_s(fault: Fault, measured: Measured) -> float:
     """Return the seconds within which a fault must have ended: the deadlines of the rig (2 minutes for a step), and 20 times what goes on without one."""
-    return 150.0 + 20 * {"session": measured.session_s, "campaign": measured.campaign_s}.get(fault.scene, measured.trial_s)
+    return 150.0 + 20 * {"session": measured.session_s, "campaign": measured.campaign_s}.get(
+        fault.scene, measured.trial_s
+    )
 
 
 class Bench:
@@ -73,7 +75,12 @@ class Bench:
         """Carry a fault out and return its row; the folder of one that ended wrongly stays."""
         folder = Path(tempfile.mkdtemp(prefix=f"fault-{number:05d}-", dir=self._out))
         began = time.monotonic()
-        scenes = {"desk": self._on_desk, "session": self._on_session, "campaign": self._on_campaign, "instrument": self._on_instrument}
+        scenes = {
+            "desk": self._on_desk,
+            "session": self._on_session,
+            "campaign": self._on_campaign,
+            "instrument": self._on_instrument,
+        }
         carry = scenes[fault.scene]
         try:
             judged, more = carry(fault, folder, sabotage, within_s or deadline_s(fault, self._measured))

@@ -149,12 +149,26 @@ def judge_campaign(run: LongRun, fault: Fault, measured: Measured, in_time: bool
         return Judged(LOST, f"the campaign cannot be read: {error}")
     digest, words = measured.digests["campaign"], EXPECTED[fault.kind].words
     if (status["state"], status["digest"]) != ("pass", digest) or run.codes[-1] != 0:
-        return Judged(WRONG_VERDICT, f"is {status['state']}, ends on {status['digest']} where {digest} is due: {run.said[-600:]}")
+        return Judged(
+            WRONG_VERDICT, f"is {status['state']}, ends on {status['digest']} where {digest} is due: {run.said[-600:]}"
+        )
     if status["steps_again"] > 1:
         return Judged(LOST, f"{status['steps_again']} steps were computed twice after one cut.")
-    if len(run.codes) > 1 and run.codes[0] not in (0, -signal.SIGKILL) and not re.search(words, run.said, re.IGNORECASE):
-        return Judged(WRONG_VERDICT, f"ends with code {run.codes[0]}, and its words do not name the cause ({words}): {run.said[-600:]}")
-    return Judged("pass", "" if len(run.codes) == 1 else f"gone on after code {run.codes[0]}, {status['steps_again']} steps computed twice")
+    if (
+        len(run.codes) > 1
+        and run.codes[0] not in (0, -signal.SIGKILL)
+        and not re.search(words, run.said, re.IGNORECASE)
+    ):
+        return Judged(
+            WRONG_VERDICT,
+            f"ends with code {run.codes[0]}, and its words do not name the cause ({words}): {run.said[-600:]}",
+        )
+    return Judged(
+        "pass",
+        ""
+        if len(run.codes) == 1
+        else f"gone on after code {run.codes[0]}, {status['steps_again']} steps computed twice",
+    )
 
 
 def _whole(folder: Path) -> Run:

@@ -57,10 +57,10 @@ class Workshop:
 
     def _apply(self, patch: Patch) -> None:
         path = self._copy / patch.file
-        text = path.read_text()
-        if text.count(patch.old) != 1:
+        changed = patch.applied_to(path.read_text())
+        if changed is None:
             raise NotBuilt(f"{patch.file} no longer has the text {patch.old!r} once: bring the defect up to date.")
-        path.write_text(text.replace(patch.old, patch.new))
+        path.write_text(changed)
 
     def _forget(self, *files: str) -> None:
         """Let what was compiled of changed files be compiled again; of a header, everything."""
@@ -72,9 +72,14 @@ class Workshop:
 
     def _make(self, *changed: str) -> None:
         self._forget(*changed)
-        old = [part for file in changed for part in ("-o", file)]  # its own object is gone: no other is compiled for its date
+        old = [
+            part for file in changed for part in ("-o", file)
+        ]  # its own object is gone: no other is compiled for its date
         done = subprocess.run(
-            ["make", "-C", self._copy, f"-j{os.cpu_count() or 1}", *old, f"build/{BOARD}.elf"], capture_output=True, text=True, check=False
+            ["make", "-C", self._copy, f"-j{os.cpu_count() or 1}", *old, f"build/{BOARD}.elf"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise NotBuilt(done.stdout + done.stderr)

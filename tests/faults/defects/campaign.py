@@ -52,7 +52,9 @@ def run_row(row: Row, workshop: Workshop, rig: Rig, folder: Path) -> Result:
     try:
         image = workshop.build(row.patches, folder / "image.elf")
     except NotBuilt as error:
-        return Result(row.name, row.part, row.trial, False, False, "not built", (), str(error), round(time.monotonic() - began, 1))
+        return Result(
+            row.name, row.part, row.trial, False, False, "not built", (), str(error), round(time.monotonic() - began, 1)
+        )
     outcome = run_trial(TRIALS[row.trial], rig, folder, image)
     for again in range(AGAIN):  # a busy computer is no verdict
         if outcome.verdict == "blocked":
@@ -105,13 +107,19 @@ def results(numbers: Sequence[int], folder: Path, jobs: int) -> Iterator[tuple[i
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a line a row; exit code 1 where fewer are caught or named than is asked for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.defects", description="Defects put into the firmware: which are caught, and named.")
-    parser.add_argument("--rows", default="", metavar="REGEX", help="of whose names or parts a piece matches (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults.defects", description="Defects put into the firmware: which are caught, and named."
+    )
+    parser.add_argument(
+        "--rows", default="", metavar="REGEX", help="of whose names or parts a piece matches (default: all)"
+    )
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="rows at a time (default: 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
     options = parser.parse_args(argv)
     numbers = [
-        number for number, row in enumerate(ROWS) if re.search(options.rows, row.name) or re.search(options.rows, row.part)
+        number
+        for number, row in enumerate(ROWS)
+        if re.search(options.rows, row.name) or re.search(options.rows, row.part)
     ]
     found: dict[int, Result] = {}
     done: list[Result] = []
@@ -121,7 +129,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             found[number] = result
             done = [found[each] for each in sorted(found)]
             mark = "named " if result.named else "caught" if result.caught else "UNSEEN"
-            print(f"{mark} {result.seconds:5.1f} s  {result.part}: {result.name}  [{', '.join(result.names)}] {result.said}", flush=True)
+            print(
+                f"{mark} {result.seconds:5.1f} s  {result.part}: {result.name}  [{', '.join(result.names)}] {result.said}",
+                flush=True,
+            )
             if options.json is not None:
                 options.json.write_text(to_json(done, of))
     caught, named = (sum(getattr(one, what) for one in done) for what in ("caught", "named"))

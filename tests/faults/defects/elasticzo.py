@@ -5,7 +5,9 @@ from __future__ import annotations
 from .row import ELASTICZO, Row, change
 
 
-def _row(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False) -> Row:
+def _row(
+    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
+) -> Row:
     return Row(name, ELASTICZO, change(file, old, new), trial, names, what, gate)
 
 

@@ -10,7 +10,9 @@ TRAINED, LAST = (r"(conv|dw|pw|fc)\d+(\.bias)?",), (r"fc\d(\.bias)?",)
 QUERIES = ("loss",)  # where no weight is changed by it, the losses of the queries are all that differs
 
 
-def _row(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False) -> Row:
+def _row(
+    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
+) -> Row:
     return Row(name, GRAPHS, change(file, old, new), trial, names, what, gate)
 
 

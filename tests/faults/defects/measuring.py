@@ -13,7 +13,9 @@ BOOKED = "account.update);\n    } else {\n"
 RUN_REPLY = "        engine_report(engine, &result);\n        request_put_step(&result, result.digests, engine_tensors(engine), reply);\n    }\n    return outcome;\n}\n\nfailure_t request_laps"
 
 
-def _row(name: str, file: str, old: str, new: str, names: tuple[str, ...], trial: str = FIGURES, gate: bool = False) -> Row:
+def _row(
+    name: str, file: str, old: str, new: str, names: tuple[str, ...], trial: str = FIGURES, gate: bool = False
+) -> Row:
     return Row(name, MEASURING, change(file, old, new), trial, names, "", gate)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,10 @@ from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
 MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "second family"  # the parts of the table
-HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = "held out: measuring", "held out: arithmetic"  # its rows that are never changed
+HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
+    "held out: measuring",
+    "held out: arithmetic",
+)  # its rows that are never changed
 
 SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
 GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
@@ -55,11 +59,17 @@ TRIALS: dict[str, TrialSpec] = {
 
 @dataclass(frozen=True)
 class Patch:
-    """A change of one piece of text, which must be there once."""
+    """A change of one piece of text, which must be there once; where it breaks into lines does not matter."""
 
     file: str
     old: str
     new: str
+
+    def applied_to(self, text: str) -> str | None:
+        """Return the text with the change, or None where `old` is not in it exactly once."""
+        words = (re.escape(word) for word in self.old.split())
+        changed, times = re.subn(r"\s+".join(words), lambda _: self.new, text)
+        return changed if times == 1 else None
 
 
 @dataclass(frozen=True)

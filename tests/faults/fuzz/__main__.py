@@ -15,7 +15,9 @@ from .requests import fuzz_requests
 def main() -> int:
     """Fuzz the rig by mutated replies, the agent by mutated requests, or one after the other, each for so long."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.fuzz", description=main.__doc__)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each side, after what it needs was made (default: %(default)g)")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="of each side, after what it needs was made (default: %(default)g)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn (default: %(default)s)")
     parser.add_argument("--side", choices=["rig", "agent"], help="one side only")
     parser.add_argument("--only", type=int, help="the number of one trial or process of that seed, to run it again")

@@ -64,18 +64,54 @@ class Mutator:
             signed, bits = kind[0] == "i", int(kind[1:])
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
             assert isinstance(value, int)
-            drawn = rng.choice([0, 1, 2, low, high, value + 1, value - 1, 2 * value, value // 2, high // 2 + 1, rng.randint(low, high), 1 << rng.randrange(bits)])
+            drawn = rng.choice(
+                [
+                    0,
+                    1,
+                    2,
+                    low,
+                    high,
+                    value + 1,
+                    value - 1,
+                    2 * value,
+                    value // 2,
+                    high // 2 + 1,
+                    rng.randint(low, high),
+                    1 << rng.randrange(bits),
+                ]
+            )
             return min(max(drawn, low), high)
         if kind in WORDS:
             return self._words(kind, tuple(value))  # type: ignore[arg-type]
         data = bytes(value)  # type: ignore[call-overload]
         if kind.startswith("bytes["):
             return rng.choice([bytes(len(data)), rng.randbytes(len(data)), b"\xff" * len(data), data[::-1]])
-        return rng.choice([b"", data[:-1], data + data, data[: len(data) // 2], rng.randbytes(len(data)), data + b"\0", b"\xff" * MESSAGES.max_body])
+        return rng.choice(
+            [
+                b"",
+                data[:-1],
+                data + data,
+                data[: len(data) // 2],
+                rng.randbytes(len(data)),
+                data + b"\0",
+                b"\xff" * MESSAGES.max_body,
+            ]
+        )
 
     def _words(self, kind: str, words: tuple[int, ...]) -> tuple[int, ...]:
         high, most = (1 << int(kind[1:-2])) - 1, MESSAGES.max_body // (int(kind[1:-2]) // 8)
-        drawn = self._rng.choice([(), words[:-1], words + words, (*words, 0), tuple(high for _ in words), tuple(0 for _ in words), (high,) * most, self._one(words, high)])
+        drawn = self._rng.choice(
+            [
+                (),
+                words[:-1],
+                words + words,
+                (*words, 0),
+                tuple(high for _ in words),
+                tuple(0 for _ in words),
+                (high,) * most,
+                self._one(words, high),
+            ]
+        )
         return drawn[:most]
 
     def _one(self, words: tuple[int, ...], high: int) -> tuple[int, ...]:

@@ -34,7 +34,12 @@ class Sniff(Harm):
         if not self.wrong or all(frame.type != STEP | REPLY_BIT for frame in found):
             return data
         self.wrong = False
-        changed = [replace(frame, body=frame.body[:-1] + bytes([frame.body[-1] ^ 1])) if frame.type == STEP | REPLY_BIT else frame for frame in found]
+        changed = [
+            replace(frame, body=frame.body[:-1] + bytes([frame.body[-1] ^ 1]))
+            if frame.type == STEP | REPLY_BIT
+            else frame
+            for frame in found
+        ]
         return b"".join(frame.encode() for frame in changed)
 
 
@@ -51,7 +56,9 @@ def recorded(folder: Path) -> Records:
             outcome = run_trial(SPEC, OverRelay(rig, to_board=[asked], to_host=[said]), folder / str(wrong))
             assert outcome.verdict == ("fail" if wrong else "pass"), outcome.reason
             fresh = _pairs(asked.frames, said.frames)
-            records.replies = fresh.replies | {key: value for key, value in records.replies.items() if key not in fresh.replies}
+            records.replies = fresh.replies | {
+                key: value for key, value in records.replies.items() if key not in fresh.replies
+            }
     return records
 
 

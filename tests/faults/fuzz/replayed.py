@@ -33,7 +33,9 @@ class Records:
 
     replies: dict[tuple[int, bytes], list[tuple[int, bytes]]] = field(default_factory=lambda: defaultdict(list))
     compared: int = 0  # number of the answer from which on nothing is compared with the reference
-    telling: list[int] = field(default_factory=list)  # numbers of the answers of a trial that are replies, not control frames
+    telling: list[int] = field(
+        default_factory=list
+    )  # numbers of the answers of a trial that are replies, not control frames
 
     def add(self, request: Frame, reply: Frame) -> None:
         """Take a pair."""
@@ -66,7 +68,13 @@ class ReplayedBoard:
         path: of its serial port.
     """
 
-    def __init__(self, records: Records, number: int = -1, change: Change | None = None, heard: Callable[[int], object] | None = None) -> None:
+    def __init__(
+        self,
+        records: Records,
+        number: int = -1,
+        change: Change | None = None,
+        heard: Callable[[int], object] | None = None,
+    ) -> None:
         self._records, self._number, self._change, self._heard = records, number, change, heard
         self.sent = 0
         self.changed: tuple[Frame, list[Frame]] | None = None
@@ -111,7 +119,9 @@ class ReplayedBoard:
                 return
             if name in LONG:
                 self._control("ack", frame.seq)
-            kind, body = (frame.type | REPLY_BIT, frame.body) if name == "echo" else self._records.reply(frame, self._before)
+            kind, body = (
+                (frame.type | REPLY_BIT, frame.body) if name == "echo" else self._records.reply(frame, self._before)
+            )
             self._answer(frame, kind, body)
         elif frame.seq == self._kept.seq:
             self._write(self._kept)

@@ -30,7 +30,11 @@ from .recording import SPEC
 from .replayed import Records, ReplayedBoard
 
 DEADLINE_S = 30.0
-SHORTER = {(pace, "SILENCE_S"): 2.0, (session, "AGAIN_S"): 0.5, (device, "STEP_DEADLINE_S"): 4.0}  # for 8, 2 and 120: what falls silent is the most of an hour
+SHORTER = {
+    (pace, "SILENCE_S"): 2.0,
+    (session, "AGAIN_S"): 0.5,
+    (device, "STEP_DEADLINE_S"): 4.0,
+}  # for 8, 2 and 120: what falls silent is the most of an hour
 BEFORE = {"pass", "fail", "blocked"}
 
 
@@ -106,7 +110,9 @@ def _answers(records: Records) -> int:
         outcome = run_trial(SPEC, board, Path(folder))
     assert outcome.verdict == "pass", outcome.reason
     memory = MESSAGES.requests["memory"].id | REPLY_BIT
-    records.compared = max(number for number, kind in enumerate(kinds) if kind == memory)  # behind it the last layer is measured alone, on weights of its own
+    records.compared = max(
+        number for number, kind in enumerate(kinds) if kind == memory
+    )  # behind it the last layer is measured alone, on weights of its own
     records.telling = [number for number, kind in enumerate(kinds) if kind & 0x80]
     return board.sent
 

@@ -101,7 +101,9 @@ def worn(rng: random.Random, data: bytes) -> bytes:
     if rng.random() < 0.4:
         at = rng.randrange(2) * len(flash) // 2
         word = at + 4 * rng.randrange(HEADER_WORDS - 1)
-        flash[word : word + 4] = struct.pack("<I", rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, len(flash) // 2, rng.getrandbits(32)]))
+        flash[word : word + 4] = struct.pack(
+            "<I", rng.choice([0, 1, 0x7FFFFFFF, 0xFFFFFFFF, len(flash) // 2, rng.getrandbits(32)])
+        )
         flash[at + CRC_AT : at + CRC_AT + 4] = struct.pack("<I", zlib.crc32(flash[at : at + CRC_AT]))
     return bytes(flash)
 
@@ -110,7 +112,9 @@ def coverage(folder: Path) -> str:
     """Return the share of the firmware's lines and branches that were executed, by gcov."""
     notes = sorted(folder.glob("*.gcno"))
     with tempfile.TemporaryDirectory() as out:
-        told = subprocess.run([tool("gcov"), "-b", *map(str, notes)], cwd=out, capture_output=True, text=True, check=False).stdout
+        told = subprocess.run(
+            [tool("gcov"), "-b", *map(str, notes)], cwd=out, capture_output=True, text=True, check=False
+        ).stdout
     totals = {kind: [0.0, 0] for kind in ("Lines executed", "Branches executed", "Taken at least once")}
     for source, counts in _by_file(told):
         if "/firmware/" in source and "/tests/" not in source and source.endswith(".c"):

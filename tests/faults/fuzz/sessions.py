@@ -84,7 +84,9 @@ class Session:
         nonce = self.rng.getrandbits(32)
         self.session, self.seq, self.texts = nonce & 0xFF, 0, False
         hello = REQUESTS["hello"]
-        self._send(Frame(hello.id, self.session, 0, encode(hello.request, {"nonce": nonce, "protocol": MESSAGES.protocol})))
+        self._send(
+            Frame(hello.id, self.session, 0, encode(hello.request, {"nonce": nonce, "protocol": MESSAGES.protocol}))
+        )
 
     def ask(self, name: str, **values: object) -> None:
         """Send a request, changed or as it is."""
@@ -113,17 +115,38 @@ class Session:
         if way == 2 and body:
             at = rng.randrange(len(body))
             return body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]
-        return rng.choice([body[: rng.randrange(len(body) + 1)], body + rng.randbytes(rng.randrange(1, 40)), b"", rng.randbytes(MESSAGES.max_body)])[: MESSAGES.max_body]
+        return rng.choice(
+            [
+                body[: rng.randrange(len(body) + 1)],
+                body + rng.randbytes(rng.randrange(1, 40)),
+                b"",
+                rng.randbytes(MESSAGES.max_body),
+            ]
+        )[: MESSAGES.max_body]
 
     def _value(self, kind: str, value: object) -> object:
         rng = self.rng
         if kind == "f32":
-            return rng.choice([0.0, -1.0, float("nan"), float("inf"), 1e38, 1e-40, struct.unpack("<f", rng.randbytes(4))[0]])
+            return rng.choice(
+                [0.0, -1.0, float("nan"), float("inf"), 1e38, 1e-40, struct.unpack("<f", rng.randbytes(4))[0]]
+            )
         if kind in FORMATS:
             bits = int(kind[1:])
             assert isinstance(value, int)
             low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
-            drawn = rng.choice([0, 1, high, low, value + 1, value - 1, rng.randint(low, high), 1 << rng.randrange(bits), high - rng.randrange(4)])
+            drawn = rng.choice(
+                [
+                    0,
+                    1,
+                    high,
+                    low,
+                    value + 1,
+                    value - 1,
+                    rng.randint(low, high),
+                    1 << rng.randrange(bits),
+                    high - rng.randrange(4),
+                ]
+            )
             return min(max(drawn, low), high)
         if kind in WORDS:
             return ()
@@ -134,13 +157,29 @@ class Session:
     def _nonsense(self) -> None:
         """Send what no agent executes: noise, a damaged frame, one of another session or number."""
         rng = self.rng
-        frame = Frame(rng.randrange(256), self.session ^ rng.randrange(2), self.seq + rng.choice([-300, -1, 0, 5, 40_000]) & 0xFFFF, rng.randbytes(rng.randrange(40)))
-        data = rng.choice([frame.encoded(), rng.randbytes(rng.randrange(1, 3000)) + b"\0", frame.encoded()[:-3] + b"\0", b"name%\r\nprofile%\r\ninfer 1%\r\ndb load 16%\r\n%%\0"])
+        frame = Frame(
+            rng.randrange(256),
+            self.session ^ rng.randrange(2),
+            self.seq + rng.choice([-300, -1, 0, 5, 40_000]) & 0xFFFF,
+            rng.randbytes(rng.randrange(40)),
+        )
+        data = rng.choice(
+            [
+                frame.encoded(),
+                rng.randbytes(rng.randrange(1, 3000)) + b"\0",
+                frame.encoded()[:-3] + b"\0",
+                b"name%\r\nprofile%\r\ninfer 1%\r\ndb load 16%\r\n%%\0",
+            ]
+        )
         self._exchange(data, "noise")
 
     def _send(self, frame: Frame) -> None:
         name = BY_ID[frame.type].name if frame.type in BY_ID else f"type {frame.type}"
-        answers = [answer for answer in self._exchange(frame.encoded(), f"{name} {frame.seq} {frame.body[:40].hex()}") if answer is not None]
+        answers = [
+            answer
+            for answer in self._exchange(frame.encoded(), f"{name} {frame.seq} {frame.body[:40].hex()}")
+            if answer is not None
+        ]
         mine = [answer for answer in answers if answer.session == self.session and answer.seq == frame.seq]
         if not mine and not self.texts:
             raise Broken(f"{name}: no answer")
@@ -201,13 +240,18 @@ def second_family(session: Session) -> None:
 
 def settings_of(rng: random.Random, slots: int) -> dict[str, object]:
     """Return settings of a method of the second family, most of them good ones, by the words of docs/arithmetic-zeroth-order.md."""
-    chosen = GraphSettings(eta=0.5, queries=rng.randrange(1, 4), batch=slots, perturb="adaptive", seed=rng.getrandbits(32))
+    chosen = GraphSettings(
+        eta=0.5, queries=rng.randrange(1, 4), batch=slots, perturb="adaptive", seed=rng.getrandbits(32)
+    )
     chosen = replace(chosen, **rng.choice(METHODS))
     words: dict[str, object] = {name: WORDS_OF[name].index(getattr(chosen, name)) for name in WORDS_OF}
     if rng.random() < 0.2:
         name = rng.choice(list(WORDS_OF))
         words[name] = rng.randrange(len(WORDS_OF[name]))
-    plain = {name: getattr(chosen, name) for name in ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")}
+    plain = {
+        name: getattr(chosen, name)
+        for name in ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
+    }
     return words | plain | {"flags": chosen.consumed | chosen.fused << 1, "slots": slots, "first_step": 0}
 
 
@@ -245,7 +289,9 @@ def train(session: Session, slots: int, sample: Pixels) -> None:
         for slot in range(slots):
             for at in range(0, size, 200) if name == "sample_part" else [0]:
                 offset = {"offset": at} if name == "sample_part" else {}
-                session.ask(name, slot=slot, label=rng.randrange(3), pixels=rng.randbytes(min(200, size - at)), **offset)
+                session.ask(
+                    name, slot=slot, label=rng.randrange(3), pixels=rng.randbytes(min(200, size - at)), **offset
+                )
         rng.choice(asks)()
         step += 1
         for chosen, values in rng.sample(others, 2):

@@ -119,9 +119,7 @@ class Board:
     def samples(self, images: Any, labels: Any) -> None:
         """Take a batch."""
 
-    def run(
-        self, first: int, steps: int, samples: int, idle_ms: int, silence_s: float, *_: Any, **__: Any
-    ) -> Stepped:
+    def run(self, first: int, steps: int, samples: int, idle_ms: int, silence_s: float, *_: Any, **__: Any) -> Stepped:
         """Sleep, raise the marker, train, lower it, sleep, answer."""
         begin = self.world.now() + self.random.uniform(0.001, 0.005)
         if self.work.locked:
@@ -180,7 +178,9 @@ def trial_of(board: Board, supply_v: float) -> Any:
         settings=SimpleNamespace(batch=1),
         slots=8,
         data=SimpleNamespace(train_images=np.zeros((100, 1))),
-        subject=SimpleNamespace(tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)),
+        subject=SimpleNamespace(
+            tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)
+        ),
         image=None,
         plan=None,
     )

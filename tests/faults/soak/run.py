@@ -117,7 +117,16 @@ def _record(run: RunWriter, found: Soak, wrong: dict[str, list[str]]) -> None:
         bad = bool(wrong[board] or climbs)
         reason = f"trials that ended wrongly: {len(wrong[board])}, figures that are not flat: {climbs}." if bad else ""
         verdict, word = ("fail", "failed") if bad else ("pass", "passed")
-        run.end_test(AskedTest(test=f"soak[{board}]", board=board, verdict=verdict, reason=reason, outcome=word, repeat=run.facts["command"]))
+        run.end_test(
+            AskedTest(
+                test=f"soak[{board}]",
+                board=board,
+                verdict=verdict,
+                reason=reason,
+                outcome=word,
+                repeat=run.facts["command"],
+            )
+        )
     run.finish(exit_code=int(bool(found.wrong or found.not_flat)))
 
 

@@ -45,7 +45,9 @@ def test_the_energy_that_a_load_tells_is_that_of_its_trace():
     end = stage.window(PS_PER_S // 10, 7)
     times = np.linspace(PS_PER_S // 10, end, 100_001).astype(np.int64)
     fine = stage.current((times[1:] + times[:-1]) // 2)
-    brute = [np.mean(3.3 * fine - ohm * fine**2 - 3.3 * load.idle_a + ohm * load.idle_a**2) * 0.0123 for ohm in (0.0, 4.0)]
+    brute = [
+        np.mean(3.3 * fine - ohm * fine**2 - 3.3 * load.idle_a + ohm * load.idle_a**2) * 0.0123 for ohm in (0.0, 4.0)
+    ]
     assert [load.net(ohm) for ohm in (0.0, 4.0)] == pytest.approx(brute, rel=1e-3)
 
 
@@ -83,7 +85,10 @@ def clear(found):
     return covers(found, math.sqrt(0.95 * 0.05 / found.trials))
 
 
-@pytest.mark.parametrize(("true", "passes"), [(0.95, (0.985, 1.0)), (0.947, (0.92, 0.99)), (0.94, (0.4, 0.6)), (0.93, (0.0, 0.03)), (0.975, (0.0, 0.01))])
+@pytest.mark.parametrize(
+    ("true", "passes"),
+    [(0.95, (0.985, 1.0)), (0.947, (0.92, 0.99)), (0.94, (0.4, 0.6)), (0.93, (0.0, 0.03)), (0.975, (0.0, 0.01))],
+)
 def test_the_double_sample_tells_good_coverage_from_bad(true, passes):
     """Two intervals that cover alike, as Student's do. Of 1,000 trials alone 12 % would pass at 93 %, and 8 % fail at 95 %."""
     rng = np.random.default_rng(1)
@@ -91,7 +96,9 @@ def test_the_double_sample_tells_good_coverage_from_bad(true, passes):
     for _ in range(4000):
         first = rng.binomial(FIRST, true)
         every = first + rng.binomial(ALL - FIRST, true)
-        one, all_of_them = (Row("", WITHIN, n, hits / n, hits / n, 1.0, 0.0, 0.0) for n, hits in ((FIRST, first), (ALL, every)))
+        one, all_of_them = (
+            Row("", WITHIN, n, hits / n, hits / n, 1.0, 0.0, 0.0) for n, hits in ((FIRST, first), (ALL, every))
+        )
         taken.append(clear(one) or covers(all_of_them))
     assert passes[0] <= np.mean(taken) <= passes[1]
 

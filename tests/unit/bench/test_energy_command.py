@@ -17,7 +17,20 @@ from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
 
 
 def test_the_command_of_the_readme_prints_its_rows():
-    command = [sys.executable, "-m", "hil.cli", "bench", "energy", "--json", "--trials", "2", "--meter", "keysight-34465a", "--meter", "lpm01a"]
+    command = [
+        sys.executable,
+        "-m",
+        "hil.cli",
+        "bench",
+        "energy",
+        "--json",
+        "--trials",
+        "2",
+        "--meter",
+        "keysight-34465a",
+        "--meter",
+        "lpm01a",
+    ]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)

@@ -10,6 +10,8 @@ LATE = {"pandas", "pyarrow", "plotly", "pyocd", "unicorn"}
 
 def test_nothing_that_comes_later_is_loaded_at_the_start() -> None:
     program = "import sys, pytest, hil.plugin; from hil.bench import first_step; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.split()
     assert "hil.trial.run" in loaded
     assert not LATE & set(loaded)

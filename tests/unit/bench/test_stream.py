@@ -39,24 +39,38 @@ def test_four_times_the_length_takes_no_more_memory(short: None, tmp_path: Path)
     assert four_times.trace_bytes < 16 * table.num_rows
 
 
-def test_a_capture_that_is_kept_whole_is_seen_by_this_measure(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_capture_that_is_kept_whole_is_seen_by_this_measure(
+    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So the test above can fail."""
     pieces = bench.KeithleyDmm.pieces
-    monkeypatch.setattr(bench.KeithleyDmm, "pieces", lambda self, deadline_s: iter([joined(list(pieces(self, deadline_s)))]))
+    monkeypatch.setattr(
+        bench.KeithleyDmm, "pieces", lambda self, deadline_s: iter([joined(list(pieces(self, deadline_s)))])
+    )
     once, four_times = (bench.stream(seconds, tmp_path / str(seconds)) for seconds in (2.5, 10.0))
     assert four_times.peak_bytes - once.peak_bytes > 80 * MB
 
 
-def test_the_command_prints_its_rows(short: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_its_rows(
+    short: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = bench.rows
     monkeypatch.setattr(bench, "rows", lambda: rows(3.0))
     assert hil(["bench", "stream", "--json"]) == 0
     found = {row["benchmark"]: row["value"] for row in json.loads(capsys.readouterr().out)}
-    assert found["stream, peak memory"] > 50 and found["stream, times real time"] > 0 and abs(found["stream, error of the energy"]) < 10
+    assert (
+        found["stream, peak memory"] > 50
+        and found["stream, times real time"] > 0
+        and abs(found["stream, error of the energy"]) < 10
+    )
 
 
 def test_a_window_that_fails_leaves_nothing(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "take", lambda meter, options, *more: take(meter, argparse.Namespace(**vars(options) | {"deadline": 1.0}), *more))
+    monkeypatch.setattr(
+        bench,
+        "take",
+        lambda meter, options, *more: take(meter, argparse.Namespace(**vars(options) | {"deadline": 1.0}), *more),
+    )
     with pytest.raises(Blocked, match="has not seen both edges"):
         bench.stream(4.0, tmp_path)
     assert not list(tmp_path.iterdir())

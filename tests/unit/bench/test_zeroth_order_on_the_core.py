@@ -160,7 +160,9 @@ def test_updates(machine, depthwise, c, qas):
         scale = rng.uniform(0.003, 2.0, channels).astype(np.float32)
         multiplier, shift = rng.integers(1 << 30, 1 << 31, channels), rng.integers(-12, 3, channels)
         fields = machine.put(scale), machine.put(multiplier.astype(np.int32)), machine.put(shift.astype(np.int8))
-        packed = struct.pack("<f?xxxf??xxIIfIIIi", rate, nodes, c, qas, depthwise, taps, channels, 0.02, *fields, exponent)
+        packed = struct.pack(
+            "<f?xxxf??xxIIfIIIi", rate, nodes, c, qas, depthwise, taps, channels, 0.02, *fields, exponent
+        )
         update, size = machine.put(packed), channels * taps
         first = int(rng.integers(0, size))
         weights = rng.integers(-126, 127, size - first).astype(np.int8)

@@ -56,12 +56,18 @@ class Emulated:
 
     def __init__(self, board: str) -> None:
         self.sent, self.log = bytearray(), list[str]()
-        self.chip = virtual.load(board).build(np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append)
-        flash = max((memory for memory in boards.load(board).memory if memory.kind == "flash"), key=lambda memory: memory.size)
+        self.chip = virtual.load(board).build(
+            np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append
+        )
+        flash = max(
+            (memory for memory in boards.load(board).memory if memory.kind == "flash"), key=lambda memory: memory.size
+        )
         self.base, self.failed, self.nonce = flash.start, False, 0x5EED_0042
         self.chip.contents[:] = 0xFF
         for address, data in boards.image_of(board).segments:
-            self.chip.contents[address - flash.start : address - flash.start + len(data)] = np.frombuffer(data, np.uint8)
+            self.chip.contents[address - flash.start : address - flash.start + len(data)] = np.frombuffer(
+                data, np.uint8
+            )
         self.chip.core.code_changed()
         self.chip.power_on()
 
@@ -116,7 +122,12 @@ class Emulated:
     def train(self, step: int) -> tuple[int, ...]:
         """Train a step; return the digests after it."""
         for slot in range(2):
-            self.call("samples", slot=slot, label=slot, pixels=bytes((step * 91 + slot * 17 + i * 13) % 256 for i in range(16)))
+            self.call(
+                "samples",
+                slot=slot,
+                label=slot,
+                pixels=bytes((step * 91 + slot * 17 + i * 13) % 256 for i in range(16)),
+            )
         digests: tuple[int, ...] = self.call("step", step=step, count=2)["digests"]
         return digests
 
@@ -157,7 +168,9 @@ def test_the_two_newest_are_there_after_a_power_cut_and_are_trained_on_from(boar
         slots.size - max(64, slots.unit), [(2, 1, 2, CAMPAIGN), (1, 0, 1, CAMPAIGN)],
     )  # fmt: skip
     at = slots.address - emulated.base
-    assert struct.unpack_from("<II", emulated.chip.contents, at) == (0x4B504354, 1), "the slots are where the manual's map says"
+    assert struct.unpack_from("<II", emulated.chip.contents, at) == (0x4B504354, 1), (
+        "the slots are where the manual's map says"
+    )
     assert struct.unpack_from("<II", emulated.chip.contents, at + slots.size) == (0x4B504354, 2)
     for sequence, after in ((1, digests[0]), (2, digests[1])):
         assert emulated.call("load_checkpoint", sequence=sequence)["step"] == sequence
@@ -172,7 +185,13 @@ def test_a_supply_that_fails_in_any_operation_loses_that_slot_only(board: str) -
     slots = SLOTS[board]
     before = emulated.chip.contents.copy()
     header = -(-HEADER // slots.unit)
-    operations = {1, 2, (2 + slots.operations - header) // 2, slots.operations - header, *range(slots.operations - header + 1, slots.operations + 1)}
+    operations = {
+        1,
+        2,
+        (2 + slots.operations - header) // 2,
+        slots.operations - header,
+        *range(slots.operations - header + 1, slots.operations + 1),
+    }
     ends = []
     for operation in sorted(operations):
         emulated.chip.contents[:] = before
@@ -191,7 +210,11 @@ def test_a_supply_that_fails_in_any_operation_loses_that_slot_only(board: str) -
         assert emulated.call("load_checkpoint", sequence=2)["step"] == 2
         assert emulated.call("digests")["digests"] == digests[1]
         assert emulated.train(2) == digests[2], "it trains on from the older slot as if nothing had been"
-        assert emulated.save(3) == {"sequence": (found[0].sequence + 1), "slot": 0 if len(found) == 1 else 1, "bytes": BYTES}
+        assert emulated.save(3) == {
+            "sequence": (found[0].sequence + 1),
+            "slot": 0 if len(found) == 1 else 1,
+            "bytes": BYTES,
+        }
     assert ends[:-1] == [1] * (len(ends) - 1)
 
 
@@ -201,7 +224,13 @@ def test_a_damaged_checkpoint_does_not_count(board: str) -> None:
     slots = SLOTS[board]
     newest = slots.address - emulated.base + slots.size
     before = emulated.chip.contents.copy()
-    for at in (newest + 4, newest + 16, newest + 35, newest + max(64, slots.unit), newest + max(64, slots.unit) + BYTES - 1):
+    for at in (
+        newest + 4,
+        newest + 16,
+        newest + 35,
+        newest + max(64, slots.unit),
+        newest + max(64, slots.unit) + BYTES - 1,
+    ):
         emulated.chip.contents[:] = before
         emulated.chip.contents[at] ^= 0x10
         emulated.chip.core.code_changed()

@@ -65,7 +65,9 @@ def payload(size: int) -> bytes:
     return bytes(i * 7 % 251 + 1 for i in range(size))
 
 
-@pytest.mark.parametrize("zeros", [*range(40), 63, 64, 65, 111, 112, 113, 128, 239, 240, 241, 495, 496, 497, 1007, 1024, 1100])
+@pytest.mark.parametrize(
+    "zeros", [*range(40), 63, 64, 65, 111, 112, 113, 128, 239, 240, 241, 495, 496, 497, 1007, 1024, 1100]
+)
 def test_a_burst_of_any_length_is_heard_to_its_end(asker: Asker, zeros: int) -> None:
     """Zeros before a request mean nothing (docs/link.md): with them the end of the burst comes to lie anywhere in FIFO and stretches."""
     data = payload(zeros % 5)

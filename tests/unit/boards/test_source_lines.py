@@ -20,7 +20,9 @@ from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
 ADDR2LINE = "arm-none-eabi-addr2line"
 
 
-@pytest.mark.skipif(shutil.which(ADDR2LINE) is None, reason="the oracle is binutils': apt install binutils-arm-none-eabi")
+@pytest.mark.skipif(
+    shutil.which(ADDR2LINE) is None, reason="the oracle is binutils': apt install binutils-arm-none-eabi"
+)
 @pytest.mark.parametrize("board", ["rp2040", "stm32h7b3", "mps2-an500"])
 def test_lines_are_those_of_addr2line(board: str) -> None:
     image = image_of(board)
@@ -38,7 +40,9 @@ def test_lines_are_those_of_addr2line(board: str) -> None:
             continue
         known += 1
         wanted = normpath(re.sub(r" \(discriminator \d+\)$", "", theirs))
-        assert ours is not None and (wanted == ours or wanted.endswith("/" + ours)), f"0x{address:08X}: {ours}, not {wanted}"
+        assert ours is not None and (wanted == ours or wanted.endswith("/" + ours)), (
+            f"0x{address:08X}: {ours}, not {wanted}"
+        )
     assert known > 1500
 
 
@@ -83,7 +87,11 @@ def _callers(chip: Stm32H7B3, path: Path) -> list[int]:
     memory = chip.core.peek(stack, 0x2002_0000 - stack)
 
     def word(at: int) -> int | None:
-        return int.from_bytes(memory[at - stack : at - stack + 4], "little") if 0 <= at - stack <= len(memory) - 4 else None
+        return (
+            int.from_bytes(memory[at - stack : at - stack + 4], "little")
+            if 0 <= at - stack <= len(memory) - 4
+            else None
+        )
 
     return return_addresses(path, chip.halting.read_register(15), registers, word)
 

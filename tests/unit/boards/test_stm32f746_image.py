@@ -90,7 +90,9 @@ def test_the_regions_cover_the_memories_and_what_the_dma_sends_is_uncached() -> 
     for number in range(4):
         bus.write(MPU_RNR, 4, number)
         base, attributes = bus.read(MPU_RBAR, 4) & ~0x1F, bus.read(MPU_RASR, 4)
-        regions.append((base, 2 << (attributes >> 1 & 0x1F), attributes >> 8 & 0xFF, attributes >> 16 & 7, attributes & 1))
+        regions.append(
+            (base, 2 << (attributes >> 1 & 0x1F), attributes >> 8 & 0xFF, attributes >> 16 & 7, attributes & 1)
+        )
     cached, uncached = 0b011, 0b000
     symbols = boards.image_of("stm32f746").symbols
     flash, ram, sending, _ = regions
@@ -126,7 +128,9 @@ def test_a_fault_is_reported_behind_what_is_being_sent() -> None:
     disco.hello()
     body = os.urandom(400)
     disco.chip.usart1.feed(Frame(MESSAGES.requests["echo"].id, NONCE & 0xFF, 1, body).encode())
-    while len(disco.sent) < 300 or not disco.chip.asleep:  # the first of its two blocks has left, the DMA has the second
+    while (
+        len(disco.sent) < 300 or not disco.chip.asleep
+    ):  # the first of its two blocks has left, the DMA has the second
         disco.chip.advance(1000)
     disco.chip.core.poke(UDF, b"\x00\xde" * 2)
     disco.chip.core.set(c.PC, UDF | 1)

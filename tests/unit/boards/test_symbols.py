@@ -18,7 +18,11 @@ PATH = boards.image_of("rp2040").path
 def test_they_are_those_that_pyelftools_reads() -> None:
     with PATH.open("rb") as file:
         elf = ELFFile(file)
-        theirs = [(s.name, s["st_value"], s["st_info"]["type"] == "STT_FUNC") for s in elf.get_section_by_name(".symtab").iter_symbols() if s.name]
+        theirs = [
+            (s.name, s["st_value"], s["st_info"]["type"] == "STT_FUNC")
+            for s in elf.get_section_by_name(".symtab").iter_symbols()
+            if s.name
+        ]
         assert [tuple(symbol) for symbol in symbols_of(elf) or ()] == theirs and len(theirs) > 500
 
 
@@ -29,5 +33,7 @@ def test_a_name_outside_the_strings_is_damage(name: int, tmp_path: Path) -> None
         at = ELFFile(file).get_section_by_name(".symtab")["sh_offset"]
     struct.pack_into("<I", data, at + 16 * 5, name)
     (tmp_path / "mine.elf").write_bytes(data)
-    with pytest.raises(RigError, match=r"mine\.elf is damaged \(its symbol table is cut short, or names what its strings do not hold\)"):
+    with pytest.raises(
+        RigError, match=r"mine\.elf is damaged \(its symbol table is cut short, or names what its strings do not hold\)"
+    ):
         boards.image_of("rp2040", tmp_path / "mine.elf")

@@ -33,7 +33,14 @@ class Board:
 
     def hello(self) -> dict[str, Any]:
         image = boards.image_of("stm32h7b3")
-        return {"board": b"stm32h7b3", "clock_hz": 280_000_000, "image_base": 0, "image_digest": image.digest, "rx_window": 4096, "counter": 1}
+        return {
+            "board": b"stm32h7b3",
+            "clock_hz": 280_000_000,
+            "image_base": 0,
+            "image_digest": image.digest,
+            "rx_window": 4096,
+            "counter": 1,
+        }
 
     def check_line(self) -> None:
         """The line is good."""
@@ -44,7 +51,10 @@ class Board:
         if self.older:
             raise Refused(name, "unknown_request", REQUESTS[name].id, 0)
         if name == "checkpoints":
-            return {"room": self.room, "slots": tuple(word for slot in sorted(self.slots) for word in (slot, *self.slots[slot]))}
+            return {
+                "room": self.room,
+                "slots": tuple(word for slot in sorted(self.slots) for word in (slot, *self.slots[slot])),
+            }
         assert name == "save_checkpoint"
         if self.refusal is not None:
             raise Refused(name, *self.refusal)
@@ -62,7 +72,9 @@ class Run:
         self.slots = BoardSlots(self.journal, CAMPAIGN, every, self.told.append)
         device = Device(board, boards.load("stm32h7b3"), boards.image_of("stm32h7b3"))  # type: ignore[arg-type]
         subject = SimpleNamespace(tensors=[SimpleNamespace(size=40), SimpleNamespace(size=24)])
-        self.trial: Any = SimpleNamespace(device=device, next_step=0, p=SimpleNamespace(board=boards.load("stm32h7b3"), subject=subject))
+        self.trial: Any = SimpleNamespace(
+            device=device, next_step=0, p=SimpleNamespace(board=boards.load("stm32h7b3"), subject=subject)
+        )
 
     def steps(self, count: int) -> None:
         for step in range(1, count + 1):
@@ -79,7 +91,10 @@ def test_the_board_writes_one_every_so_many_steps_and_the_journal_has_it(tmp_pat
     run = Run(tmp_path, Board())
     run.steps(6)
     assert run.board.asked == ["checkpoints", *["save_checkpoint"] * 3], "it is asked for its slots once"
-    assert [(one.sequence, one.step, one.campaign) for one in run.trial.device.checkpoints()[1]] == [(3, 6, CAMPAIGN), (2, 4, CAMPAIGN)]
+    assert [(one.sequence, one.step, one.campaign) for one in run.trial.device.checkpoints()[1]] == [
+        (3, 6, CAMPAIGN),
+        (2, 4, CAMPAIGN),
+    ]
     assert (run.kept(), run.told) == (6, [])
 
 
@@ -118,5 +133,8 @@ def test_a_reply_that_cannot_be_ends_the_trial(tmp_path: Path) -> None:
 
 
 def test_weights_of_a_board_without_slots_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(RigError, match="imxrt1062 has no flash for checkpoints that its firmware can write: its weights end with its session"):
+    with pytest.raises(
+        RigError,
+        match="imxrt1062 has no flash for checkpoints that its firmware can write: its weights end with its session",
+    ):
         slots_of(Run(tmp_path, Board(room=0)).trial.device, "imxrt1062")

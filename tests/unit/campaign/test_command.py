@@ -37,10 +37,15 @@ def plan(folder: Path, **changes: object) -> None:
         (["start", "--set", "r_max=300"], "r_max"),
         (["start", "--spec", "none.toml"], "--spec none.toml cannot be read"),
         (["start", "--checkpoint", "none.npz"], "the checkpoint none.npz cannot be read"),
-        (["start", "--method", "poor-mans-training", "--network", "resnet-tiny", "--variant", "selected"], "a campaign trains one variant"),
+        (
+            ["start", "--method", "poor-mans-training", "--network", "resnet-tiny", "--variant", "selected"],
+            "a campaign trains one variant",
+        ),
     ],
 )
-def test_a_wrong_request_is_one_sentence_and_makes_no_folder(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_request_is_one_sentence_and_makes_no_folder(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["campaign", *arguments]) == 2
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1
@@ -63,7 +68,13 @@ def test_status_of_one_that_has_not_begun(capsys: pytest.CaptureFixture[str]) ->
     plan(Path("reports/campaigns/mine"))
     assert main(["campaign", "status", "--json"]) == 0
     status = json.loads(capsys.readouterr().out)
-    assert (status["state"], status["steps_done"], status["steps"], status["digest"], status["checkpoint"]) == ("cut", 0, 20, None, None)
+    assert (status["state"], status["steps_done"], status["steps"], status["digest"], status["checkpoint"]) == (
+        "cut",
+        0,
+        20,
+        None,
+        None,
+    )
 
 
 def test_of_two_campaigns_one_is_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +122,9 @@ def test_other_data_than_it_was_begun_with_are_refused(capsys: pytest.CaptureFix
     assert "the data set fashion-mnist-1k is another than the campaign was begun with" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": 9}', '{"schema": 1}', '{"schema": 1, "asked": 3}', "\0", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"schema": 9}', '{"schema": 1}', '{"schema": 1, "asked": 3}', "\0", "[" * 100_000]
+)
 def test_a_damaged_plan_is_one_sentence(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     plan(Path("mine"))
     (Path("mine") / NAME).write_text(text)
@@ -131,7 +144,9 @@ def test_a_folder_with_other_things_is_left_alone(capsys: pytest.CaptureFixture[
 
 def test_the_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", w0=np.zeros(1, np.int8))
-    wanted = Asked(board="rp2040", settings={"r_max": 15, "loss": "integer"}, schedule=[{"step": 3, "settings": {"b_zo": 2}}])
+    wanted = Asked(
+        board="rp2040", settings={"r_max": 15, "loss": "integer"}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]
+    )
     made = Plan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)
     made.write(tmp_path)
     from hil.campaign.plan import read_plan

@@ -110,7 +110,9 @@ def test_a_checkpoint_damaged_at_any_byte_is_not_used(whole: tuple[list[Path], i
         point = where(folder)
         assert point.step in (STEPS - 1, STEPS)
         older += point.step == STEPS - 1
-        assert small_run.step_digest(small_run.learner(point).digests()) == small_run.step_digest(small_run.learner(where(kept[point.step])).digests())
+        assert small_run.step_digest(small_run.learner(point).digests()) == small_run.step_digest(
+            small_run.learner(where(kept[point.step])).digests()
+        )
     assert older > len(data) // 3
     path.write_bytes(b"")
     assert go_on(folder) == ([STEPS - 1], digest)
@@ -133,7 +135,9 @@ def test_a_checkpoint_of_another_campaign_is_not_used(whole: tuple[list[Path], i
     assert where(folder).step == 2
 
 
-def test_a_journal_that_lost_its_end_does_not_send_the_campaign_back(whole: tuple[list[Path], int], tmp_path: Path) -> None:
+def test_a_journal_that_lost_its_end_does_not_send_the_campaign_back(
+    whole: tuple[list[Path], int], tmp_path: Path
+) -> None:
     """Not a cut, but a disk that lost a page: the checkpoint was written only after both sides had agreed, and is gone on from."""
     kept, digest = whole
     folder = tmp_path / "lost"

@@ -32,7 +32,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     made = tmp_path / "mine"
     made.mkdir()
-    Plan(NUMBER, Asked(steps=20, settings={"r_max": 15}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]), 1, 1000, "0" * 64, "0" * 64).write(made)
+    Plan(
+        NUMBER,
+        Asked(steps=20, settings={"r_max": 15}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]),
+        1,
+        1000,
+        "0" * 64,
+        "0" * 64,
+    ).write(made)
     with Journal(made / JOURNAL, read_journal(made / JOURNAL, 0)) as journal:
         journal.append("from", step=0, again=0, cut=False)
         for step in range(STEPS):
@@ -74,7 +81,9 @@ def test_journals_with_other_fields(folder: Path) -> None:
     rng, refused = random.Random(2), 0
     for _ in range(DAMAGES):
         changed = damaged_fields(entries, rng)
-        (folder / JOURNAL).write_bytes(b"".join(line({**each, "n": at} if isinstance(each, dict) else each) for at, each in enumerate(changed)))
+        (folder / JOURNAL).write_bytes(
+            b"".join(line({**each, "n": at} if isinstance(each, dict) else each) for at, each in enumerate(changed))
+        )
         refused += bool(refusal(folder))
     assert refused > DAMAGES / 3
 
@@ -129,12 +138,17 @@ def test_a_pipe_is_not_waited_for(folder: Path, name: str, capsys: pytest.Captur
     path = folder / name
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    assert main(["campaign", "start", "new", "--spec", str(path)] if name == "spec" else ["campaign", "status", "mine"]) == 2
+    assert (
+        main(["campaign", "start", "new", "--spec", str(path)] if name == "spec" else ["campaign", "status", "mine"])
+        == 2
+    )
     assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", [JOURNAL, "running.json", "lock", "legs", "stop"])
-def test_no_link_in_a_folder_leads_out_of_it(folder: Path, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_link_in_a_folder_leads_out_of_it(
+    folder: Path, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     outside = tmp_path / "outside"
     outside.write_text("precious")
     (folder / name).unlink(missing_ok=True)

@@ -53,7 +53,9 @@ def test_damage_before_good_lines_is_refused(path: Path) -> None:
     last = data.rstrip(b"\n").rindex(b"\n")
     for at in range(last):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        with pytest.raises(RigError, match=r"line \d: it is damaged and good lines follow, which no cut does: restore the file"):
+        with pytest.raises(
+            RigError, match=r"line \d: it is damaged and good lines follow, which no cut does: restore the file"
+        ):
             read_journal(path, 10)
 
 
@@ -68,13 +70,11 @@ def test_a_line_that_is_missing_or_doubled_is_refused(path: Path) -> None:
 def test_a_disk_that_is_full_leaves_whole_lines(tmp_path: Path) -> None:
     """The line that did not fit is taken back, and the next one is good."""
 
-
     path = tmp_path / "journal.jsonl"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Journal(path, read_journal(path, 0)) as journal:
         journal.append("from", step=0, again=0, cut=False)
         size = path.stat().st_size
-
 
         heard = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, before[1]))

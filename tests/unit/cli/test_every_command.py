@@ -91,7 +91,9 @@ WRONG = {
 @pytest.mark.parametrize("line", WRONG)
 def test_a_wrong_request_is_one_sentence(line: str, tmp_path: Path) -> None:
     (tmp_path / "damaged.toml").write_text("[[board\n")
-    words = line.replace("DAMAGED", str(tmp_path / "damaged.toml")).replace("MISSING", str(tmp_path / "missing")).split()
+    words = (
+        line.replace("DAMAGED", str(tmp_path / "damaged.toml")).replace("MISSING", str(tmp_path / "missing")).split()
+    )
     ended = hil(*words)
     assert WRONG[line] in said(ended)
     assert ended.returncode == 2 and ended.stdout == ""
@@ -103,7 +105,18 @@ def test_every_command_is_used_wrongly_above() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"{}", b"[]", b"null", b"\xff\xfe", b'{"schema": 999}', b'{"schema": 1, "trials": [{}], "run": {}}', b"[" * 100_000]
+    "content",
+    [
+        b"",
+        b"{",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"schema": 999}',
+        b'{"schema": 1, "trials": [{}], "run": {}}',
+        b"[" * 100_000,
+    ],
 )
 def test_a_damaged_record_is_named(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_bytes(content)
@@ -130,7 +143,9 @@ def test_nobody_reads_to_the_end(line: str) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
-        ended = subprocess.run([*HIL, *line.split()], cwd=ROOT, stdout=write, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        ended = subprocess.run(
+            [*HIL, *line.split()], cwd=ROOT, stdout=write, stderr=subprocess.PIPE, text=True, timeout=HANG_S
+        )
     finally:
         os.close(write)
     assert (ended.returncode, ended.stderr) == (141, "")
@@ -138,13 +153,19 @@ def test_nobody_reads_to_the_end(line: str) -> None:
 
 def test_a_full_disk_takes_no_output() -> None:
     with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run([*HIL, "boards"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S)
+        ended = subprocess.run(
+            [*HIL, "boards"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S
+        )
     assert ended.returncode == 2
-    assert ended.stderr == "hil: the output: No space left on device: look at its rights, and at the room on the disk.\n"
+    assert (
+        ended.stderr == "hil: the output: No space left on device: look at its rights, and at the room on the disk.\n"
+    )
 
 
 def test_output_that_is_closed_is_no_fault() -> None:
-    ended = subprocess.run([*HIL, "boards"], cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=HANG_S, preexec_fn=lambda: os.close(1))
+    ended = subprocess.run(
+        [*HIL, "boards"], cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=HANG_S, preexec_fn=lambda: os.close(1)
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
@@ -157,7 +178,13 @@ def heed_ctrl_c() -> None:
 def test_ctrl_c_ends_a_command_without_a_word(line: str) -> None:
     pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
     process = subprocess.Popen(
-        [*HIL, *line.split()], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heed_ctrl_c
+        [*HIL, *line.split()],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     )
     assert process.stdout is not None
     try:
@@ -172,9 +199,18 @@ def test_ctrl_c_ends_a_command_without_a_word(line: str) -> None:
 
 def test_ctrl_c_ends_a_list_that_is_being_made() -> None:
     """Once Python runs main: an interrupt while it starts is Python's own."""
-    program = "import os, signal, sys, threading; from hil.cli import main; " \
+    program = (
+        "import os, signal, sys, threading; from hil.cli import main; "
         "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main(['matrix']))"
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, preexec_fn=heed_ctrl_c)
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        preexec_fn=heed_ctrl_c,
+    )
     assert (ended.returncode, ended.stderr) in ((130, ""), (0, ""))
 
 

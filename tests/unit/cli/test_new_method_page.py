@@ -20,7 +20,9 @@ PAGE = (ROOT / "docs/new-method.md").read_text(encoding="utf-8")
 
 
 def test_every_path_of_the_page_is_there() -> None:
-    named = re.findall(r"`((?:firmware|hil|tests|tools)/[\w/.]+)`", PAGE) + [f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", PAGE)]
+    named = re.findall(r"`((?:firmware|hil|tests|tools)/[\w/.]+)`", PAGE) + [
+        f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", PAGE)
+    ]
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
 
@@ -38,8 +40,19 @@ def mine(name: str, seed: int) -> FloatGraph:
 
 def test_a_network_and_a_variant_that_are_added_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(mine, "fashion-mnist-1k"))
-    monkeypatch.setitem(METHODS, "poor-mans-training", METHODS["poor-mans-training"] | {"weight-central": {"perturb": "weight", "difference": "central"}})
-    spec = TrialSpec("rp2040", "weight-central", network="mine", method="poor-mans-training", batch=1, settings={"queries": 2, "eta": 1.0})
+    monkeypatch.setitem(
+        METHODS,
+        "poor-mans-training",
+        METHODS["poor-mans-training"] | {"weight-central": {"perturb": "weight", "difference": "central"}},
+    )
+    spec = TrialSpec(
+        "rp2040",
+        "weight-central",
+        network="mine",
+        method="poor-mans-training",
+        batch=1,
+        settings={"queries": 2, "eta": 1.0},
+    )
     prepared = prepare(spec)
     learner = graph_method(prepared.settings.method)(prepared.network, prepared.settings)
     before = learner.digests()

@@ -81,7 +81,9 @@ COMMANDS = {
     "hil experiment elasticzo-table1": Use(
         "--data fashion-mnist --columns int8 --seeds 1 --epochs 1 --batch 256", nightly=True, fetched=("fashion-mnist",)
     ),
-    "hil experiment pmt-table4": Use("--corruptions fog --images 40 --batch 8 --queries 2 --rates 1 --seeds 1 --epochs 1", nightly=True),
+    "hil experiment pmt-table4": Use(
+        "--corruptions fog --images 40 --batch 8 --queries 2 --rates 1 --seeds 1 --epochs 1", nightly=True
+    ),
     "make -C firmware": Use(needs=GCC, firmware=True, nightly=True),
     "make -C firmware check": Use(needs=GCC, firmware=True, nightly=True),
     "make -C firmware/host test": Use(needs=("make", "cc"), firmware=True, nightly=True),
@@ -105,7 +107,9 @@ def test_every_command_has_a_row_and_every_row_a_command() -> None:
 
 def rows() -> list[object]:
     """Return the commands that are run, those that take long for the nightly tier only."""
-    return [pytest.param(line, marks=[NIGHTLY] if use.nightly else []) for line, use in COMMANDS.items() if not use.not_run]
+    return [
+        pytest.param(line, marks=[NIGHTLY] if use.nightly else []) for line, use in COMMANDS.items() if not use.not_run
+    ]
 
 
 @pytest.fixture
@@ -169,6 +173,10 @@ def test_the_trial_of_ones_own_passes(folder: Path) -> None:
     pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
     (folder / "test_mine.py").write_text(block("from hil.trial import TrialSpec"))
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "--board=stm32h7b3", "test_mine.py", "-p", "no:cacheprovider"], cwd=folder, capture_output=True, text=True, timeout=900
+        [sys.executable, "-m", "pytest", "--board=stm32h7b3", "test_mine.py", "-p", "no:cacheprovider"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=900,
     )
     assert ended.returncode == 0 and "1 passed" in ended.stdout, ended.stdout

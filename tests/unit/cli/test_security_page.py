@@ -17,7 +17,9 @@ def rows() -> list[str]:
 
 
 def functions_of(path: Path) -> set[str]:
-    return {node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+    }
 
 
 def test_every_promise_names_tests_that_are_there() -> None:

@@ -109,7 +109,9 @@ def test_every_bit_of_a_file_counts(tmp_path: Path) -> None:
 def test_wrong_files_on_the_server_never_reach_the_folder(tmp_path: Path, site: tuple[Path, dict]) -> None:
     folder, source = site
     (folder / file_name(PARTS[2])).write_bytes(gzip.compress(FILES[PARTS[0]]))
-    with pytest.raises(RigError, match=r"tiny could not be fetched .*t10k-images-idx3-ubyte.gz is not the file that is known") as raised:
+    with pytest.raises(
+        RigError, match=r"tiny could not be fetched .*t10k-images-idx3-ubyte.gz is not the file that is known"
+    ) as raised:
         fetch(known(source), tmp_path / "to")
     with pytest.raises(RigError, match=r"tiny could not be fetched .*t10k-images-idx3 from .* is not tiny's"):
         fetch(known(source | {"packed": packed_of(folder)}), tmp_path / "to")
@@ -122,7 +124,9 @@ def test_wrong_files_on_the_server_never_reach_the_folder(tmp_path: Path, site: 
     )
 
 
-@pytest.mark.parametrize("sent", [b"<html>busy</html>", gzip.compress(b"x")[:-1], b""], ids=["a page", "cut short", "nothing"])
+@pytest.mark.parametrize(
+    "sent", [b"<html>busy</html>", gzip.compress(b"x")[:-1], b""], ids=["a page", "cut short", "nothing"]
+)
 def test_something_that_is_no_gzip_file(tmp_path: Path, site: tuple[Path, dict], sent: bytes) -> None:
     (site[0] / file_name(PARTS[1])).write_bytes(sent)
     with pytest.raises(
@@ -131,7 +135,9 @@ def test_something_that_is_no_gzip_file(tmp_path: Path, site: tuple[Path, dict],
         fetch(known(site[1] | {"packed": packed_of(site[0])}), tmp_path)
 
 
-def test_what_a_server_sends_is_hashed_before_it_is_unpacked(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_server_sends_is_hashed_before_it_is_unpacked(
+    tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file that would unpack to the very bytes is refused all the same: nothing but the known file gets to the decompressor."""
     (site[0] / file_name(PARTS[0])).write_bytes(gzip.compress(FILES[PARTS[0]], 1, mtime=1))
     monkeypatch.setattr(routes.gzip, "GzipFile", lambda **_: pytest.fail("it was unpacked"))
@@ -139,7 +145,9 @@ def test_what_a_server_sends_is_hashed_before_it_is_unpacked(tmp_path: Path, sit
         fetch(known(site[1]), tmp_path)
 
 
-def test_an_answer_without_an_end_ends_at_the_cap(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_an_end_ends_at_the_cap(
+    tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(routes, "LARGEST", 1 << 20)
     (site[0] / file_name(PARTS[0])).write_bytes(bytes((1 << 20) + 1))
     with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz has more than 1 MB, the most that is read of it"):
@@ -215,13 +223,17 @@ def test_a_package_is_unpacked_but_not_installed(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize(("harm", "said"), [
     ("ln -sf /etc/hostname {file}", "cannot be read"), ("truncate -s 100M {file}", "has more than 64 MB"), ("rm {file}", "cannot be read"),
 ])  # fmt: skip
-def test_a_package_of_another_kind_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str, said: str) -> None:
+def test_a_package_of_another_kind_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str, said: str
+) -> None:
     """A package made and read by the real dpkg-deb: a link out of it, a file too large, one that is missing."""
     tree, tools = tmp_path / "tree", tmp_path / "bin"
     folder = tree / "usr/share/tiny"
     folder.mkdir(parents=True)
     (tree / "DEBIAN").mkdir()
-    (tree / "DEBIAN/control").write_text("Package: tiny\nVersion: 1\nArchitecture: all\nMaintainer: no <one@example.org>\nDescription: tiny\n")
+    (tree / "DEBIAN/control").write_text(
+        "Package: tiny\nVersion: 1\nArchitecture: all\nMaintainer: no <one@example.org>\nDescription: tiny\n"
+    )
     for part, data in FILES.items():
         (folder / file_name(part)).write_bytes(gzip.compress(data))
     tools.mkdir()

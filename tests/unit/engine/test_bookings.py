@@ -15,7 +15,9 @@ from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
 
 @FAST
 @given(case=cases())
-def test_the_bookings_of_a_step_are_those_of_the_engine(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
+def test_the_bookings_of_a_step_are_those_of_the_engine(
+    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
+) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, chosen.batch)
     expected = bookings_by_phase(network, chosen)

@@ -92,9 +92,7 @@ def cases(draw: st.DrawFn) -> tuple[Graph, Settings, int]:
 
 @FAST
 @given(case=cases())
-def test_the_engine_and_the_host_plan_the_same_memory(
-    library: ctypes.CDLL, case: tuple[Graph, Settings, int]
-) -> None:
+def test_the_engine_and_the_host_plan_the_same_memory(library: ctypes.CDLL, case: tuple[Graph, Settings, int]) -> None:
     network, chosen, slots = case
     expected = plan(network, chosen, slots)
     with engine_of(library, network) as engine:

@@ -35,7 +35,10 @@ class FakeBoard:
         self.prepared, self.spoil = prepare(spec), spoil
         self.learner: Method | None = None
         self.step_deadline_s, self.took = 1.0, Took(0.0, 0.0, 0)
-        self.identity, self.clock_hz = SimpleNamespace(counter="none"), self.prepared.board.clock_hz  # it counts no cycles
+        self.identity, self.clock_hz = (
+            SimpleNamespace(counter="none"),
+            self.prepared.board.clock_hz,
+        )  # it counts no cycles
         self.held: list[tuple[np.ndarray, np.ndarray]] = []
 
     def take_network(self, image: Image, blob: bytes) -> Loaded:
@@ -69,7 +72,9 @@ class FakeBoard:
         self.held = []
         assert len(images) == count
         outcome = self.learner.step(images, labels)
-        return Stepped(step, outcome.loss_plus, outcome.loss_minus, dict.fromkeys(PHASES, 1), outcome.digests, outcome.sign)
+        return Stepped(
+            step, outcome.loss_plus, outcome.loss_minus, dict.fromkeys(PHASES, 1), outcome.digests, outcome.sign
+        )
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
         return 0, []

@@ -85,7 +85,11 @@ def on_stretches(path, length):
     """Where along its length a dashed path is drawn."""
     dash, gap = map(float, path.get("stroke-dasharray").split())
     begin = -float(path.get("stroke-dashoffset"))
-    return {round(begin + turn * (dash + gap) + part, 3) for turn in range(int(length // (dash + gap)) + 1) for part in range(int(dash))}
+    return {
+        round(begin + turn * (dash + gap) + part, 3)
+        for turn in range(int(length // (dash + gap)) + 1)
+        for part in range(int(dash))
+    }
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])

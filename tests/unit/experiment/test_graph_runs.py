@@ -72,7 +72,10 @@ def test_the_rate_falls_along_half_a_cosine() -> None:
 
 def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0, before: float = 0.0) -> list[EpochRow]:
     """A curve whose rows all have the figures of its end, but the first its accuracy."""
-    return [EpochRow(epoch, epoch, loss, None, 0.5, accuracy if epoch else before, 0, 0, moved=moved) for epoch in range(epochs + 1)]
+    return [
+        EpochRow(epoch, epoch, loss, None, 0.5, accuracy if epoch else before, 0, 0, moved=moved)
+        for epoch in range(epochs + 1)
+    ]
 
 
 def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:

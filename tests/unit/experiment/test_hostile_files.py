@@ -32,8 +32,24 @@ from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
 
 RUN = ExponentRun("fashion-mnist-1k", "int8", "cls1", 1, 40)
-ROWS = [EpochRow(epoch, 20 * epoch, 2.3 / (epoch + 1), 0.5, 0.25, 0.5, 1.5, 0.5, digest=7 * epoch or None) for epoch in range(41)]
-CERTIFICATE = {"run": "a", "data": "b", "column": "int8", "variant": "cls1", "seed": 1, "epoch": 0, "first_step": 0, "steps": 20, "board": "x", "reality": None, "verdict": "pass", "reason": ""}
+ROWS = [
+    EpochRow(epoch, 20 * epoch, 2.3 / (epoch + 1), 0.5, 0.25, 0.5, 1.5, 0.5, digest=7 * epoch or None)
+    for epoch in range(41)
+]
+CERTIFICATE = {
+    "run": "a",
+    "data": "b",
+    "column": "int8",
+    "variant": "cls1",
+    "seed": 1,
+    "epoch": 0,
+    "first_step": 0,
+    "steps": 20,
+    "board": "x",
+    "reality": None,
+    "verdict": "pass",
+    "reason": "",
+}
 BYTES, FIELDS = 3000, 2000
 WEIGHTS = [layer.weights for layer in build("lenet5", 1).trained]
 
@@ -69,7 +85,13 @@ def test_damaged_checkpoints(tmp_path: Path, pack: Callable[..., None]) -> None:
 
 def npy(header: str, numbers: bytes = b"", version: bytes = b"\1\0") -> bytes:
     text = header.encode()
-    return b"\x93NUMPY" + version + (struct.pack("<H", len(text)) if version[0] == 1 else struct.pack("<I", len(text))) + text + numbers
+    return (
+        b"\x93NUMPY"
+        + version
+        + (struct.pack("<H", len(text)) if version[0] == 1 else struct.pack("<I", len(text)))
+        + text
+        + numbers
+    )
 
 
 def zipped(members: dict[str, bytes], packing: int = zipfile.ZIP_STORED) -> bytes:
@@ -150,12 +172,16 @@ def test_damaged_json(tmp_path: Path, name: str) -> None:
     path, fields, rng, refused = tmp_path / name, json.loads(whole), random.Random(2), 0
     assert readers[name](tmp_path)
     for number in range(BYTES + FIELDS):
-        path.write_bytes(damaged_bytes(whole, rng) if number < BYTES else json.dumps(damaged_fields(fields, rng)).encode())
+        path.write_bytes(
+            damaged_bytes(whole, rng) if number < BYTES else json.dumps(damaged_fields(fields, rng)).encode()
+        )
         refused += bool(sentence(lambda: readers[name](tmp_path), name))
     assert refused > (BYTES + FIELDS) / 4
 
 
-@pytest.mark.parametrize("text", [b"[" * 200_000, b'{"a":' * 200_000, b"1" * 100_000, b"\xff\xfe", b"", b"nul", b"[1,]", b'"\\ud800'])
+@pytest.mark.parametrize(
+    "text", [b"[" * 200_000, b'{"a":' * 200_000, b"1" * 100_000, b"\xff\xfe", b"", b"nul", b"[1,]", b'"\\ud800']
+)
 def test_json_that_is_none(tmp_path: Path, text: bytes) -> None:
     for name, read in ((RUN_FILE, read_run), (CURVE_FILE, read_curve)):
         (tmp_path / name).write_bytes(text)
@@ -164,4 +190,6 @@ def test_json_that_is_none(tmp_path: Path, text: bytes) -> None:
 
 def test_a_long_file_ends_at_the_cap(tmp_path: Path) -> None:
     (tmp_path / CURVE_FILE).write_bytes(b" " * (17 << 20))
-    assert "curve.json has more than 16 MB, the most that is read of it" in sentence(lambda: read_curve(tmp_path), CURVE_FILE)
+    assert "curve.json has more than 16 MB, the most that is read of it" in sentence(
+        lambda: read_curve(tmp_path), CURVE_FILE
+    )

@@ -28,7 +28,11 @@ def test_a_cut_run_goes_on_from_its_record_and_a_whole_one_has_no_weights(begun,
     files = sorted(str(path.relative_to(tmp_path / "record")) for path in (tmp_path / "record").rglob("*.*"))
     runs = [f"runs/{folder.name}" for folder in (whole, cut)]
     assert files == sorted(
-        ["table.md", *(f"{run}/{name}" for run in runs for name in ("curve.json", "run.json")), f"{runs[1]}/epoch-002.npz"]
+        [
+            "table.md",
+            *(f"{run}/{name}" for run in runs for name in ("curve.json", "run.json")),
+            f"{runs[1]}/epoch-002.npz",
+        ]
     ), "nothing of a run that has not begun"
     kept = tmp_path / "record" / runs[1]
     list(Training(kept).epochs())
@@ -37,4 +41,6 @@ def test_a_cut_run_goes_on_from_its_record_and_a_whole_one_has_no_weights(begun,
     assert complete(tmp_path / "record" / runs[0])
     (tmp_path / "out" / "results.json").write_text(json.dumps({"runs": [{"name": whole.name}, {"name": cut.name}]}))
     keep(tmp_path / "out", tmp_path / "record")
-    assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["results.json", "table.md"], "all are whole: results alone"
+    assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["results.json", "table.md"], (
+        "all are whole: results alone"
+    )

@@ -48,7 +48,9 @@ def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str
             assert len(run.rate_from) in (0, 1, len(run.blocks_from))
             assert run.eta is not None or run.rate_from or run.blocks_from
         ready |= {run.name for run in stage}
-    assert {name for name in table.choices if "-rate-" in name} == {run.name for s in table.searches for run in s.first_runs()}
+    assert {name for name in table.choices if "-rate-" in name} == {
+        run.name for s in table.searches for run in s.first_runs()
+    }
     told = {run.name for runs in table.cells.values() for run in runs}
     assert told == {run.name for run in table.certified}
     assert all("@800-200" in run.data for run in table.runs if run.name in table.choices), "no test image decides"
@@ -136,7 +138,9 @@ def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(RigError, match="a batch of 100 is larger than the 80 images that are trained on where something is chosen"):
+    with pytest.raises(
+        RigError, match="a batch of 100 is larger than the 80 images that are trained on where something is chosen"
+    ):
         AskedPmt(images=80)
     with pytest.raises(RigError, match="--queries is 200: a step has 127 at most"):
         AskedPmt(queries=200)

@@ -39,8 +39,14 @@ def test_the_cells_are_the_means_of_the_curves(results: dict[str, Any]) -> None:
     for rows in results["curves"].values():
         assert [row["epoch"] for row in rows] == list(range(len(rows)))
         assert all(row["digest"] is not None for row in rows[1:])
-    done = {run["name"]: results["curves"][run["name"]][-1] for run in results["runs"] if len(results["curves"][run["name"]]) == run["epochs"] + 1}
-    values = {row["loss"] if results["experiment"] == "pmt-figure7" else 100 * row["test_accuracy"] for row in done.values()}
+    done = {
+        run["name"]: results["curves"][run["name"]][-1]
+        for run in results["runs"]
+        if len(results["curves"][run["name"]]) == run["epochs"] + 1
+    }
+    values = {
+        row["loss"] if results["experiment"] == "pmt-figure7" else 100 * row["test_accuracy"] for row in done.values()
+    }
     for cell in results["cells"]:
         if cell["row"] != "none":
             assert all(any(abs(value - one) < 1e-9 for one in values) for value in cell["values"])
@@ -93,12 +99,18 @@ def test_r_max_is_the_best_of_the_record() -> None:
     assert all(min(scales) < chosen[place] < max(scales) for place, scales in found.items()), "inside the grid"
 
 
-@pytest.mark.parametrize("path", [path for path in RECORDS if path.parent.name not in SIGNED], ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "path", [path for path in RECORDS if path.parent.name not in SIGNED], ids=lambda path: path.parent.name
+)
 def test_the_document_has_the_rows_of_the_table(path: Path) -> None:
     """Mean, spread, the paper's value and right signs, as `hil experiment` has written them; every run is trained to its end."""
     results = record(path)
     assert all(len(results["curves"][run["name"]]) == run["epochs"] + 1 for run in results["runs"])
-    rows = [line for line in (path.parent / "table.md").read_text(encoding="utf-8").splitlines() if line.startswith("| ") and " ± " in line]
+    rows = [
+        line
+        for line in (path.parent / "table.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and " ± " in line
+    ]
     assert rows
     for row in rows:
         assert row in DOCS, f"docs/experiments.md does not have the row {row}"

@@ -52,7 +52,9 @@ def test_rows_and_columns_are_merged(tmp_path: Path) -> None:
     assert read_spec(written(tmp_path, SMALL), 1, epochs=3, batch=20).runs[0].epochs == 3
 
 
-def test_the_command_trains_it_to_its_end(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_trains_it_to_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One seed of four cells; certification finds no board of that name in the place of minutes on a stand-in."""
     from hil.experiment import command
 
@@ -72,7 +74,12 @@ def test_the_command_trains_it_to_its_end(tmp_path: Path, capsys: pytest.Capture
 
 def test_the_example_of_the_docs(tmp_path: Path) -> None:
     text = DOCS.read_text(encoding="utf-8").split("## An experiment of your own")[1]
-    block = "\n".join(line[4:] for line in text.split("\n\n") for line in line.splitlines() if line.startswith("    ") and "hil experiment" not in line)
+    block = "\n".join(
+        line[4:]
+        for line in text.split("\n\n")
+        for line in line.splitlines()
+        if line.startswith("    ") and "hil experiment" not in line
+    )
     table = read_spec(written(tmp_path, block), 1, None, None)
     assert len(table.runs) == len(table.rows) * len(table.columns)
 
@@ -117,4 +124,7 @@ def test_what_the_command_refuses(arguments: list[str], said: str, capsys: pytes
 
 
 def test_latex_takes_no_character_for_itself() -> None:
-    assert escaped(r"a_b & 50 % of {x} \ ~^#$") == r"a\_b \& 50 \% of \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{}\#\$"
+    assert (
+        escaped(r"a_b & 50 % of {x} \ ~^#$")
+        == r"a\_b \& 50 \% of \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{}\#\$"
+    )

@@ -94,7 +94,9 @@ def test_damage_is_named(begun) -> None:
     with pytest.raises(RigError, match=r"the checkpoint .*epoch-001.npz cannot be read"):
         Training(folder)
     (folder / CURVE_FILE).write_text(json.dumps([{"epoch": 1}]))
-    with pytest.raises(RigError, match=r"curve.json, row 0 is damaged \(step: field required\): delete its run's folder and resume"):
+    with pytest.raises(
+        RigError, match=r"curve.json, row 0 is damaged \(step: field required\): delete its run's folder and resume"
+    ):
         Training(folder)
     shutil.rmtree(folder)
     with pytest.raises(RigError, match=r"run.json cannot be read \(No such file or directory\)"):

@@ -78,6 +78,10 @@ def build(folder: Path, name: str, sources: list[Path], *options: str) -> Path:
 
 def engine_sources() -> list[Path]:
     """Return the files of the whole agent and the training engine, but for the link and the port."""
-    engine = [path for room in ("arith", "kernels", "methods", "net", "graph") for path in sorted((FIRMWARE / room).glob("*.c"))]
+    engine = [
+        path
+        for room in ("arith", "kernels", "methods", "net", "graph")
+        for path in sorted((FIRMWARE / room).glob("*.c"))
+    ]
     trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
     return [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/no_boot_loader.c", *trainer, *engine]

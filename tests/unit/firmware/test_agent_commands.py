@@ -119,9 +119,16 @@ def test_nonsense_is_answered_and_harms_nothing(client: Client, seed: int) -> No
     client.load(blob)
     client.call("configure", **SETTINGS)
     for _ in range(400):
-        others = [r for r in MESSAGES.requests.values() if r.name not in ("hello", "mlperf_tiny")]  # whose answers are no frames
+        others = [
+            r for r in MESSAGES.requests.values() if r.name not in ("hello", "mlperf_tiny")
+        ]  # whose answers are no frames
         request = rng.choice(others)
-        small = {"u8": (0, 1, 2, 7, 255), "u16": (0, 1, 2, 3, 1018, 65535), "u32": (0, 1, 5, 128, 2**31, 2**32 - 1), "f32": (0.0, 0.01, float("nan"))}
+        small = {
+            "u8": (0, 1, 2, 7, 255),
+            "u16": (0, 1, 2, 3, 1018, 65535),
+            "u32": (0, 1, 5, 128, 2**31, 2**32 - 1),
+            "f32": (0.0, 0.01, float("nan")),
+        }
         values = {
             name: rng.choice(small[kind]) if kind in small else rng.randbytes(rng.choice((0, 1, INPUTS, 64, 128)))
             for name, kind in request.request

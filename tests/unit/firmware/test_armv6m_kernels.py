@@ -239,7 +239,9 @@ def test_passes_over_weights(kernels: Kernels, r_max: int, exact: bool) -> None:
         z, noise_t = noise(n, *states, p_zero, r_max), (p_zero | r_max << 8, states[0])
         w = weights(rng, n, limit)
 
-        def step(w: np.ndarray, make: str, *settings: int, states: list[int] = states, noise_t: tuple = noise_t) -> np.ndarray:
+        def step(
+            w: np.ndarray, make: str, *settings: int, states: list[int] = states, noise_t: tuple = noise_t
+        ) -> np.ndarray:
             kernels.forget()
             tensor = w.astype(np.int8)
             words = kernels.place(MOVES)

@@ -74,7 +74,11 @@ def test_the_two_newest_are_there_after_a_power_cut(boards: Boards) -> None:
     client.prepare(first_step=3)
     assert digest(client) not in digests
     for one in found:
-        assert client.call("load_checkpoint", sequence=one["sequence"]) == {"campaign": CAMPAIGN, "step": one["step"], "digest": one["digest"]}
+        assert client.call("load_checkpoint", sequence=one["sequence"]) == {
+            "campaign": CAMPAIGN,
+            "step": one["step"],
+            "digest": one["digest"],
+        }
         assert digest(client) == one["digest"]
     client.call("load_checkpoint", sequence=3)
     assert train(client, 3) == digests[3], "it trains on as if nothing had been"

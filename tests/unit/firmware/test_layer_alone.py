@@ -77,7 +77,11 @@ def test_a_layer_alone_is_trained_and_its_cycles_are_compared(board, settings):
     assert checked(board, honest, **settings).wrong == {}
     for told in (honest // 8, 60 * honest):
         figures = checked(board, told, **settings)
-        assert list(figures.wrong) == ["profile"] and "fc3" in figures.wrong["profile"] and figures.sources["profile"] == [ALONE]
+        assert (
+            list(figures.wrong) == ["profile"]
+            and "fc3" in figures.wrong["profile"]
+            and figures.sources["profile"] == [ALONE]
+        )
 
 
 def test_a_firmware_that_takes_no_other_network_has_the_plan_s_bounds_alone():

@@ -171,7 +171,23 @@ def test_noise_before_a_command_and_portions_of_one_do_not_matter(listening: Ses
 
 def test_any_bytes_are_survived(listening: Session) -> None:
     rng = random.Random(11)
-    words = [b"db ", b"load ", b"16", b"infer ", b"1 ", b"%", b"00ff", b"print", b"results", b" ", b"\0", b"\x80", b"name", b"-", b"9" * 12]
+    words = [
+        b"db ",
+        b"load ",
+        b"16",
+        b"infer ",
+        b"1 ",
+        b"%",
+        b"00ff",
+        b"print",
+        b"results",
+        b" ",
+        b"\0",
+        b"\x80",
+        b"name",
+        b"-",
+        b"9" * 12,
+    ]
     for _ in range(3000):
         listening.exchange(b"".join(rng.choice(words) for _ in range(rng.randrange(1, 9))))
     assert listening.exchange(b"\0%name%").endswith(b"m-name-dut-[trainrig harness]\r\nm-ready\r\n")
@@ -195,7 +211,10 @@ def exchange_on(port: serial.Serial, data: bytes) -> bytes:
     return answer
 
 
-@pytest.mark.parametrize("board", ["stm32f746", *(pytest.param(name, marks=pytest.mark.tier("nightly")) for name in ("rp2040", "mps2-an386"))])
+@pytest.mark.parametrize(
+    "board",
+    ["stm32f746", *(pytest.param(name, marks=pytest.mark.tier("nightly")) for name in ("rp2040", "mps2-an386"))],
+)
 def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_path: Path) -> None:
     """The port is closed by our host and opened anew by a runner that talks first and knows nothing of what was before."""
     if not board.startswith("mps2"):

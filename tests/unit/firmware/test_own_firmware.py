@@ -133,4 +133,6 @@ def test_every_path_of_the_page_is_there() -> None:
 
 
 def test_every_request_of_a_trial_says_what_it_is_for() -> None:
-    assert set(NEEDED_FOR) == set(description().requests) - OF_THE_AGENT - {"profile", "stretches", "checkpoints"} | {"memory"}
+    assert set(NEEDED_FOR) == set(description().requests) - OF_THE_AGENT - {"profile", "stretches", "checkpoints"} | {
+        "memory"
+    }

@@ -62,7 +62,11 @@ TWICE = {
         (0x0800_0000, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, (290 << 10) - 512), dma=(0x2004_FE00, 512)
     ),
     "rp2040": Memories(
-        (0x1000_0000, 2 << 20), (0x2000_0000, 26 << 10), (0x2000_6800, 238 << 10), vectors=256, dma=(0x2000_0000, 26 << 10)
+        (0x1000_0000, 2 << 20),
+        (0x2000_0000, 26 << 10),
+        (0x2000_6800, 238 << 10),
+        vectors=256,
+        dma=(0x2000_0000, 26 << 10),
     ),
     "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 32 << 10), (0x2000_8000, 224 << 10)),
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
@@ -195,7 +199,9 @@ def test_vector_table_is_sane(image: str, elf: ELFFile) -> None:
 def test_line_tables_stay_in_the_file_and_no_path_is_in_it(image: str, elf: ELFFile) -> None:
     debug = {section.name: section for section in elf.iter_sections() if section.name.startswith(".debug")}
     assert {".debug_line", ".debug_frame"} <= set(debug)
-    assert not [name for name, section in debug.items() if section["sh_flags"] & SH_FLAGS.SHF_ALLOC], "nothing of it is flashed"
+    assert not [name for name, section in debug.items() if section["sh_flags"] & SH_FLAGS.SHF_ALLOC], (
+        "nothing of it is flashed"
+    )
     content = (PREBUILT / f"{image}.elf").read_bytes()
     for part in (content, *(section.data() for section in debug.values())):  # `data` unpacks what is compressed
         assert b"/home/" not in part and b"/tmp/" not in part and os.fsencode(FIRMWARE) not in part

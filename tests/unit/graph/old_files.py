@@ -45,9 +45,15 @@ def version_2(graph: Graph) -> bytes:
 
 def record_2(layer: Node, places: tuple[int, int, int, int]) -> bytes:
     second = layer.reads[1] if layer.op == Op.ADD else 0
-    record = struct.pack("<6B3b", layer.op, *layer.kernel, layer.stride, layer.pad, layer.block, layer.act_min, layer.act_max, layer.zero)
-    record += struct.pack("<3B6Hf4I", layer.reads[0], second, 0, *layer.in_shape, *layer.out_shape, layer.scale, *places)
-    multipliers, shifts = ((0,) * 3, (0,) * 3) if layer.factors is None else (layer.factors.multipliers, layer.factors.shifts)
+    record = struct.pack(
+        "<6B3b", layer.op, *layer.kernel, layer.stride, layer.pad, layer.block, layer.act_min, layer.act_max, layer.zero
+    )
+    record += struct.pack(
+        "<3B6Hf4I", layer.reads[0], second, 0, *layer.in_shape, *layer.out_shape, layer.scale, *places
+    )
+    multipliers, shifts = (
+        ((0,) * 3, (0,) * 3) if layer.factors is None else (layer.factors.multipliers, layer.factors.shifts)
+    )
     return record + struct.pack("<3i3b5x", *multipliers, *shifts)
 
 

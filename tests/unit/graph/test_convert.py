@@ -134,6 +134,8 @@ def test_the_weights_of_the_committed_networks_are_those_of_the_old_files() -> N
 
 def tensors(name: str) -> list[tuple[bytes, bytes]]:
     graph = decode((WEIGHTS / f"{name}.hnet").read_bytes())
-    return [(layer.own.weights.tobytes(), layer.own.bias.astype("<i4").tobytes()) for layer in graph.trained if layer.own is not None]
-
-
+    return [
+        (layer.own.weights.tobytes(), layer.own.bias.astype("<i4").tobytes())
+        for layer in graph.trained
+        if layer.own is not None
+    ]

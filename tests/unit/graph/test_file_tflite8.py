@@ -201,9 +201,7 @@ def test_products_and_positions_are_limited() -> None:
     def alone(layer: Node, classes: int = 2) -> Graph:
         return Graph("alone", (layer,), layer.in_shape, classes)
 
-    wide = Node(
-        "fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 2**15), (1, 1, 2), block=1, own=own(2, 2**15, channels=2)
-    )
+    wide = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 2**15), (1, 1, 2), block=1, own=own(2, 2**15, channels=2))
     same(decode(encode(alone(wide)), "alone"), alone(wide))
     wider = replace(wide, in_shape=(1, 1, 2**15 + 1), own=own(2, 2**15 + 1, channels=2))
     pool = Node(
@@ -217,9 +215,7 @@ def test_products_and_positions_are_limited() -> None:
         scale=float(np.float32(1 / 255)),
         zero=-128,
     )
-    fc = Node(
-        "fc1", Op.FULLY_CONNECTED, (0,), (257, 256, 1), (1, 1, 2), block=1, own=own(2, 257 * 256, channels=2)
-    )
+    fc = Node("fc1", Op.FULLY_CONNECTED, (0,), (257, 256, 1), (1, 1, 2), block=1, own=own(2, 257 * 256, channels=2))
     many = Graph("many", (pool, fc), (257, 256, 1), 2)
     error = Node(
         "conv1", Op.CONV2D, (0,), (64, 64, 1), (1, 1, 40), (60, 60), 1, 0, 1, own=own(40, 60, 60, 1, channels=40)
@@ -235,9 +231,7 @@ def test_a_window_reaches_one_position_further_below_than_above_and_no_more() ->
     """TFLite's SAME of 8 positions by a kernel of 3 and stride 2 pads 0 above and 1 below; a kernel of 4 would need 2."""
     for kernel, padding, fits in ((3, 0, True), (4, 0, False), (4, 1, True), (5, 1, True), (6, 1, False)):
         parameters = own(1, kernel, kernel, 1, channels=1)
-        conv = Node(
-            "conv1", Op.CONV2D, (0,), (8, 8, 1), (4, 4, 1), (kernel, kernel), 2, padding, 1, own=parameters
-        )
+        conv = Node("conv1", Op.CONV2D, (0,), (8, 8, 1), (4, 4, 1), (kernel, kernel), 2, padding, 1, own=parameters)
         fc = Node("fc1", Op.FULLY_CONNECTED, (1,), (4, 4, 1), (1, 1, 2), block=1, own=own(2, 16, channels=2))
         blob = encode(Graph("same", (conv, fc), (8, 8, 1), 2))
         if fits:

@@ -43,8 +43,12 @@ class Lines:
         self._program, self._clock = program, clock
         self._agents: list[Agent] = []
 
-    def __call__(self, to_board: Sequence[Harm] = (), to_host: Sequence[Harm] = (), baud: float = 921_600.0) -> SimulatedPort:
-        return SimulatedPort(self.agent(), self._clock, Direction(self._clock, to_board, baud), Direction(self._clock, to_host, baud))
+    def __call__(
+        self, to_board: Sequence[Harm] = (), to_host: Sequence[Harm] = (), baud: float = 921_600.0
+    ) -> SimulatedPort:
+        return SimulatedPort(
+            self.agent(), self._clock, Direction(self._clock, to_board, baud), Direction(self._clock, to_host, baud)
+        )
 
     def agent(self) -> Agent:
         """Return one as after reset."""
@@ -87,7 +91,9 @@ def ends(session: Session, clock: Clock) -> BaseException | None:
     return error
 
 
-@pytest.mark.parametrize(("direction", "points"), [("to_board", (0, 7, 300, 5_000, 20_000)), ("to_host", (0, 7, 70, 100, 300))])
+@pytest.mark.parametrize(
+    ("direction", "points"), [("to_board", (0, 7, 300, 5_000, 20_000)), ("to_host", (0, 7, 70, 100, 300))]
+)
 def test_a_direction_that_is_cut_ends_in_silence(line, clock, direction, points):
     for after in points:
         port = line(**{direction: [Cut(after)]})

@@ -16,8 +16,28 @@ from hil.link.messages import Fields, MessageError, decode, description, encode,
 ALL = [(f"{name} request", request.request) for name, request in description().requests.items()]
 ALL += [(f"{name} reply", request.reply) for name, request in description().requests.items()]
 ALL += [(name, control.fields) for name, control in description().controls.items()]
-RANGES = {"u8": (0, 2**8), "u16": (0, 2**16), "u32": (0, 2**32), "u64": (0, 2**64), "i8": (-128, 128), "i16": (-(2**15), 2**15)}
-SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "f32": 4, "bytes[16]": 16, "bytes": 0, "u32[]": 0, "u64[]": 0}
+RANGES = {
+    "u8": (0, 2**8),
+    "u16": (0, 2**16),
+    "u32": (0, 2**32),
+    "u64": (0, 2**64),
+    "i8": (-128, 128),
+    "i16": (-(2**15), 2**15),
+}
+SIZES = {
+    "u8": 1,
+    "u16": 2,
+    "u32": 4,
+    "u64": 8,
+    "i8": 1,
+    "i16": 2,
+    "i32": 4,
+    "f32": 4,
+    "bytes[16]": 16,
+    "bytes": 0,
+    "u32[]": 0,
+    "u64[]": 0,
+}
 
 
 def value_of(kind: str) -> st.SearchStrategy[object]:

@@ -36,8 +36,18 @@ HELLO = {
     "rx_window": 4096, "counter": 1,
 }  # fmt: skip
 CYCLES = dict.fromkeys(("perturb", "forward", "backward", "update", "digest", "total"), 5)
-STEP = {"step": 7, "loss_plus": 1.5, "loss_minus": -0.0, "sign": -1, "digests": (1, 2)} | {f"cycles_{name}": value for name, value in CYCLES.items()}
-MEMORY = {"static_bytes": 9, "arena_base": 1, "arena_size": 100, "arena_peak": 100, "stack_base": 0, "stack_size": 64, "stack_peak": 12}
+STEP = {"step": 7, "loss_plus": 1.5, "loss_minus": -0.0, "sign": -1, "digests": (1, 2)} | {
+    f"cycles_{name}": value for name, value in CYCLES.items()
+}
+MEMORY = {
+    "static_bytes": 9,
+    "arena_base": 1,
+    "arena_size": 100,
+    "arena_peak": 100,
+    "stack_base": 0,
+    "stack_size": 64,
+    "stack_peak": 12,
+}
 FIRST, SECOND = (0, 7, 0xCAFE, 70, 0xD1, 0x1A), (1, 8, 0xCAFE, 80, 0xD2, 0x1A)
 SLOTS = {"room": 448, "slots": FIRST + SECOND}
 COPIED = {"campaign": 0xCAFE, "step": 80, "digest": 0xD2}
@@ -51,7 +61,18 @@ FROM = {  # request: how its reply is taken
     "stretches": stretches_of, "digests": lambda values: digests_of("digests", values["digests"], 2),
     "read_tensor": lambda values: sized("read_tensor", "data", values["data"], 8), "trace": lambda values: sized("trace", "data", values["data"], 8),
 }  # fmt: skip
-UNLOOKED = {"echo", "load_begin", "load_data", "samples", "sample_part", "part", "boot_loader", "mlperf_tiny", "write_tensor", "marker"}
+UNLOOKED = {
+    "echo",
+    "load_begin",
+    "load_data",
+    "samples",
+    "sample_part",
+    "part",
+    "boot_loader",
+    "mlperf_tiny",
+    "write_tensor",
+    "marker",
+}
 UNUSED = {"echo", "part"}  # the field of their reply is looked at by nobody
 
 
@@ -73,7 +94,12 @@ def test_what_can_be_is_taken() -> None:
 
 def test_checkpoints_are_in_their_order_the_newest_first() -> None:
     def sequences(*numbers: int) -> list[int]:
-        return [one.sequence for one in checkpoints_of({"room": 448, "slots": tuple(word for slot, n in enumerate(numbers) for word in (slot, n, 0, 0, 0, 0))})[1]]
+        return [
+            one.sequence
+            for one in checkpoints_of(
+                {"room": 448, "slots": tuple(word for slot, n in enumerate(numbers) for word in (slot, n, 0, 0, 0, 0))}
+            )[1]
+        ]
 
     assert checkpoints_of(SLOTS) == (448, [BoardCheckpoint(*SECOND), BoardCheckpoint(*FIRST)])
     assert checkpoints_of({"room": 448, "slots": SECOND}) == (448, [BoardCheckpoint(*SECOND)])
@@ -122,7 +148,11 @@ def test_checkpoints_are_in_their_order_the_newest_first() -> None:
 def test_what_cannot_be_is_one_sentence(take, changes, words) -> None:
     with pytest.raises(OddReply) as odd:
         FROM[take](changes)
-    assert isinstance(odd.value, DeviceFault) and str(odd.value).startswith("the firmware's reply to ") and words in str(odd.value), str(odd.value)
+    assert (
+        isinstance(odd.value, DeviceFault)
+        and str(odd.value).startswith("the firmware's reply to ")
+        and words in str(odd.value)
+    ), str(odd.value)
     assert "\n" not in str(odd.value) and str(odd.value).endswith(".")
 
 

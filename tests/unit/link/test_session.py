@@ -179,7 +179,9 @@ def test_after_settling_no_copy_is_on_its_way(clock: Clock, late_s: float, size:
     sent = session.counters.frames_sent
     session.settle()
     assert not agent.inward.queue and not agent._pending
-    assert session.counters.frames_sent - sent == (session.counters.frames_repeated > 0), "nothing is sent where nothing was repeated"
+    assert session.counters.frames_sent - sent == (session.counters.frames_repeated > 0), (
+        "nothing is sent where nothing was repeated"
+    )
 
 
 def test_copies_are_left_without_settling(clock: Clock) -> None:
@@ -188,7 +190,10 @@ def test_copies_are_left_without_settling(clock: Clock) -> None:
     session = Session(agent, NONCE)
     session.hello()
     agent.inward.latest = clock.now + 1.0
-    agent.inward.send, send = lambda data: (send(data), setattr(agent.inward, "latest", agent.inward.latest + 0.1)), agent.inward.send
+    agent.inward.send, send = (
+        lambda data: (send(data), setattr(agent.inward, "latest", agent.inward.latest + 0.1)),
+        agent.inward.send,
+    )
     session.stream("samples", [sample(0, 784)])
     assert agent.inward.queue
 
@@ -224,7 +229,9 @@ def test_a_long_step_makes_no_slow_line(clock: Clock) -> None:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at_s=st.floats(0.1, 40.0), seed=st.integers(0, 2**32))
-def test_a_board_that_is_reset_in_a_long_step_is_named_long_before_the_step_s_deadline(clock: Clock, at_s: float, seed: int) -> None:
+def test_a_board_that_is_reset_in_a_long_step_is_named_long_before_the_step_s_deadline(
+    clock: Clock, at_s: float, seed: int
+) -> None:
     agent = SimulatedAgent(clock, seed, step_s=60.0)
     session = Session(agent, NONCE)
     session.hello()
@@ -330,7 +337,13 @@ def test_a_fault_frame_is_the_devices_fault(clock: Clock) -> None:
         session.request("echo", data=b"x")
     fault = raised.value
     assert isinstance(fault, Faulted)
-    assert (fault.kind, fault.pc, fault.lr, fault.cfsr, fault.address) == (3, 0x08001234, 0x08000001, 0x8200, 0x2400DEAD)
+    assert (fault.kind, fault.pc, fault.lr, fault.cfsr, fault.address) == (
+        3,
+        0x08001234,
+        0x08000001,
+        0x8200,
+        0x2400DEAD,
+    )
 
 
 def test_the_answer_of_another_session_is_not_ours(clock: Clock) -> None:

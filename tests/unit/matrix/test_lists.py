@@ -61,7 +61,14 @@ def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Metho
     assert [variant.name for variant in method.variants] == list(METHODS[method.name])
     for variant in method.variants:
         for network in NETWORKS:
-            spec = TrialSpec(LARGE, variant.name, network, method.name, batch=1, settings={"queries": 2} if method.name != "mezo" else {})
+            spec = TrialSpec(
+                LARGE,
+                variant.name,
+                network,
+                method.name,
+                batch=1,
+                settings={"queries": 2} if method.name != "mezo" else {},
+            )
             assert (does_not_fit(spec) is None) == (network in variant.networks), (variant.name, network)
 
 

@@ -27,7 +27,9 @@ def recorded(folder: Path, *changes: dict) -> None:
     blank = trial_record(outcome)
     for change in changes:
         writer = RunWriter.begin(folder)
-        writer.write_trial(blank.model_copy(update=change), steps_table(outcome), writer.trial_folder(outcome.spec.name))
+        writer.write_trial(
+            blank.model_copy(update=change), steps_table(outcome), writer.trial_folder(outcome.spec.name)
+        )
         writer.finish()
 
 
@@ -58,7 +60,16 @@ def test_the_record_that_says_most_counts(tmp_path: Path, changes: list[dict], s
 
 def test_rows_have_the_fields_that_others_rely_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path, record())
-    arguments = ["--board", "stm32h7b3", "--network", "resnet-tiny", "--method", "poor-mans-training", "--reports", str(tmp_path)]
+    arguments = [
+        "--board",
+        "stm32h7b3",
+        "--network",
+        "resnet-tiny",
+        "--method",
+        "poor-mans-training",
+        "--reports",
+        str(tmp_path),
+    ]
     assert main(["matrix", "--json", *arguments]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {"method", "network", "board", "reality", "state", "steps"} <= set(rows[0])

@@ -16,10 +16,25 @@ NONE = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 class Bench:
     """A load under a reader; `window` lives through one window and returns what was read of it."""
 
-    def __init__(self, load: Load, seed: int, interval_s: float, aperture_s: float, errors: Errors = NONE, jitter: float = 0.0, sharp: bool = False):
+    def __init__(
+        self,
+        load: Load,
+        seed: int,
+        interval_s: float,
+        aperture_s: float,
+        errors: Errors = NONE,
+        jitter: float = 0.0,
+        sharp: bool = False,
+    ):
         self.rng, self.time, self.load = np.random.default_rng(seed), VirtualTime(), load
         self.stage = Stage(self.time, load)
-        self.interval_s, self.aperture_s, self.errors, self.jitter, self.sharp = interval_s, aperture_s, errors, jitter, sharp
+        self.interval_s, self.aperture_s, self.errors, self.jitter, self.sharp = (
+            interval_s,
+            aperture_s,
+            errors,
+            jitter,
+            sharp,
+        )
 
     def window(self, steps: int, idle_s: float) -> Capture:
         begin = self.time.ps

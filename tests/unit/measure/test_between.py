@@ -19,9 +19,19 @@ def capture(times: np.ndarray, power: np.ndarray, aperture: float, interval: flo
 
 
 def sheet(**limits: float) -> DataSheet:
-    used = CurrentRange(0.1, limits.get("gain", 0.0), limits.get("offset_a", 0.0), limits.get("resolution_a", 0.0), limits.get("noise_a", 0.0), 0.0, limits.get("drift_a_per_s", 0.0))
+    used = CurrentRange(
+        0.1,
+        limits.get("gain", 0.0),
+        limits.get("offset_a", 0.0),
+        limits.get("resolution_a", 0.0),
+        limits.get("noise_a", 0.0),
+        0.0,
+        limits.get("drift_a_per_s", 0.0),
+    )
     rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v", "voltage_noise_v")]
-    return DataSheet("key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), ())
+    return DataSheet(
+        "key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), ()
+    )
 
 
 def test_means_are_prorated_exactly() -> None:
@@ -35,8 +45,12 @@ def test_means_are_prorated_exactly() -> None:
         middle = (fine[1:] + fine[:-1]) / 2
         exact = np.mean(power[np.minimum((middle * 100).astype(int), 99)]) * (end - begin)
         found = between(read, Edge(begin, 0, True), Edge(end, 0, False))
-        assert found.energy_j == pytest.approx(exact, abs=2e-5) and found.charge_c == pytest.approx(exact / 2.0, abs=1e-5)
-        assert found.duration_s == pytest.approx(end - begin) and found.mean_w == pytest.approx(found.energy_j / found.duration_s)
+        assert found.energy_j == pytest.approx(exact, abs=2e-5) and found.charge_c == pytest.approx(
+            exact / 2.0, abs=1e-5
+        )
+        assert found.duration_s == pytest.approx(end - begin) and found.mean_w == pytest.approx(
+            found.energy_j / found.duration_s
+        )
 
 
 def test_points_are_joined_by_lines_whatever_their_times() -> None:
@@ -83,7 +97,10 @@ def test_pieces_are_the_whole(aperture: float) -> None:
         n = int(rng.integers(4, 300))
         times = 0.01 * np.arange(n) + (rng.uniform(0, 0.003, n) if aperture == 0 else 0.0)
         read = capture(times, rng.uniform(0, 1, n), aperture, 0.01)
-        begin, end = (Edge(float(at), 0.012, high) for at, high in zip(np.sort(rng.uniform(times[0], times[-1], 2)), (True, False), strict=True))
+        begin, end = (
+            Edge(float(at), 0.012, high)
+            for at, high in zip(np.sort(rng.uniform(times[0], times[-1], 2)), (True, False), strict=True)
+        )
         whole, running = between(read, begin, end), Running()
         cuts = np.sort(rng.integers(0, n + 1, int(rng.integers(0, 8))))
         told: list[Edge] = []
@@ -118,7 +135,9 @@ def test_a_current_that_is_not_told_leaves_the_charge_unknown() -> None:
     unknown = Capture(read.t_s, read.power_w, np.full(10, np.nan), np.full(10, np.nan), 0.1, 0.1, (), 0.1, None)
     found = between(unknown, Edge(0, 0, True), Edge(1, 0, False))
     assert found.energy_j == pytest.approx(1.0) and np.isnan(found.charge_c)
-    assert combined(budget(between(unknown, Edge(0, 0, True), Edge(1, 0, False)), sheet(gain=0.01))) == pytest.approx(0.01 / np.sqrt(3))
+    assert combined(budget(between(unknown, Edge(0, 0, True), Edge(1, 0, False)), sheet(gain=0.01))) == pytest.approx(
+        0.01 / np.sqrt(3)
+    )
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0.5, 0.5), (0.6, 0.5), (-0.1, 0.5), (0.5, 1.01)])
@@ -141,7 +160,9 @@ def test_each_contribution_is_the_effect_of_its_limit(limit: str, value: float, 
     begin, end = Edge(0.0, 0.0, True), Edge(1.0, 0.0, False)
     stretched = end if limit != "timebase" else Edge(1.0 + value, 0.0, False)
     moved = between(spoil(read, value), begin, stretched).energy_j - between(read, begin, end).energy_j  # type: ignore[operator]
-    assert combined(budget(between(read, begin, end), sheet(**{limit: value}))) == pytest.approx(abs(moved) / np.sqrt(3), rel=2e-2)
+    assert combined(budget(between(read, begin, end), sheet(**{limit: value}))) == pytest.approx(
+        abs(moved) / np.sqrt(3), rel=2e-2
+    )
 
 
 def test_white_noise_scatters_the_energy_as_the_budget_says() -> None:
@@ -152,7 +173,9 @@ def test_white_noise_scatters_the_energy_as_the_budget_says() -> None:
         amps = 0.03 + rng.normal(0, noise_a / np.sqrt(0.01), 100)
         read = capture(np.arange(100) * 0.01, amps * volt, 0.01, 0.01)
         energies.append(between(read, Edge(0, 0, True), Edge(t, 0, False)).energy_j)
-    assert np.std(energies) == pytest.approx(combined(budget(between(read, Edge(0, 0, True), Edge(t, 0, False)), sheet(noise_a=noise_a))), rel=0.12)
+    assert np.std(energies) == pytest.approx(
+        combined(budget(between(read, Edge(0, 0, True), Edge(t, 0, False)), sheet(noise_a=noise_a))), rel=0.12
+    )
 
 
 def test_an_edge_that_is_not_sharp_counts_with_the_step_of_power_there() -> None:

@@ -17,7 +17,17 @@ from hil.meters.meter import Spoiled
 IDLE_S, WORK_S, INTERVAL_S = 0.1, 0.4, 1e-3
 
 
-def capture(up_s=IDLE_S, down_s=IDLE_S + WORK_S, end_s=2 * IDLE_S + WORK_S, *, work_w=0.2, idle_w=0.05, noise_w=1e-4, half_s=5e-4, seed=1) -> Capture:
+def capture(
+    up_s=IDLE_S,
+    down_s=IDLE_S + WORK_S,
+    end_s=2 * IDLE_S + WORK_S,
+    *,
+    work_w=0.2,
+    idle_w=0.05,
+    noise_w=1e-4,
+    half_s=5e-4,
+    seed=1,
+) -> Capture:
     """Work from IDLE_S on for WORK_S, and edges where somebody says that they are."""
     t = np.arange(0, end_s, INTERVAL_S)
     busy = np.clip(np.minimum(t + INTERVAL_S, IDLE_S + WORK_S) - np.maximum(t, IDLE_S), 0, INTERVAL_S) / INTERVAL_S
@@ -31,7 +41,9 @@ def capture(up_s=IDLE_S, down_s=IDLE_S + WORK_S, end_s=2 * IDLE_S + WORK_S, *, w
 def test_a_bounce_anywhere_within_the_work_is_seen(share, seed, work_w):
     """The first two changes are taken for the edges: the meter stops one sleep after the bounce."""
     fall = IDLE_S + share * WORK_S
-    seen = capture(down_s=fall, end_s=min(fall + 0.95 * IDLE_S, 2 * IDLE_S + WORK_S), work_w=work_w, idle_w=0.002, seed=seed)
+    seen = capture(
+        down_s=fall, end_s=min(fall + 0.95 * IDLE_S, 2 * IDLE_S + WORK_S), work_w=work_w, idle_w=0.002, seed=seed
+    )
     with pytest.raises(WrongEdges):
         checked_edges(seen, IDLE_S)
 
@@ -64,7 +76,9 @@ def test_work_that_draws_what_the_sleep_draws_is_noted_and_less_than_it_is_check
         checked_edges(capture(work_w=0.02, down_s=IDLE_S + WORK_S / 2), IDLE_S)
 
 
-@pytest.mark.parametrize("levels", [[True, False, True, False], [True, False, True], [False, True], [True, True], [False]])
+@pytest.mark.parametrize(
+    "levels", [[True, False, True, False], [True, False, True], [False, True], [True, True], [False]]
+)
 def test_other_changes_than_up_and_down_are_bounce(levels):
     with pytest.raises(WrongEdges, match=rf"changed {len(levels)} times in one window"):
         check_changes(levels)

@@ -31,7 +31,9 @@ IDLE_S, STEPS = 0.1, 40
 
 def evaluate(captures, steps=STEPS, sheet=SHEET, **task):
     idle_s = max(IDLE_S, 12 * captures[0].interval_s)
-    return energy_of_windows(captures, Task(steps, idle_s, 3.3, **task), sheet, USED, {"name": "test"}, "modelled", DRAWS)
+    return energy_of_windows(
+        captures, Task(steps, idle_s, 3.3, **task), sheet, USED, {"name": "test"}, "modelled", DRAWS
+    )
 
 
 def windows(n=6, load=LOAD, interval_s=0.001, aperture_s=0.001, **bench):
@@ -82,14 +84,28 @@ def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
     ):  # fmt: skip
         off = [window_of(capture, IDLE_S) for capture in windows(sharp=True, errors=replace(NONE, **{field: limit}))]
         for figure in (NET, GROSS, IDLE):
-            change = np.mean([getattr(window, figure) for window in off]) - np.mean([getattr(window, figure) for window in clean])
-            part = next(one for one in budget(clean, STEPS, figure, SHEET, USED, 3.3, 0.001) if one.source.split(" (")[0] == source)
+            change = np.mean([getattr(window, figure) for window in off]) - np.mean(
+                [getattr(window, figure) for window in clean]
+            )
+            part = next(
+                one
+                for one in budget(clean, STEPS, figure, SHEET, USED, 3.3, 0.001)
+                if one.source.split(" (")[0] == source
+            )
             assert change / STEPS == pytest.approx(part.standard * 3**0.5, rel=2e-3, abs=1e-10), (source, figure)
 
 
 def test_half_of_the_burden_is_taken_off_and_half_is_its_limit():
     ohm = 2.0
-    result = energy_of_windows(windows(sharp=True), Task(STEPS, IDLE_S, 3.3), SHEET, replace(USED, burden_v=ohm * USED.amperes), {}, "modelled", DRAWS)
+    result = energy_of_windows(
+        windows(sharp=True),
+        Task(STEPS, IDLE_S, 3.3),
+        SHEET,
+        replace(USED, burden_v=ohm * USED.amperes),
+        {},
+        "modelled",
+        DRAWS,
+    )
     assert result.per_step == pytest.approx(LOAD.net(ohm / 2), rel=2e-3)
     part = next(one for one in result.contributions if one.source.startswith("burden"))
     assert part.standard == pytest.approx((LOAD.net(0.0) - LOAD.net(ohm)) / 2 / 3**0.5, rel=0.03)
@@ -102,7 +118,9 @@ def test_means_that_hide_how_the_current_swings_take_more_of_the_burden():
     capture = Bench(load, 1, 0.02, 0.02).window(1000, 1.0)
     true = (load.net(0.0) - load.net(ohm)) * 1000
     assert window_of(capture, 1.0, ohm, 1000).burden == pytest.approx(true, rel=1e-3)
-    assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), "of one long step that the readings resolve"
+    assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), (
+        "of one long step that the readings resolve"
+    )
 
 
 @pytest.mark.parametrize("spread", [0.0, 3e-3])
@@ -125,7 +143,15 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
     load, missed = Load(2.02, (1.0,), (0.09,), 0.02, 0.0, 3.3), 0
     for seed in range(40):
         seen = Bench(load, seed, 0.1, 0.0)
-        result = energy_of_windows([seen.window(1, 2.0) for _ in range(6)], Task(1, 2.0, 3.3), SHEET, replace(USED, burden_v=0.0), {}, "modelled", DRAWS)
+        result = energy_of_windows(
+            [seen.window(1, 2.0) for _ in range(6)],
+            Task(1, 2.0, 3.3),
+            SHEET,
+            replace(USED, burden_v=0.0),
+            {},
+            "modelled",
+            DRAWS,
+        )
         missed += not result.limits[0] <= load.net(0.0) <= result.limits[1]
     assert missed <= 6
 
@@ -145,7 +171,18 @@ def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
     missed = 0
     for seed in range(20):
         plain, jittered = (Bench(load, seed, 0.01, 0.0005, jitter=jitter) for jitter in (0.0, 1.0))
-        told = [energy_of_windows([bench.window(200, 0.5) for _ in range(6)], Task(200, 0.5, 3.3), SHEET, replace(USED, burden_v=0.0), {}, "modelled", DRAWS) for bench in (plain, jittered)]
+        told = [
+            energy_of_windows(
+                [bench.window(200, 0.5) for _ in range(6)],
+                Task(200, 0.5, 3.3),
+                SHEET,
+                replace(USED, burden_v=0.0),
+                {},
+                "modelled",
+                DRAWS,
+            )
+            for bench in (plain, jittered)
+        ]
         assert told[0].aliased and any(flag.startswith("aliased") for flag in told[0].flags)
         assert not told[1].aliased
         missed += not told[1].limits[0] <= load.net(0.0) <= told[1].limits[1]
@@ -187,7 +224,12 @@ def test_an_uncertainty_that_more_or_longer_windows_give_is_planned_and_one_belo
     result = evaluate(windows(load=replace(LOAD, spread=0.02)))
     share = result.expanded / result.per_step
     more = plan_more(result, share * 0.6)
-    assert not reached(result, share * 0.6) and more is not None and 6 < more.windows <= MOST_WINDOWS and more.steps == STEPS
+    assert (
+        not reached(result, share * 0.6)
+        and more is not None
+        and 6 < more.windows <= MOST_WINDOWS
+        and more.steps == STEPS
+    )
     longer = plan_more(result, share * 0.2)
     assert longer is not None and longer.windows == 6 and longer.steps > 2 * STEPS
     assert plan_more(result, 1e-5) is None, "the gain alone is more"
@@ -209,12 +251,26 @@ def test_every_unit_has_its_energies_and_its_time():
 def test_edges_by_the_host_s_clock_do_not_shrink_with_windows():
     """What link and host take is alike in all windows: in the gross energy at its full size, not in the net one, and never in the scatter."""
     sure = windows(sharp=True)
-    hosted = [replace(one, edges=tuple(replace(edge, half_s=0.002) for edge in one.edges), synchronisation="host") for one in sure]
+    hosted = [
+        replace(one, edges=tuple(replace(edge, half_s=0.002) for edge in one.edges), synchronisation="host")
+        for one in sure
+    ]
     by_host = "both edges, dated by the host (alike in all windows)"
-    parts = {figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, SHEET, USED, 3.3, 0.001) for figure in (NET, GROSS)}
+    parts = {
+        figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, SHEET, USED, 3.3, 0.001)
+        for figure in (NET, GROSS)
+    }
     found = next(one for one in parts[GROSS] if one.source == by_host)
-    assert found.standard == pytest.approx(0.002 * (2 / 3) ** 0.5 * 3.3 * LOAD.idle_a / STEPS, rel=1e-6) and found.counted
-    assert all(one.source != by_host for one in (*parts[NET], *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, SHEET, USED, 3.3, 0.001)))
+    assert (
+        found.standard == pytest.approx(0.002 * (2 / 3) ** 0.5 * 3.3 * LOAD.idle_a / STEPS, rel=1e-6) and found.counted
+    )
+    assert all(
+        one.source != by_host
+        for one in (
+            *parts[NET],
+            *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, SHEET, USED, 3.3, 0.001),
+        )
+    )
     told = evaluate(hosted).to_json()["windows"][0]
     assert (told["synchronisation"], told["temperature_c"]) == ("host", None)
 
@@ -245,13 +301,20 @@ def test_missing_readings_are_a_limit_and_flagged_and_a_meter_that_cannot_tell_s
     kept = np.ones(len(captures[0].t_s), bool)
     kept[300:303] = False
     arrays = ("t_s", "power_w", "current_a", "voltage_v")
-    gappy = [replace(one, lost=3, **{name: getattr(one, name)[kept[: len(one.t_s)]] for name in arrays}) for one in captures]
+    gappy = [
+        replace(one, lost=3, **{name: getattr(one, name)[kept[: len(one.t_s)]] for name in arrays}) for one in captures
+    ]
     result = evaluate(gappy)
     assert "up to 3 readings of a window are missing; their time was shared by their neighbours." in result.flags
     limit = next(one for one in result.contributions if one.source.startswith("lost")).standard * 3**0.5 * 6**0.5
-    assert 0.003 * 3.3 * 0.045 / 2 / STEPS <= limit <= 0.003 * 3.3 * 0.07 / 2 / STEPS, "three readings, between the least and the most that were read"
+    assert 0.003 * 3.3 * 0.045 / 2 / STEPS <= limit <= 0.003 * 3.3 * 0.07 / 2 / STEPS, (
+        "three readings, between the least and the most that were read"
+    )
     assert abs(result.per_step - LOAD.net(0.0)) <= limit
-    assert f"the {SHEET.name} cannot tell whether readings were lost." in evaluate([replace(one, lost=None) for one in captures]).flags
+    assert (
+        f"the {SHEET.name} cannot tell whether readings were lost."
+        in evaluate([replace(one, lost=None) for one in captures]).flags
+    )
 
 
 def test_what_the_reader_must_know_is_flagged():
@@ -259,8 +322,21 @@ def test_what_the_reader_must_know_is_flagged():
     power = np.where((t >= 0.5) & (t < 1.0), 0.3, np.where(t < 0.5, 0.1, 0.11))
     noise = np.random.default_rng(1).normal(0, 1e-4, (3, len(t)))
     captures = [some(t, power + row, (UP, DOWN), aperture_s=0.0) for row in noise]
-    result = energy_of_windows(captures, Task(20, 0.4, 3.3), replace(SHEET, timestamps="host", voltage_gain=0.0, voltage_offset_v=0.0), USED, {}, "measured")
+    result = energy_of_windows(
+        captures,
+        Task(20, 0.4, 3.3),
+        replace(SHEET, timestamps="host", voltage_gain=0.0, voltage_offset_v=0.0),
+        USED,
+        {},
+        "measured",
+    )
     said = " ".join(result.flags)
-    for words in ("only 2.5 readings a step", "only 3 windows", "idle power drifts by 10%", "dated by the host's clock", "unverified: fastest_hz"):
+    for words in (
+        "only 2.5 readings a step",
+        "only 3 windows",
+        "idle power drifts by 10%",
+        "dated by the host's clock",
+        "unverified: fastest_hz",
+    ):
         assert words in said, words
     assert any("reads no voltage" in flag for flag in result.flags)

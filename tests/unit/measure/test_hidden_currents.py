@@ -31,7 +31,9 @@ BURSTS = Load(1e-3, (0.05, 0.95), (0.3, 0.03), 0.02, 1e-3, VOLT)  # 0.3 A for 50
 LESS = Load(0.02, (0.5, 0.5), (0.02, 0.03), 0.05, 1e-3, VOLT)
 
 
-def taken(load: Load, steps: int, seed: int = 1, interval_s: float = 1e-3, aperture_s: float | None = None, n: int = 6) -> list[Capture]:
+def taken(
+    load: Load, steps: int, seed: int = 1, interval_s: float = 1e-3, aperture_s: float | None = None, n: int = 6
+) -> list[Capture]:
     bench = Bench(load, seed, interval_s, interval_s if aperture_s is None else aperture_s)
     return [bench.window(steps, IDLE_S) for _ in range(n)]
 
@@ -113,7 +115,9 @@ def test_a_steady_current_has_no_roughness(level, n):
 def test_windows_at_one_pace_with_pauses_are_flagged_and_those_at_several_are_not():
     """A current that bursts in every pause: at one pace each window is wrong alike, at several they scatter, and the interval holds the truth."""
     alike = taken(STEADY, 20, interval_s=1e-3, aperture_s=0.95e-3)
-    assert "at that very pace" in pace_doubts(alike)[0] and any("(aliasing)" in flag for flag in evaluate(alike, 20).flags)
+    assert "at that very pace" in pace_doubts(alike)[0] and any(
+        "(aliasing)" in flag for flag in evaluate(alike, 20).flags
+    )
     varied = [taken(STEADY, 20, interval_s=1e-3 * (1 + k / 50), aperture_s=0.95e-3, n=1)[0] for k in range(6)]
     assert pace_doubts(varied) == [] and pace_doubts(taken(STEADY, 20)) == [], "readings without a pause see everything"
 
@@ -161,7 +165,10 @@ def test_work_that_draws_less_than_the_sleep_has_an_interval_too(ohm):
 def test_a_shunt_that_was_measured_has_a_narrower_row():
     captures = taken(STEADY, 20)
     known = replace(USED, least_burden_v=0.95 * USED.burden_v)
-    rows = [next(one for one in evaluate(captures, 20, used=used).contributions if one.source.startswith("burden")) for used in (USED, known)]
+    rows = [
+        next(one for one in evaluate(captures, 20, used=used).contributions if one.source.startswith("burden"))
+        for used in (USED, known)
+    ]
     assert rows[1].standard == pytest.approx(rows[0].standard * 0.05, rel=0.01)
     assert holds(evaluate(captures, 20, used=known), STEADY.net(0.975 * USED.burden_ohm))
 

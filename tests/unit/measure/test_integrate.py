@@ -15,7 +15,9 @@ seeds = st.integers(0, 10_000)
 
 def capture(t_s, values, aperture_s, interval_s):
     values = np.asarray(values, float)
-    return Capture(np.asarray(t_s, float), values, values / 3.3, np.full(len(values), 3.3), aperture_s, interval_s, (), 0.1, 0)
+    return Capture(
+        np.asarray(t_s, float), values, values / 3.3, np.full(len(values), 3.3), aperture_s, interval_s, (), 0.1, 0
+    )
 
 
 @settings(deadline=None)
@@ -54,7 +56,9 @@ def test_parts_add_up(seed):
         seen = capture(t, rng.uniform(0, 1, 12), aperture, 0.01)
         a, b, c = np.sort(rng.uniform(t[0] - 0.05, t[-1] + 0.05, 3))
         whole = integral(seen, seen.power_w, a, c)
-        assert integral(seen, seen.power_w, a, b) + integral(seen, seen.power_w, b, c) == pytest.approx(whole, abs=1e-12)
+        assert integral(seen, seen.power_w, a, b) + integral(seen, seen.power_w, b, c) == pytest.approx(
+            whole, abs=1e-12
+        )
 
 
 def test_the_time_of_a_lost_reading_is_shared_by_its_neighbours():

@@ -34,7 +34,11 @@ def counted_of(load=LOAD, steps=STEPS, clock=1.0):
 
 def truth(phase, load=LOAD):
     """Return the energy above idle of a phase of one step, in joules."""
-    rises = [share * (level - load.idle_a) for name, share, level in zip(NAMES, load.shares, load.levels_a, strict=True) if name == phase]
+    rises = [
+        share * (level - load.idle_a)
+        for name, share, level in zip(NAMES, load.shares, load.levels_a, strict=True)
+        if name == phase
+    ]
     return load.volt * load.step_s * sum(rises)
 
 
@@ -69,7 +73,9 @@ def test_the_intervals_cover_the_truth():
     hits = dict.fromkeys(("perturb", "forward", "update"), 0)
     for seed in range(40):
         rng = np.random.default_rng([3, seed])
-        limits = Limits(USED.gain, USED.offset_a, SHEET.voltage_gain, SHEET.voltage_offset_v, SHEET.timebase, USED.noise_a)
+        limits = Limits(
+            USED.gain, USED.offset_a, SHEET.voltage_gain, SHEET.voltage_offset_v, SHEET.timebase, USED.noise_a
+        )
         errors = Errors.draw(limits, rng)
         _, phases = measured(1e-4, seed, errors=errors, load=load, sharp=False)
         for name, phase in phases.items():

@@ -32,7 +32,10 @@ def test_a_range_has_room_above_the_peak_and_no_smaller_one_has(sheet, peak_a):
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=[sheet.key for sheet in SHEETS])
 def test_the_first_range_is_the_largest_and_the_next_one_is_above(sheet):
-    assert first_range(sheet).amperes == max(one.amperes for one in sheet.ranges) and next_range(sheet, first_range(sheet).amperes) is None
+    assert (
+        first_range(sheet).amperes == max(one.amperes for one in sheet.ranges)
+        and next_range(sheet, first_range(sheet).amperes) is None
+    )
     assert [next_range(sheet, one.amperes) for one in sheet.ranges[:-1]] == list(sheet.ranges[1:])
 
 
@@ -54,5 +57,7 @@ def test_a_stretch_on_another_range_is_told_by_its_rounding(seed, length, level_
     away = slice(100, 100 + length)
     current[away] = np.rint(current[away] / coarse.resolution_a) * coarse.resolution_a
     assert length <= coarser_stretch(current, fine, sheet) <= length + 20
-    assert coarser_stretch(current + rng.normal(0, 0.1 * fine.resolution_a, 300), fine, sheet) == 0, "an instrument that does not round"
+    assert coarser_stretch(current + rng.normal(0, 0.1 * fine.resolution_a, 300), fine, sheet) == 0, (
+        "an instrument that does not round"
+    )
     assert coarser_stretch(np.full(300, 0.02), fine, sheet) == 0, "nor one that always reads the same"

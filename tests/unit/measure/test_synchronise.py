@@ -109,7 +109,9 @@ def test_pauses_within_steps_widen_the_brackets():
 
 
 def test_the_boards_own_duration_narrows_the_brackets():
-    first, second = narrow(Edge(1.0, 0.1, True), Edge(3.05, 0.1, False), Told(0.5, duration_s=2.0, duration_half_s=1e-4))
+    first, second = narrow(
+        Edge(1.0, 0.1, True), Edge(3.05, 0.1, False), Told(0.5, duration_s=2.0, duration_half_s=1e-4)
+    )
     assert first.t_s + first.half_s == pytest.approx(1.1)
     assert first.t_s - first.half_s == pytest.approx(0.95, abs=2e-4)
     assert second.t_s - first.t_s == pytest.approx(2.0, abs=2e-4)

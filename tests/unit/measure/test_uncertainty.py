@@ -27,7 +27,18 @@ def test_contributions_are_combined_as_the_guide_says():
 
 
 @pytest.mark.parametrize(
-    ("dof", "t"), [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (16, 2.120), (30, 2.042), (100, 1.984), (1e9, 1.960)]
+    ("dof", "t"),
+    [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (5, 2.571),
+        (10, 2.228),
+        (16, 2.120),
+        (30, 2.042),
+        (100, 1.984),
+        (1e9, 1.960),
+    ],
 )
 def test_coverage_factors_are_those_of_the_guide_s_table(dof, t):
     """GUM, table G.2, column 95 %; and 2.120 of its example H.3."""
@@ -37,8 +48,14 @@ def test_coverage_factors_are_those_of_the_guide_s_table(dof, t):
 def test_student_s_distribution_by_brute_force():
     for dof in (1.0, 2.7, 5.0, 40.0):
         x = np.linspace(-2, 2, 200_001)
-        density = math.exp(math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2)) / math.sqrt(dof * math.pi) * (1 + x * x / dof) ** (-(dof + 1) / 2)
-        assert student_coverage(2.0, dof) == pytest.approx(np.sum(density[1:] + density[:-1]) / 2 * (x[1] - x[0]), abs=1e-8)
+        density = (
+            math.exp(math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2))
+            / math.sqrt(dof * math.pi)
+            * (1 + x * x / dof) ** (-(dof + 1) / 2)
+        )
+        assert student_coverage(2.0, dof) == pytest.approx(
+            np.sum(density[1:] + density[:-1]) / 2 * (x[1] - x[0]), abs=1e-8
+        )
 
 
 def test_one_rectangle_gives_its_middle_95_percent_and_the_guide_s_is_wider():

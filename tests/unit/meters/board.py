@@ -20,11 +20,15 @@ IDLE_S, AWAKE_A, ASLEEP_A, VOLT = 0.1, 0.06, 0.02, 3.3
 class Board:
     """It sleeps, raises the marker at `rise_s`, is busy in turns of `turn_s`, lowers it after `busy_s`, and sleeps."""
 
-    def __init__(self, rise_s: float = 0.2034567, busy_s: float = 0.5056789, turn_s: float = 0.01, awake_a: float = AWAKE_A) -> None:
+    def __init__(
+        self, rise_s: float = 0.2034567, busy_s: float = 0.5056789, turn_s: float = 0.01, awake_a: float = AWAKE_A
+    ) -> None:
         self.time = VirtualTime()
         turns = np.arange(rise_s, rise_s + busy_s, turn_s)
         times = np.concatenate([[0.0], turns, turns + 0.7 * turn_s, [rise_s + busy_s]])
-        levels = np.concatenate([[ASLEEP_A], np.full(len(turns), awake_a), np.full(len(turns), 0.6 * awake_a), [ASLEEP_A]])
+        levels = np.concatenate(
+            [[ASLEEP_A], np.full(len(turns), awake_a), np.full(len(turns), 0.6 * awake_a), [ASLEEP_A]]
+        )
         order = np.argsort(times, kind="stable")
         self.rise, self.fall = round(rise_s * SECOND), round((rise_s + busy_s) * SECOND)
         kept = order[np.rint(times[order] * SECOND) <= self.fall]

@@ -130,7 +130,9 @@ class Bench:
     def setting(self, seconds: float | None = None) -> Setting:
         return Setting(VOLT, self.kind.range_a, self.kind.interval_s, self.idle_s, seconds or self.kind.seconds)
 
-    def window(self, happens: Callable[[], None] | None = None, setting: Setting | None = None, scale: float = 1.0) -> Window:
+    def window(
+        self, happens: Callable[[], None] | None = None, setting: Setting | None = None, scale: float = 1.0
+    ) -> Window:
         """Set it up, and let the board live through one window; `happens` is called in the middle of it.
 
         Raises:

@@ -81,7 +81,11 @@ def test_the_twin_keeps_within_the_data_sheet_of_what_it_imitates(key):
     sheet, limits = load_data_sheet(key), find_twin(key).limits
     for one in sheet.ranges:
         assert limits.gain <= one.gain and limits.offset_a <= one.offset_a and limits.noise_a <= one.noise_a
-    assert limits.voltage_gain <= sheet.voltage_gain and limits.voltage_offset_v <= sheet.voltage_offset_v and limits.timebase <= sheet.timebase
+    assert (
+        limits.voltage_gain <= sheet.voltage_gain
+        and limits.voltage_offset_v <= sheet.voltage_offset_v
+        and limits.timebase <= sheet.timebase
+    )
     assert limits.noise_v <= sheet.voltage_noise_v
 
 
@@ -123,7 +127,11 @@ def test_a_late_answer_blocks_and_the_next_window_is_right(key, query):
         meter.configure(board.setting)
         meter.arm()
         capture = meter.capture(10.0)
-    edges = capture.edges if sheet.marker != "trigger" else (capture.edges[0], Edge(capture.edges[0].t_s + 0.5056789, 0.0, False))
+    edges = (
+        capture.edges
+        if sheet.marker != "trigger"
+        else (capture.edges[0], Edge(capture.edges[0].t_s + 0.5056789, 0.0, False))
+    )
     assert energy_between_edges(replace(capture, edges=edges)) == pytest.approx(
         float(np.diff(board.truth.charge(np.array([board.rise, board.fall]) + again))[0]) * 3.3, rel=0.015
     )

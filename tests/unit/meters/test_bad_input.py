@@ -40,7 +40,12 @@ def test_another_instrument_is_refused(key):
         pytest.skip("the generic one takes whoever answers, by rig.toml's word")
     bench = Bench(key)
     bench.line.fault = fault
-    with pytest.raises(Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: put its address or its model right"), bench.open():
+    with (
+        pytest.raises(
+            Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: put its address or its model right"
+        ),
+        bench.open(),
+    ):
         pass
 
 
@@ -49,7 +54,11 @@ def test_another_instrument_is_refused(key):
 def test_an_answer_that_is_late_or_never_comes_blocks_and_is_not_taken_for_the_next(key, seconds):
     with Bench(key).open(SHORT_MS) as bench:
         bench.window()
-        bench.once(bench.kind.query, lambda answer: None if seconds is None else wall.sleep(seconds) or bench.kind.altered(answer, 7.7e-3), skip=1)
+        bench.once(
+            bench.kind.query,
+            lambda answer: None if seconds is None else wall.sleep(seconds) or bench.kind.altered(answer, 7.7e-3),
+            skip=1,
+        )
         with pytest.raises(Blocked, match=f"the {bench.sheet.name} did not take"):
             for _ in range(3):
                 bench.window()
@@ -70,13 +79,17 @@ def test_one_that_vanishes_within_a_window_blocks_and_measures_when_it_comes_bac
 
 
 @every
-@pytest.mark.parametrize(("value", "beyond"), [(9.91e37, False), (np.nan, False), (9.9e37, True)], ids=["9.91e37", "nan", "overload"])
+@pytest.mark.parametrize(
+    ("value", "beyond"), [(9.91e37, False), (np.nan, False), (9.9e37, True)], ids=["9.91e37", "nan", "overload"]
+)
 def test_what_is_no_reading_spoils_the_window(key, value, beyond):
     with Bench(key).open() as bench:
         bench.once(bench.kind.query, lambda answer: bench.kind.altered(answer, value), skip=1)
         with pytest.raises(Spoiled) as spoiled:
             bench.window()
-        assert spoiled.value.beyond_range == (beyond or (key == "keysight-n6705c" and value == 9.91e37)), "which is how that one says overload"
+        assert spoiled.value.beyond_range == (beyond or (key == "keysight-n6705c" and value == 9.91e37)), (
+            "which is how that one says overload"
+        )
         assert recovers(bench)
 
 
@@ -117,6 +130,7 @@ def swallow(answer: bytes):
 
 def half(bench: Bench) -> None:
     """An answer that has only a part of the readings that are gone from the instrument."""
+
     def change(answer: bytes) -> bytes:
         text = b",".join(answer[2 + int(answer[1:2]) :].split(b",")[:5])
         return b"#%d%d%s" % (len(str(len(text))), len(text), text)
@@ -200,7 +214,9 @@ def test_a_buffer_that_overflows_spoils_the_window(key):
     run, reason = OVERFLOWS[key]
     with Bench(key).open() as bench:
         if run is long_window:
-            bench.steps = round({"keithley-2450": 4.0, "keithley-dmm6500": 2.0, "keithley-dmm7510": 0.8}[key] / bench.load.step_s)
+            bench.steps = round(
+                {"keithley-2450": 4.0, "keithley-dmm6500": 2.0, "keithley-dmm7510": 0.8}[key] / bench.load.step_s
+            )
         spoiled = run(bench)
         assert reason in str(spoiled)
         bench.steps = round(bench.kind.seconds / bench.load.step_s)

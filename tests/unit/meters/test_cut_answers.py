@@ -15,7 +15,16 @@ CUTS = {
     "less one": lambda answer: answer[:-1],
 }  # fmt: skip
 
-READINGS = (":TRAC:DATA?", "R?", "DATA:REM?", "FETC:ELOG?", "MEAS:CURR?", ":MEAS:ALL?", "FLOG:DATA?", ":NUM:NORM:VAL?")  # a single number that lost digits may look whole
+READINGS = (
+    ":TRAC:DATA?",
+    "R?",
+    "DATA:REM?",
+    "FETC:ELOG?",
+    "MEAS:CURR?",
+    ":MEAS:ALL?",
+    "FLOG:DATA?",
+    ":NUM:NORM:VAL?",
+)  # a single number that lost digits may look whole
 
 
 def queries_of(key: str) -> list[str]:

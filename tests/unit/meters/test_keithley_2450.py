@@ -44,7 +44,9 @@ def test_a_window_is_parted_by_the_edges_and_its_energy_is_true():
     assert abs(between - (board.fall - board.rise) / 1e12) <= halves == pytest.approx(0.00225, rel=1e-3)
     assert energy_between_edges(capture) == pytest.approx(board.energy(), abs=halves * 0.06 * 3.3)
     assert (capture.lost, capture.range_a, capture.aperture_s) == (0, 0.1, pytest.approx(0.002))
-    assert np.all(np.diff(capture.t_s) > 0) and capture.t_s[-1] - capture.edges[1].t_s == pytest.approx(0.095, abs=0.005)
+    assert np.all(np.diff(capture.t_s) > 0) and capture.t_s[-1] - capture.edges[1].t_s == pytest.approx(
+        0.095, abs=0.005
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -61,7 +63,9 @@ def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
 def test_a_board_that_takes_its_time_to_begin_is_waited_for():
     board = Board(rise_s=6.0123)
     capture = captured(board)
-    assert capture.edges[0].half_s < 0.0012 and len(capture.t_s) < 2500, "the oldest readings have gone, the latest are there"
+    assert capture.edges[0].half_s < 0.0012 and len(capture.t_s) < 2500, (
+        "the oldest readings have gone, the latest are there"
+    )
     assert energy_between_edges(capture) == pytest.approx(board.energy(), rel=0.01)
 
 
@@ -172,9 +176,10 @@ def test_edges_that_never_come_block():
 
 
 def test_another_instrument_blocks():
-    with pytest.raises(Blocked, match="'trainrig,virtual MODEL 2450.*not a Other"), served(
-        VirtualKeithley2450(Board().truth, NO_ERRORS, np.random.default_rng(1)), "Other"
-    ) as session:
+    with (
+        pytest.raises(Blocked, match="'trainrig,virtual MODEL 2450.*not a Other"),
+        served(VirtualKeithley2450(Board().truth, NO_ERRORS, np.random.default_rng(1)), "Other") as session,
+    ):
         Keithley2450(session, replace(SHEET, identity="MODEL 2460"), Board().host)
 
 
@@ -195,4 +200,6 @@ def test_limits_outside_the_data_sheet_are_seen():
     board = Board()
     wide = Limits(0.05, 0, 0, 0, 0, 0)
     errors = Errors.draw(wide, np.random.default_rng(3))
-    assert abs(energy_between_edges(captured(board, errors)) / board.energy() - 1) == pytest.approx(abs(errors.gain), abs=0.005)
+    assert abs(energy_between_edges(captured(board, errors)) / board.energy() - 1) == pytest.approx(
+        abs(errors.gain), abs=0.005
+    )

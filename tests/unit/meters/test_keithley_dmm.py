@@ -129,9 +129,12 @@ def test_edges_that_never_come_and_another_instrument_block():
         meter.configure(board.setting)
         meter.arm()
         meter.capture(2.0)
-    with pytest.raises(Blocked, match="DMM7510.*not a Keithley DMM6500"), served(
-        VirtualKeithleyDmm(board.truth, NO_ERRORS, np.random.default_rng(1), model="DMM7510"), SHEET.name
-    ) as session:
+    with (
+        pytest.raises(Blocked, match="DMM7510.*not a Keithley DMM6500"),
+        served(
+            VirtualKeithleyDmm(board.truth, NO_ERRORS, np.random.default_rng(1), model="DMM7510"), SHEET.name
+        ) as session,
+    ):
         KeithleyDmm(session, SHEET, board.host)
 
 
@@ -166,7 +169,10 @@ def test_a_window_longer_than_its_memory_is_read_while_it_lasts(small, rise_s):
 def test_a_host_that_stands_still_while_a_ring_fills_spoils_the_window(small, where):
     """Between two pieces, or between two queries of one: what it reads then looks well, and is of another time than it says."""
     board = board_at(10_000, busy_s=2.4)
-    with metered(board) as (meter, twin), pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which it may have written over"):
+    with (
+        metered(board) as (meter, twin),
+        pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which it may have written over"),
+    ):
         meter.configure(board.setting)
         meter.arm()
         execute, asked = twin.execute, []

@@ -57,7 +57,10 @@ def test_a_window_begins_at_its_one_edge(interval):
     capture = captured(board)
     (edge,) = capture.edges
     assert edge.high and edge.half_s == pytest.approx(interval / 2, rel=0.05)
-    assert capture.interval_s == pytest.approx(interval, abs=20e-6) and 0.8 * interval < capture.aperture_s < capture.interval_s
+    assert (
+        capture.interval_s == pytest.approx(interval, abs=20e-6)
+        and 0.8 * interval < capture.aperture_s < capture.interval_s
+    )
     began = board.rise / 1e12 - edge.t_s  # of its first reading, by the trigger
     assert np.all(capture.current_a[capture.t_s + began < board.rise / 1e12 - interval] == pytest.approx(0.02))
     assert edge.t_s == pytest.approx(0.095, abs=2 * interval) and capture.t_s[-1] > edge.t_s + 0.6
@@ -199,15 +202,19 @@ def test_one_that_was_stopped_at_its_front_panel_is_spoiled():
 
 def test_no_edge_another_instrument_and_too_long_a_window_block():
     board = board_at(0.001, rise_s=100.0)
-    with metered(board) as (meter, _), pytest.raises(Blocked, match="wire the board's marker pin to its external trigger"):
+    with (
+        metered(board) as (meter, _),
+        pytest.raises(Blocked, match="wire the board's marker pin to its external trigger"),
+    ):
         meter.configure(board.setting)
         meter.arm()
         meter.capture(2.0)
     with metered(board) as (meter, _), pytest.raises(Blocked, match="overflows the Keysight 34465A"):
         meter.configure(replace(board.setting, window_s=60.0))
-    with pytest.raises(Blocked, match="not a Keysight"), served(
-        VirtualKeysight34465A(board.truth, NO_ERRORS, np.random.default_rng(1)), "Keysight"
-    ) as session:
+    with (
+        pytest.raises(Blocked, match="not a Keysight"),
+        served(VirtualKeysight34465A(board.truth, NO_ERRORS, np.random.default_rng(1)), "Keysight") as session,
+    ):
         Keysight34465A(session, replace(SHEET, identity="34470A"), board.host)
 
 

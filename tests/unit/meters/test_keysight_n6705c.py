@@ -33,7 +33,13 @@ def metered(board: Board, errors: Errors = NO_ERRORS, seed: int = 1):
         yield KeysightN6705C(session, SHEET, board.host), twin
 
 
-def captured(board: Board, errors: Errors = NO_ERRORS, before=lambda twin: None, between=lambda twin: None, within_s: float = WITHIN_S):
+def captured(
+    board: Board,
+    errors: Errors = NO_ERRORS,
+    before=lambda twin: None,
+    between=lambda twin: None,
+    within_s: float = WITHIN_S,
+):
     with metered(board, errors) as (meter, twin):
         before(twin)
         meter.configure(board.setting)
@@ -61,7 +67,9 @@ def test_an_instrument_within_its_data_sheet_reads_within_it(seed):
     capture = captured(board, Errors.draw(LIMITS, np.random.default_rng(seed)))
     for edge, true in zip(capture.edges, (board.rise, board.fall), strict=True):
         assert abs(edge.t_s - true / 1e12) <= edge.half_s
-    assert energy_between_edges(capture) == pytest.approx(board.energy(), abs=sum(edge.half_s for edge in capture.edges) * 0.2 + 0.002 * board.energy())
+    assert energy_between_edges(capture) == pytest.approx(
+        board.energy(), abs=sum(edge.half_s for edge in capture.edges) * 0.2 + 0.002 * board.energy()
+    )
 
 
 def test_a_long_window_is_fetched_before_the_log_overwrites_it():
@@ -126,7 +134,10 @@ def test_a_range_that_changes_and_not_a_number_are_spoiled(monkeypatch):
 
 def test_no_edge_and_another_instrument_block():
     board = board_at(rise_s=100.0)
-    with metered(board) as (meter, _), pytest.raises(Blocked, match="wire the board's marker pin to pin 1 of its digital port"):
+    with (
+        metered(board) as (meter, _),
+        pytest.raises(Blocked, match="wire the board's marker pin to pin 1 of its digital port"),
+    ):
         meter.configure(board.setting)
         meter.arm()
         meter.capture(2.0)

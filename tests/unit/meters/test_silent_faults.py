@@ -47,7 +47,9 @@ def test_a_bounce_in_the_middle_of_a_window_is_no_edge_of_it(key, low_s):
 @pytest.mark.parametrize("key", BACK)
 def test_a_range_that_changes_and_comes_back_spoils(key):
     with Bench(key).open() as bench:
-        lasts_s = 0.6 if key in ("yokogawa-wt310", "rs-ngu401") else 0.12  # what is asked once a reading of a tenth of a second sees no less
+        lasts_s = (
+            0.6 if key in ("yokogawa-wt310", "rs-ngu401") else 0.12
+        )  # what is asked once a reading of a tenth of a second sees no less
 
         def back() -> None:
             bench.line.instrument.execute(BACK[key])
@@ -68,7 +70,10 @@ def test_a_source_at_its_limit_of_current_spoils(key):
         setting = bench.setting()
         scale = 1.0 + (1.02 - max(LOAD.levels_a)) / (max(LOAD.levels_a) - LOAD.idle_a)
         with pytest.raises(Spoiled, match="limit|constant voltage|end of the range") as spoiled:
-            bench.window(setting=type(setting)(setting.volt, largest, setting.interval_s, setting.idle_s, setting.window_s), scale=scale)
+            bench.window(
+                setting=type(setting)(setting.volt, largest, setting.interval_s, setting.idle_s, setting.window_s),
+                scale=scale,
+            )
         assert spoiled.value.beyond_range
 
 
@@ -109,7 +114,9 @@ def test_a_meter_with_pauses_reads_each_window_at_another_pace(key):
             bench.meter.configure = lambda _: None  # as a trial does: set up once, armed for each window
             captures.append(captured(bench))
         paces = [float(np.median(np.diff(one.t_s))) for one in captures]
-        assert len({round(pace, 7) for pace in paces}) == 4 and max(paces) < 1.15 * min(paces) and paces[0] == min(paces)
+        assert (
+            len({round(pace, 7) for pace in paces}) == 4 and max(paces) < 1.15 * min(paces) and paces[0] == min(paces)
+        )
         assert pace_doubts(captures) == [] and pace_doubts(captures[:1] * 2)
 
 

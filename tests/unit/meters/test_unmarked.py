@@ -104,7 +104,10 @@ def test_another_instrument_blocks(case):
 
 def test_a_generic_meter_that_refuses_a_command_blocks():
     bench = POLLED.bench()
-    with pytest.raises(Blocked, match="reports -113"), bench.open(PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, reset=("NO:SUCH",))):
+    with (
+        pytest.raises(Blocked, match="reports -113"),
+        bench.open(PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, reset=("NO:SUCH",))),
+    ):
         pass
 
 
@@ -173,6 +176,7 @@ def test_a_range_that_changes_within_the_window_spoils_it(case, command):
     """Somebody turns the knob: no error is reported, and every number looks well."""
     bench = case.bench(6)
     with bench.open(case.driver) as meter:
+
         def turn(answer: bytes) -> bytes:
             bench.line.instrument.execute(command)
             return answer
@@ -184,6 +188,7 @@ def test_a_range_that_changes_within_the_window_spoils_it(case, command):
 
 def stall(bench: Bench, seconds: float):
     """A fault: the host stands still for a while, once, in the window."""
+
     def change(answer: bytes) -> bytes:
         bench.time.sleep(seconds)
         return answer
@@ -300,7 +305,9 @@ def aliased(jitter: float, seed: int) -> float:
     bench.line.instrument = VirtualPolledScpi(trace, bench.errors, rng, time)
     VirtualPolledScpi.latency_s, before = (0.0, 0.0001), VirtualPolledScpi.latency_s
     try:
-        with bench.open(PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, prepare=("CURR:RANG 0.1",)), jitter=jitter, seed=seed) as meter:
+        with bench.open(
+            PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, prepare=("CURR:RANG 0.1",)), jitter=jitter, seed=seed
+        ) as meter:
             meter.configure(bench.setting(0.01))
             time.sleep(float(rng.uniform(0, 0.01)))
             polls = meter._poller.run(meter._ask, 0.01, lambda: time.seconds() > 2)
@@ -326,7 +333,9 @@ def test_a_dialect_that_makes_no_sense_is_refused():
 
 def test_power_is_what_the_meter_tells_where_it_tells_it():
     bench = POLLED.bench(13)
-    with bench.open(PolledScpi, dialect=Dialect({"MEAS:POW?": "P"}, prepare=("CURR:RANG {range_a:g}",), range_query="CURR:RANG?")) as meter:
+    with bench.open(
+        PolledScpi, dialect=Dialect({"MEAS:POW?": "P"}, prepare=("CURR:RANG {range_a:g}",), range_query="CURR:RANG?")
+    ) as meter:
         capture = bench.run(meter, 0.008)
     assert np.isnan(capture.current_a).all() and np.isnan(capture.voltage_v).all()
     assert net_energy(capture, 0.5) == pytest.approx(bench.net(), rel=0.04)
@@ -347,7 +356,9 @@ def test_in_real_time_a_meter_reads_in_one_thread_while_the_host_asks_the_board_
     """0.7 s of the host's clock: sleep, work, sleep; the meter is polled beside, and told by `mark` only."""
     bench, time = POLLED.bench(14, idle_s=0.2, window_s=0.3), WallTime()
     up, down = 0.5, 0.8
-    trace = ScriptedTrace(time, np.round(np.array([0.0, up, down]) * PS).astype(np.int64), np.array([0.01, 0.06, 0.01]), [], VOLT)
+    trace = ScriptedTrace(
+        time, np.round(np.array([0.0, up, down]) * PS).astype(np.int64), np.array([0.01, 0.06, 0.01]), [], VOLT
+    )
     bench.line.instrument = VirtualPolledScpi(trace, bench.errors, np.random.default_rng(0), None)
     host = Host(lambda: time.ps / PS, wall.sleep)
     bench.line.start()

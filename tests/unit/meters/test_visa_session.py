@@ -132,7 +132,12 @@ def test_nobody_at_the_address():
         VisaSession(f"TCPIP0::127.0.0.1::{port}::SOCKET", "thing", SHORT_MS).identify("thing")
     with pytest.raises(Blocked, match="'no address' is no VISA resource name: name the thing as in TCPIP0::"):
         VisaSession("no address", "thing", SHORT_MS)
-    for address in ("TCPIP0::no.such.host.invalid::5025::SOCKET", "TCPIP0::127.0.0.1::inst0::INSTR", "TCPIP0::127.0.0.1::hislip0::INSTR", "ASRL/dev/no-such-port::INSTR"):
+    for address in (
+        "TCPIP0::no.such.host.invalid::5025::SOCKET",
+        "TCPIP0::127.0.0.1::inst0::INSTR",
+        "TCPIP0::127.0.0.1::hislip0::INSTR",
+        "ASRL/dev/no-such-port::INSTR",
+    ):
         with pytest.raises(Blocked, match="did not take 'open'"):
             VisaSession(address, "thing")
 
@@ -207,7 +212,9 @@ def test_a_serial_instrument_takes_its_options():
 
 def test_a_usb_address_without_what_speaks_usb_is_told_in_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "usb.core", None)
-    with pytest.raises(RigError, match=r'the thing is at a USB address, and PyUSB is not installed .*: pip install "trainrig\[usb\]"'):
+    with pytest.raises(
+        RigError, match=r'the thing is at a USB address, and PyUSB is not installed .*: pip install "trainrig\[usb\]"'
+    ):
         VisaSession("USB0::0x05E6::0x2450::04431893::INSTR", "thing")
 
 
@@ -240,8 +247,12 @@ def test_a_failure_is_of_the_stage_that_it_was_opened_for(serve):
 
 
 def test_a_block_that_says_it_is_larger_than_any_is_not_waited_for(serve):
-    session = VisaSession(serve(lambda line: b"#9999999999" + bytes(100) if line == "B?" else b"ok\n").resource, "thing", 2000)
-    with pytest.raises(Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is asked for\)"):
+    session = VisaSession(
+        serve(lambda line: b"#9999999999" + bytes(100) if line == "B?" else b"ok\n").resource, "thing", 2000
+    )
+    with pytest.raises(
+        Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is asked for\)"
+    ):
         session.ask_block("B?")
     assert session.ask("A?") == "ok"
 

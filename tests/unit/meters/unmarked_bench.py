@@ -71,7 +71,14 @@ def limits(sheet: DataSheet, range_a: float) -> Limits:
     """What the data sheet allows on a range."""
     one = sheet.range_for(range_a)
     return Limits(
-        one.gain, one.offset_a, sheet.voltage_gain, sheet.voltage_offset_v, sheet.timebase, one.noise_a, sheet.voltage_noise_v, one.drift_a_per_s
+        one.gain,
+        one.offset_a,
+        sheet.voltage_gain,
+        sheet.voltage_offset_v,
+        sheet.timebase,
+        one.noise_a,
+        sheet.voltage_noise_v,
+        one.drift_a_per_s,
     )
 
 
@@ -87,7 +94,19 @@ class Bench:
         flat: the current never changes.
     """
 
-    def __init__(self, make, sheet: DataSheet, seed: int = 0, *, range_a: float, idle_s: float = 0.5, window_s: float = 1.2, scale: float = 1.0, talks: bool = True, flat: bool = False) -> None:
+    def __init__(
+        self,
+        make,
+        sheet: DataSheet,
+        seed: int = 0,
+        *,
+        range_a: float,
+        idle_s: float = 0.5,
+        window_s: float = 1.2,
+        scale: float = 1.0,
+        talks: bool = True,
+        flat: bool = False,
+    ) -> None:
         self.time, self.sheet, self.range_a, self.talks = VirtualTime(), sheet, range_a, talks
         self.idle_s = idle_s
         rng = np.random.default_rng(seed)
@@ -101,7 +120,9 @@ class Bench:
         levels = [IDLE_A, *[level for _ in range(steps) for _, level in PHASES], IDLE_A, 0.06, IDLE_A]
         levels = [IDLE_A] * len(levels) if flat else levels
         edges = [(round(self.up_s * PS), 1), (round(self.down_s * PS), 0)]
-        self.trace = ScriptedTrace(self.time, np.round(np.array(times) * PS).astype(np.int64), scale * np.array(levels), edges, VOLT)
+        self.trace = ScriptedTrace(
+            self.time, np.round(np.array(times) * PS).astype(np.int64), scale * np.array(levels), edges, VOLT
+        )
         self.errors = Errors.draw(limits(sheet, range_a), rng)
         self.line = Line(make(self.trace, self.errors, rng, self.time))
         self.meter = None
@@ -128,7 +149,9 @@ class Bench:
         return Host(self.now, self.sleep)
 
     def setting(self, interval_s: float, window_s: float | None = None) -> Setting:
-        return Setting(VOLT, self.range_a, interval_s, self.idle_s, self.down_s - self.up_s if window_s is None else window_s)
+        return Setting(
+            VOLT, self.range_a, interval_s, self.idle_s, self.down_s - self.up_s if window_s is None else window_s
+        )
 
     def session(self, timeout_ms: int = 2000) -> VisaSession:
         return VisaSession(self.line.address, self.sheet.name, timeout_ms)
@@ -159,7 +182,10 @@ class Bench:
 
     def holds(self, capture) -> bool:
         """Whether the true edges lie in the captured ones, but for how wrong the meter's clock may be."""
-        return all(abs(edge.t_s - true) <= edge.half_s + self.sheet.timebase * true for edge, true in zip(capture.edges, (self.up_s, self.down_s), strict=True))
+        return all(
+            abs(edge.t_s - true) <= edge.half_s + self.sheet.timebase * true
+            for edge, true in zip(capture.edges, (self.up_s, self.down_s), strict=True)
+        )
 
 
 def net_energy(capture, idle_s: float) -> float:

@@ -80,7 +80,9 @@ class ScriptedOtii:
         assert self.begin_ps is not None
         told = [{"timestamp": 0.0, "value": False}]
         return told + [
-            {"timestamp": round((at - self.begin_ps) / PS, 6), "value": bool(level)} for at, level in self.truth._edges if self.begin_ps < at <= self._now()
+            {"timestamp": round((at - self.begin_ps) / PS, 6), "value": bool(level)}
+            for at, level in self.truth._edges
+            if self.begin_ps < at <= self._now()
         ]
 
     def get_channel_data_count(self, device_id: str, channel: str) -> int:
@@ -96,7 +98,12 @@ class ScriptedOtii:
         length = PS // RATES[channel]
         begins = self.begin_ps + length * np.arange(index, index + count)
         values = mean_current(self.truth, begins, length) if channel == "mc" else np.full(count, self.truth.volt())
-        return {"data_type": "analog", "timestamp": index / RATES[channel], "interval": 1 / RATES[channel], "values": values.tolist()}
+        return {
+            "data_type": "analog",
+            "timestamp": index / RATES[channel],
+            "interval": 1 / RATES[channel],
+            "values": values.tolist(),
+        }
 
 
 class OtiiServer:
@@ -107,7 +114,11 @@ class OtiiServer:
 
         class Session(socketserver.StreamRequestHandler):
             def handle(self) -> None:
-                hello = {"type": "information", "info": "connected", "data": {"otii_version": "3.5", "protocol_version": "0.1", "server": "scripted"}}
+                hello = {
+                    "type": "information",
+                    "info": "connected",
+                    "data": {"otii_version": "3.5", "protocol_version": "0.1", "server": "scripted"},
+                }
                 self.wfile.write(json.dumps(hello).encode() + b"\r\n")
                 for line in self.rfile:
                     self.wfile.write(json.dumps(answers.to(json.loads(line))).encode() + b"\r\n")

@@ -17,7 +17,11 @@ from hil.standins.virtual.meter.truth import VirtualTime
 @pytest.mark.parametrize("model", sorted(DRIVERS))
 def test_data_sheets(model: str) -> None:
     sheet = load_data_sheet(model)
-    assert sheet.kind in ("integrating", "point") and sheet.timestamps in ("meter", "host") and sheet.marker in ("digital", "trigger", "none")
+    assert (
+        sheet.kind in ("integrating", "point")
+        and sheet.timestamps in ("meter", "host")
+        and sheet.marker in ("digital", "trigger", "none")
+    )
     assert sheet.loss in ("timestamps", "counter", "status", "none") and sheet.sources and sheet.unverified
     assert (sheet.apertures_s == (0.0, 0.0)) == (sheet.kind == "point")
     amperes = [one.amperes for one in sheet.ranges]

@@ -41,14 +41,24 @@ def test_a_typed_reading_is_one_mean_over_its_time() -> None:
     assert capture.power_w == pytest.approx([0.216]) and capture.current_a == pytest.approx([0.0432])
     assert [edge.t_s for edge in capture.edges] == [0.0, 60.0] and capture.edges[0].half_s == pytest.approx(0.025)
     sheet = declared_sheet(TYPED_IN, Accuracy(0.01), capture)
-    assert sheet.identity == "typed in" and sheet.kind == "integrating" and sheet.unverified and sheet.ranges[0].gain == 0.01
+    assert (
+        sheet.identity == "typed in"
+        and sheet.kind == "integrating"
+        and sheet.unverified
+        and sheet.ranges[0].gain == 0.01
+    )
 
 
 def test_current_and_voltage(csv_file: Path) -> None:
     csv_file.write_text("time_ms,current (mA),voltage [V],marker\n0,10,3.3,0\n1,30,3.2,1\n2,30,3.2,1\n3,10,3.3,0\n")
     capture = read_csv(csv_file)
-    assert capture.t_s == pytest.approx([0, 0.001, 0.002, 0.003]) and capture.power_w == pytest.approx([0.033, 0.096, 0.096, 0.033])
-    assert capture.edges == (Edge(pytest.approx(0.0005), pytest.approx(0.0005), True), Edge(pytest.approx(0.0025), pytest.approx(0.0005), False))
+    assert capture.t_s == pytest.approx([0, 0.001, 0.002, 0.003]) and capture.power_w == pytest.approx(
+        [0.033, 0.096, 0.096, 0.033]
+    )
+    assert capture.edges == (
+        Edge(pytest.approx(0.0005), pytest.approx(0.0005), True),
+        Edge(pytest.approx(0.0025), pytest.approx(0.0005), False),
+    )
     assert declared_sheet(FROM_FILE, Accuracy(0.01, 1e-4), capture).kind == "point"
 
 
@@ -62,7 +72,9 @@ def test_a_counter_of_energy_gives_means(csv_file: Path) -> None:
     """Whatever the times, power times the time between two values is what the counter went on by."""
     rng = np.random.default_rng(1)
     times, energy = np.cumsum(rng.uniform(0.1, 2, 50)), np.cumsum(rng.uniform(0, 1, 50))
-    csv_file.write_text("time,energy_mWh\n" + "".join(f"{t!r},{e!r}\n" for t, e in zip(times.tolist(), energy.tolist(), strict=True)))
+    csv_file.write_text(
+        "time,energy_mWh\n" + "".join(f"{t!r},{e!r}\n" for t, e in zip(times.tolist(), energy.tolist(), strict=True))
+    )
     capture = read_csv(csv_file)
     assert capture.aperture_s > 0 and len(capture.t_s) == 49
     assert np.sum(capture.power_w * np.diff(times)) == pytest.approx((energy[-1] - energy[0]) * 3.6)
@@ -96,7 +108,9 @@ def test_an_accuracy_that_is_none(share: float) -> None:
 def test_a_clock_goes_on_over_midnight(csv_file: Path) -> None:
     csv_file.write_text("time,power\n23:59:59.5,1\n23:59:59.75,2\n00:00:00,3\n0:00:00.25,4\n")
     capture = read_csv(csv_file)
-    assert np.diff(capture.t_s) == pytest.approx([0.25, 0.25, 0.25]) and capture.edges[1].t_s - capture.edges[0].t_s == pytest.approx(0.75)
+    assert np.diff(capture.t_s) == pytest.approx([0.25, 0.25, 0.25]) and capture.edges[1].t_s - capture.edges[
+        0
+    ].t_s == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("times", [("86399", "86400", "0.5"), ("10:00:00", "09:59:59", "10:00:01")])

@@ -21,7 +21,10 @@ SETTING = Setting(volt=5.0, range_a=0.04, interval_s=0.01, idle_s=0.5, window_s=
 
 def data_report(volts: np.ndarray, amps: np.ndarray) -> bytes:
     """Return a report as the meter packs it: four samples, each with D+, D-, a one and 25.0 degrees."""
-    body = b"".join(struct.pack("<IIHHBH", round(v * 1e5), round(a * 1e5), 2900, 100, 1, 250) for v, a in zip(volts, amps, strict=True))
+    body = b"".join(
+        struct.pack("<IIHHBH", round(v * 1e5), round(a * 1e5), 2900, 100, 1, 250)
+        for v, a in zip(volts, amps, strict=True)
+    )
     body = bytes([report.DATA]) + body + b"\0"
     return bytes([report.HEAD]) + body + bytes([report.crc8(body)])
 
@@ -161,4 +164,8 @@ def test_it_can_be_watched_for_longer_than_it_streams_by_itself(hid: ScriptedHid
         hid.time.sleep(0.04)
         seen.append(meter.watch())
     power = np.concatenate(seen)
-    assert 270 < len(power) < 310 and power.min() == pytest.approx(0.033, rel=1e-3) and power.max() == pytest.approx(0.099, rel=1e-3)
+    assert (
+        270 < len(power) < 310
+        and power.min() == pytest.approx(0.033, rel=1e-3)
+        and power.max() == pytest.approx(0.099, rel=1e-3)
+    )

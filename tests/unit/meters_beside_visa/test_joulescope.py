@@ -70,7 +70,15 @@ class ScriptedDriver:
                 self.skip.remove(topic)
                 continue
             begins = (first + step * np.arange(count)) * (PS // FULL_HZ)
-            listener(topic, {"sample_id": first, "sample_rate": FULL_HZ, "decimate_factor": step, "data": self._data(topic, begins, step * PS // FULL_HZ)})
+            listener(
+                topic,
+                {
+                    "sample_id": first,
+                    "sample_rate": FULL_HZ,
+                    "decimate_factor": step,
+                    "data": self._data(topic, begins, step * PS // FULL_HZ),
+                },
+            )
 
     def _data(self, topic: str, begins: np.ndarray, length: int) -> np.ndarray:
         if "gpi" in topic:
@@ -80,7 +88,9 @@ class ScriptedDriver:
             return np.packbits(levels, bitorder="little")
         amps = mean_current(self.truth, begins, length)
         volts = self.truth.volt()
-        return np.asarray({"/i/": amps, "/v/": np.full(len(amps), volts), "/p/": amps * volts}[topic[-8:-5]], np.float32)
+        return np.asarray(
+            {"/i/": amps, "/v/": np.full(len(amps), volts), "/p/": amps * volts}[topic[-8:-5]], np.float32
+        )
 
 
 @pytest.fixture
@@ -106,7 +116,10 @@ def test_a_window(driver: ScriptedDriver, interval_s: float) -> None:
     capture = meter.capture(20.0)
     meter.close()
     assert driver.opened == [("u/js220/001234", "defaults"), ("u/js220/001234", "closed")] and not driver.listeners
-    assert driver.set["u/js220/001234/s/i/range/select"] == "180 mA" and driver.set["u/js220/001234/s/i/range/mode"] == "manual"
+    assert (
+        driver.set["u/js220/001234/s/i/range/select"] == "180 mA"
+        and driver.set["u/js220/001234/s/i/range/mode"] == "manual"
+    )
     assert [edge.high for edge in capture.edges] == [True, False] and capture.range_a == 0.18
     for edge, (when, _) in zip(capture.edges, driver.truth._edges, strict=True):
         assert abs(edge.t_s - when / PS) <= edge.half_s
@@ -130,7 +143,11 @@ def test_a_piece_that_is_missing_spoils_the_window(driver: ScriptedDriver) -> No
 def test_a_sample_that_is_no_number_spoils_the_window(driver: ScriptedDriver) -> None:
     """The instrument tells samples that it lost, and those beyond a range, as not-a-number."""
     data = driver._data
-    driver._data = lambda topic, begins, length: np.where(np.arange(len(begins)) == 5, np.nan, data(topic, begins, length)) if "/i/" in topic else data(topic, begins, length)  # type: ignore[method-assign]
+    driver._data = lambda topic, begins, length: (
+        np.where(np.arange(len(begins)) == 5, np.nan, data(topic, begins, length))
+        if "/i/" in topic
+        else data(topic, begins, length)
+    )  # type: ignore[method-assign]
     with pytest.raises(Spoiled, match=r"\d+ samples of the Joulescope JS220 are missing"):
         armed(driver).capture(20.0)
 

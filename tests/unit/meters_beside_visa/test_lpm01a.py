@@ -42,7 +42,9 @@ def twin(time: VirtualTime, errors: Errors = EXACT, **options: object) -> Virtua
     pulses = bool(options.pop("pulses", False))
     begin = float(options.pop("begin", 1.0))  # type: ignore[arg-type]
     peak = float(options.pop("peak", AWAKE))  # type: ignore[arg-type]
-    return VirtualLpm01a(board(time, begin=begin, pulses=pulses, peak=peak), errors, np.random.default_rng(1), time, **options)  # type: ignore[arg-type]
+    return VirtualLpm01a(
+        board(time, begin=begin, pulses=pulses, peak=peak), errors, np.random.default_rng(1), time, **options
+    )  # type: ignore[arg-type]
 
 
 def meter_of(instrument: VirtualLpm01a, time: VirtualTime) -> Lpm01a:
@@ -80,7 +82,9 @@ def test_energy_of_many_instruments_is_within_their_data_sheet(both: bool) -> No
         meter.arm()
         capture = meter.capture(20.0)
         edges = 2 * AWAKE * 3.3 * 0.001
-        assert abs(energy(capture) - true_energy(instrument._truth) * (1 + gain)) < edges + 1e-3 * true_energy(instrument._truth)  # type: ignore[arg-type]
+        assert abs(energy(capture) - true_energy(instrument._truth) * (1 + gain)) < edges + 1e-3 * true_energy(
+            instrument._truth
+        )  # type: ignore[arg-type]
         half = capture.edges[0].half_s
         assert abs(capture.edges[1].t_s - capture.edges[0].t_s - 1.0) <= 2 * half + 1e-4
 
@@ -123,7 +127,9 @@ def test_a_buffer_that_overflows_spoils_the_window(time: VirtualTime) -> None:
 
 
 @pytest.mark.parametrize("late_s", [7.0, math.inf])
-def test_an_answer_that_is_late_or_never_comes_blocks_and_the_next_window_is_right(time: VirtualTime, late_s: float) -> None:
+def test_an_answer_that_is_late_or_never_comes_blocks_and_the_next_window_is_right(
+    time: VirtualTime, late_s: float
+) -> None:
     """The answer to `freq` comes behind the time-out, when others are awaited."""
     instrument = twin(time, begin=20.0)
     meter = meter_of(instrument, time)
@@ -210,7 +216,10 @@ def test_forms_of_a_reading(line: str, value: float) -> None:
 
 
 def test_any_cut_of_the_stream_reads_the_same() -> None:
-    text = b"".join(b"%04d-07\r\n" % n for n in range(1000, 1400)) + b"TimeStamp: 001s 000ms, buff 07%\r\nevent 1 ris\r\n1400-07\r\n"
+    text = (
+        b"".join(b"%04d-07\r\n" % n for n in range(1000, 1400))
+        + b"TimeStamp: 001s 000ms, buff 07%\r\nevent 1 ris\r\n1400-07\r\n"
+    )
     whole = Stream()
     whole.feed(text)
     rng = np.random.default_rng(3)
@@ -220,7 +229,12 @@ def test_any_cut_of_the_stream_reads_the_same() -> None:
         for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
             parts.feed(text[begin:end])
         assert parts == whole
-    assert whole.events == [(1, 400)] and whole.stamps == [(1.0, 400)] and whole.fullest == 7 and len(whole.readings) == 401
+    assert (
+        whole.events == [(1, 400)]
+        and whole.stamps == [(1.0, 400)]
+        and whole.fullest == 7
+        and len(whole.readings) == 401
+    )
 
 
 def test_time_stamps_tell_how_many_readings_are_missing() -> None:
@@ -241,7 +255,9 @@ def test_the_clock_of_the_twin_is_off_by_its_time_base(time: VirtualTime) -> Non
 
 
 @pytest.mark.parametrize(("beyond", "least", "most"), [(1.0, 0.85, 1.0), (3.0, 0.0, 0.7)])
-def test_the_interval_covers_instruments_of_the_data_sheet_and_not_those_beyond_it(beyond: float, least: float, most: float) -> None:
+def test_the_interval_covers_instruments_of_the_data_sheet_and_not_those_beyond_it(
+    beyond: float, least: float, most: float
+) -> None:
     """Forty instruments, steps of 0.2 ms to 0.3 s: the interval of `hil measure` covers about 95 % (300 of them: 95.0 %; three times beyond: 39 %)."""
     used = SHEET.ranges[0]
     limits = Limits(used.gain, used.offset_a, SHEET.voltage_gain, 0.0, SHEET.timebase, 1e-6)

@@ -89,7 +89,9 @@ def test_a_point_is_dated_by_the_middle_of_its_poll() -> None:
     meter.arm()
     capture = meter.capture(20.0)
     truth = instrument._truth.current(np.rint(capture.t_s * 1e12).astype(np.int64))
-    assert np.mean(np.round(truth, 5) == np.round(capture.current_a, 5)) > 0.97  # a change within half a millisecond of the middle
+    assert (
+        np.mean(np.round(truth, 5) == np.round(capture.current_a, 5)) > 0.97
+    )  # a change within half a millisecond of the middle
 
 
 def test_a_late_answer_does_not_pass_for_the_next() -> None:
@@ -102,7 +104,9 @@ def test_a_late_answer_does_not_pass_for_the_next() -> None:
     polls = meter._poller.run(partial(meter._ask, records), 0.01, lambda: time.seconds() > 2.5)
     assert polls.t_s[0] > 1.0  # after the time-out
     truth = instrument._truth.current(np.rint(polls.t_s * 1e12).astype(np.int64))
-    assert np.mean(np.round(truth, 5) == np.round(meter._read(records).current_a, 5)) > 0.97  # a change within half a millisecond of the middle
+    assert (
+        np.mean(np.round(truth, 5) == np.round(meter._read(records).current_a, 5)) > 0.97
+    )  # a change within half a millisecond of the middle
 
 
 def test_a_damaged_record_spoils_the_window() -> None:

@@ -45,9 +45,7 @@ def _float_layer(draw: st.DrawFn, rng: np.random.Generator, op: Op, graph: Float
         others = [other for other in range(value) if shapes[other] == shapes[-1]]
         return FloatLayer(op, (value, draw(st.sampled_from(others))), activation=activation) if others else None
     kernel = (
-        (1, 1)
-        if op is Op.POINTWISE
-        else (draw(st.integers(1, min(3, height))), draw(st.integers(1, min(3, width))))
+        (1, 1) if op is Op.POINTWISE else (draw(st.integers(1, min(3, height))), draw(st.integers(1, min(3, width))))
     )
     pad = 0 if op is Op.POINTWISE else draw(st.integers(0, min(kernel) - 1))
     stride = 1 if op is Op.POINTWISE else draw(st.integers(1, 2))
@@ -89,9 +87,7 @@ def _real(graph: Graph, value: int, q: np.ndarray) -> np.ndarray:
     return graph.scale_of(value) * (q - graph.zero_of(value))
 
 
-def _one_layer(
-    exact: FloatLayer, layer: Node, graph: Graph, real: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _one_layer(exact: FloatLayer, layer: Node, graph: Graph, real: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return the float layer's output before its limits, and how far the integer one may be from it."""
     rounding = (
         1.001 * layer.scale
@@ -120,11 +116,7 @@ def test_weights_use_their_grid_up_to_126(floats: FloatGraph, seed: int) -> None
             continue
         weights = layer.own.weights.astype(np.float64)
         axes = (0, 1) if layer.op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
-        scale = (
-            layer.own.scale
-            if layer.op is Op.DEPTHWISE
-            else layer.own.scale.reshape(-1, *(1,) * (weights.ndim - 1))
-        )
+        scale = layer.own.scale if layer.op is Op.DEPTHWISE else layer.own.scale.reshape(-1, *(1,) * (weights.ndim - 1))
         assert np.all(np.abs(weights).max(axes) == 126), "normal weights are neither all tiny nor beside a huge bias"
         assert np.all(np.abs(weights * scale - exact.weights) <= scale * 0.5001)
         s_x, s_w = graph.scale_of(layer.reads[0]), layer.own.scale.astype(np.float64)

@@ -20,7 +20,9 @@ def spec(board, **more):
     return TrialSpec(board, more.pop("variant", "cls1"), **({"steps": 1, "evaluate": 0, "batch": 1} | more))
 
 """
-GONE = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'  # named in rig.toml and not attached: blocked, at once
+GONE = (
+    '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'  # named in rig.toml and not attached: blocked, at once
+)
 
 
 @dataclass

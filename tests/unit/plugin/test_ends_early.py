@@ -55,7 +55,11 @@ def test_ctrl_c_in_a_trial(project: Project):
     assert verdicts(run) == {"test_a": "blocked", "test_b": "interrupted", "test_c": "interrupted"}
     assert (run.facts["state"], run.facts["whole"], run.facts["exit_code"]) == ("interrupted", False, 2)
     trial = run.trials[1]
-    assert (trial.verdict, trial.steps, trial.steps_compared) == ("interrupted", 7, 0) and "KeyboardInterrupt in stage 'bench'" in trial.reason
+    assert (trial.verdict, trial.steps, trial.steps_compared) == (
+        "interrupted",
+        7,
+        0,
+    ) and "KeyboardInterrupt in stage 'bench'" in trial.reason
     assert run.tests[1].trials == [trial.folder] and run.tests[1].reason == trial.reason
     assert "it was not run" in run.tests[2].reason
     assert "3 tests asked for a trial: 1 blocked, 2 interrupted" in done.out and "the run is not whole" in done.out
@@ -80,21 +84,30 @@ def test_a_worker_that_is_killed(project: Project):
     done = project.write(THREE.replace("HOW", "signal.SIGKILL")).run("--board=stm32h7b3", "-n", "1")
     assert done.code == 1, done.out
     run = read_run(project.folder / "reports/latest")
-    assert verdicts(run) == {"test_a": "blocked", "test_b": "interrupted", "test_c": "blocked"}, "another worker did the rest"
+    assert verdicts(run) == {"test_a": "blocked", "test_b": "interrupted", "test_c": "blocked"}, (
+        "another worker did the rest"
+    )
     assert "crashed" in run.tests[1].reason and run.tests[1].trials
     assert (run.facts["state"], run.facts["whole"]) == ("ended", False)
     found = done.cases()
-    assert [(each.tag, each.get("type")) for each in found["test_b"] if each.tag != "properties"] == [("error", "interrupted")]
+    assert [(each.tag, each.get("type")) for each in found["test_b"] if each.tag != "properties"] == [
+        ("error", "interrupted")
+    ]
     assert int(done.suite().get("tests")) == 3
 
 
 @pytest.mark.parametrize("options", [("-x",), ("--maxfail=1", "-n", "1")])
 def test_what_x_left_out_is_said(project: Project, options):
-    text = "def test_z(hil_board, hil_trial):\n    assert 0\n" + THREE.replace("HOW", "signal.SIGKILL").replace(", dies)", ")")
+    text = "def test_z(hil_board, hil_trial):\n    assert 0\n" + THREE.replace("HOW", "signal.SIGKILL").replace(
+        ", dies)", ")"
+    )
     done = project.write(text).run("--board=stm32h7b3", *options)
     found = done.tests()
     assert done.code in (1, 2) and found["test_z"]["verdict"] == "fail"
-    assert found["test_c"]["verdict"] == "interrupted" and "it was not run: stopping after 1 failures" in found["test_c"]["reason"]
+    assert (
+        found["test_c"]["verdict"] == "interrupted"
+        and "it was not run: stopping after 1 failures" in found["test_c"]["reason"]
+    )
     assert done.results()["run"]["state"] == "ended" and not done.results()["run"]["whole"]
     assert int(done.suite().get("tests")) == len(done.cases()) == 4
 
@@ -105,7 +118,9 @@ def test_a_first_blocked_trial_with_x_is_still_nothing_but_blocked(project: Proj
 
 
 def test_what_could_not_be_collected_is_missing(project: Project):
-    project.write(THREE.replace(", dies)", ")").replace("HOW", "9")).write("import nothing_of_that_name\n", "test_typo.py")
+    project.write(THREE.replace(", dies)", ")").replace("HOW", "9")).write(
+        "import nothing_of_that_name\n", "test_typo.py"
+    )
     done = project.run("--board=stm32h7b3", paths=("test_mine.py", "test_typo.py"))
     run = done.results()["run"]
     assert done.code == pytest.ExitCode.INTERRUPTED and not run["whole"]
@@ -115,7 +130,9 @@ def test_what_could_not_be_collected_is_missing(project: Project):
 
 
 def test_deselected_tests_are_no_one_s(project: Project):
-    done = project.write(THREE.replace("HOW", "9")).run("--board=stm32h7b3", "--deselect", "test_mine.py::test_b", "-k", "test_a or test_b")
+    done = project.write(THREE.replace("HOW", "9")).run(
+        "--board=stm32h7b3", "--deselect", "test_mine.py::test_b", "-k", "test_a or test_b"
+    )
     assert set(done.tests()) == {"test_a"} and done.results()["run"]["whole"]
 
 

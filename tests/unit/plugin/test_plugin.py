@@ -17,7 +17,9 @@ def rig(tmp_path):
         if rig_toml is not None:
             (tmp_path / "rig.toml").write_text(rig_toml)
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=junit.xml", *options]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False)  # a hang, on a busy machine too
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False
+        )  # a hang, on a busy machine too
 
     return run
 
@@ -43,7 +45,9 @@ def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
 
 
 def test_the_nightly_tier_is_the_quick_one_and_more(rig):
-    quick, nightly = (rig("--board=stm32h7b3", "--collect-only", "-q", tier).stdout for tier in ("--tier=quick", "--tier=nightly"))
+    quick, nightly = (
+        rig("--board=stm32h7b3", "--collect-only", "-q", tier).stdout for tier in ("--tier=quick", "--tier=nightly")
+    )
     assert "test_long_training" not in quick
     assert quick.count("::") == QUICK
     assert set(quick.splitlines()[:QUICK]) < set(nightly.splitlines())
@@ -60,10 +64,18 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
     [
         (["--board=stm32h7b3"], NAMED, "attached board"),
         (["--board=stm32h7b3"], None, "renode stand-in: no figure below was measured on silicon"),
-        (["--board=stm32h7b3", "--reality=virtual"], NAMED, "virtual stand-in: no figure below was measured on silicon"),
+        (
+            ["--board=stm32h7b3", "--reality=virtual"],
+            NAMED,
+            "virtual stand-in: no figure below was measured on silicon",
+        ),
         (["--board=mps2-an500"], None, "qemu stand-in"),
         (["--board=mps2-an500", "--reality=renode"], None, "blocked: mps2-an500 has no renode stand-in"),
-        (["--board=stm32h7b3", "--reality=hardware"], None, "blocked: --reality=hardware, but rig.toml names no stm32h7b3"),
+        (
+            ["--board=stm32h7b3", "--reality=hardware"],
+            None,
+            "blocked: --reality=hardware, but rig.toml names no stm32h7b3",
+        ),
     ],
 )
 def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options, rig_toml, said):
@@ -116,11 +128,17 @@ def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
     assert done.returncode == 75, done.stdout  # a skip, of what does not fit, is no verdict
     results = json.loads((tmp_path / "reports/latest/results.json").read_text())
     assert len(list((tmp_path / "reports").iterdir())) == 2, "one run, and `latest`"
-    found = {name: [trial["folder"] for trial in results["trials"] if trial["board"] == name] for name in ("stm32h7b3", "rp2040")}
+    found = {
+        name: [trial["folder"] for trial in results["trials"] if trial["board"] == name]
+        for name in ("stm32h7b3", "rp2040")
+    }
     assert len(found["stm32h7b3"]) == QUICK
     assert len(found["rp2040"]) == QUICK - 1
     assert done.stdout.count("report: ") == 1
-    workers = {name: {line.split("]")[0] for line in done.stdout.splitlines() if line.startswith("[gw") and f"[{name}" in line} for name in found}
+    workers = {
+        name: {line.split("]")[0] for line in done.stdout.splitlines() if line.startswith("[gw") and f"[{name}" in line}
+        for name in found
+    }
     assert all(len(at) == 1 for at in workers.values()), "an attached board stays with one worker"
 
 

@@ -137,9 +137,13 @@ def test_the_record_fits_its_schema_and_adds_up(done):
     verdicts = [test["verdict"] for test in results["tests"]]
     assert results["totals"]["tests"] == {"all": len(EXPECTED)} | {word: verdicts.count(word) for word in VERDICTS}
     assert {name: results["totals"]["trials"][name] for name in TRIALS} == TRIALS
-    assert results["run"]["whole"] and results["run"]["state"] == "ended" and results["run"]["exit_code"] == done.code == 1
+    assert (
+        results["run"]["whole"] and results["run"]["state"] == "ended" and results["run"]["exit_code"] == done.code == 1
+    )
     by_test = {test["test"]: test["trials"] for test in results["tests"]}
-    assert {trial["folder"] for trial in results["trials"]} == {folder for folders in by_test.values() for folder in folders}
+    assert {trial["folder"] for trial in results["trials"]} == {
+        folder for folders in by_test.values() for folder in folders
+    }
     assert all(trial["folder"] in by_test[trial["test"]] for trial in results["trials"])
 
 
@@ -148,7 +152,10 @@ def test_every_reason_is_a_sentence_and_every_refusal_one_line_on_the_terminal(d
     assert all((test["reason"] == "") == (test["verdict"] == "pass") for test in tests.values())
     assert "no method 'elasticzo': did you mean elasticzo-int8" in tests["test_refused_by_its_method"]["reason"]
     assert "steps is 0" in tests["test_refused_where_it_is_written"]["reason"]
-    assert "after its trial passed" in tests["test_own_assert_after_a_pass"]["reason"] and "mine" in tests["test_own_assert_after_a_pass"]["reason"]
+    assert (
+        "after its trial passed" in tests["test_own_assert_after_a_pass"]["reason"]
+        and "mine" in tests["test_own_assert_after_a_pass"]["reason"]
+    )
     assert "before it ran a trial" in tests["test_own_assert_before_a_trial"]["reason"]
     assert "did not look at the verdict" in done.out
     assert tests["test_fails_as_expected"]["expected"]
@@ -188,7 +195,9 @@ def test_the_csv_has_a_row_for_every_trial_and_every_test_without_one(done):
     rows = list(csv.DictReader((done.folder / "reports/latest/results.csv").open()))
     names = [row["test"].rpartition("::")[2].partition("[")[0] for row in rows]
     assert set(names) == set(EXPECTED) and names.count("test_passes_twice") == 2
-    assert {name: row["test_verdict"] for name, row in zip(names, rows, strict=True)} == {name: verdict for name, (verdict, _) in EXPECTED.items()}
+    assert {name: row["test_verdict"] for name, row in zip(names, rows, strict=True)} == {
+        name: verdict for name, (verdict, _) in EXPECTED.items()
+    }
 
 
 def test_nothing_is_left_of_what_was_refused_or_half_written(done):
@@ -200,7 +209,10 @@ def test_nothing_is_left_of_what_was_refused_or_half_written(done):
 
 def test_the_command_that_repeats_a_test_names_it_and_no_folder_of_this_computer(done):
     test = done.tests()["test_own_assert_before_a_trial"]
-    assert test["repeat"] == "pytest --board=stm32h7b3 --reality=virtual 'test_mine.py::test_own_assert_before_a_trial[stm32h7b3]'"
+    assert (
+        test["repeat"]
+        == "pytest --board=stm32h7b3 --reality=virtual 'test_mine.py::test_own_assert_before_a_trial[stm32h7b3]'"
+    )
     assert str(done.folder) not in json.dumps(done.results())
 
 

@@ -85,6 +85,8 @@ def test_the_command_of_every_test_runs_this_test_and_no_other(project: Project)
     assert {test["test"].partition("/")[0] for test in tests} == {"hil", "test_mine.py::test_one[stm32h7b3]"}
     for test in tests:
         program, *words = shlex.split(test["repeat"])
-        found = [line for line in project.run(*words, "--collect-only", "-q", paths=()).out.splitlines() if "::" in line]
+        found = [
+            line for line in project.run(*words, "--collect-only", "-q", paths=()).out.splitlines() if "::" in line
+        ]
         assert program == "pytest" and len(found) == 1, (test["repeat"], found)
         assert found[0].partition("::")[2] == test["test"].partition("::")[2]

@@ -50,7 +50,33 @@ def test_the_schema_refuses_what_must_not_be_said(results, path, value):
 
 
 def test_every_promised_field_is_required():
-    promised = ["board", "core", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "bit_exact", "steps_compared", "first_difference", "final_digest", "accuracy", "sram", "cycles", "cycles_provenance", "clock_hz", "step_time_s", "image_sha256", "network_sha256", "data_sha256", "verdict", "reason"]
+    promised = [
+        "board",
+        "core",
+        "reality",
+        "network",
+        "method",
+        "variant",
+        "data",
+        "batch",
+        "seed",
+        "steps",
+        "bit_exact",
+        "steps_compared",
+        "first_difference",
+        "final_digest",
+        "accuracy",
+        "sram",
+        "cycles",
+        "cycles_provenance",
+        "clock_hz",
+        "step_time_s",
+        "image_sha256",
+        "network_sha256",
+        "data_sha256",
+        "verdict",
+        "reason",
+    ]
     assert set(promised) <= set(schema()["$defs"]["TrialRecord"]["required"])
 
 
@@ -82,7 +108,9 @@ def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(RigError, match="latest holds no results.json: give the folder of a run, no run has ended there yet"):
+    with pytest.raises(
+        RigError, match="latest holds no results.json: give the folder of a run, no run has ended there yet"
+    ):
         read_run(tmp_path / "latest")
     with pytest.raises(RigError, match="holds no results.json"):
         read_run(tmp_path)

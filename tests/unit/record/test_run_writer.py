@@ -113,12 +113,26 @@ def test_a_run_on_disk_is_always_what_is_true_if_it_is_killed_now(tmp_path, outc
     TrialWriter(run.folder).write_trial(trial_record(ended, "t.py::a"), steps_table(ended), run.trial_folder("a"))
     run.end_test(AskedTest(test="t.py::a", board="stm32h7b3", verdict="pass", reason="", outcome="passed"))
     run.update()
-    TrialWriter(run.folder).begin_trial(trial_record(going, "t.py::b"), run.trial_folder("b"))  # by a worker, which is killed now
+    TrialWriter(run.folder).begin_trial(
+        trial_record(going, "t.py::b"), run.trial_folder("b")
+    )  # by a worker, which is killed now
     read = read_run(run.folder)
     jsonschema.validate(json.loads((run.folder / "results.json").read_text()), schema())
-    assert [(test.verdict, test.trials) for test in read.tests] == [("pass", ["a"]), ("interrupted", ["b"]), ("interrupted", [])]
+    assert [(test.verdict, test.trials) for test in read.tests] == [
+        ("pass", ["a"]),
+        ("interrupted", ["b"]),
+        ("interrupted", []),
+    ]
     assert [trial.verdict for trial in read.trials] == ["pass", "interrupted"] and len(read.steps[1]) == 0
-    assert read.totals["tests"] == {"all": 3, "pass": 1, "interrupted": 2, "fail": 0, "blocked": 0, "refused": 0, "skipped": 0}
+    assert read.totals["tests"] == {
+        "all": 3,
+        "pass": 1,
+        "interrupted": 2,
+        "fail": 0,
+        "blocked": 0,
+        "refused": 0,
+        "skipped": 0,
+    }
     assert (read.facts["state"], read.facts["whole"]) == ("running", False)
 
 
@@ -127,8 +141,12 @@ def test_every_test_has_a_row_in_the_csv(tmp_path, outcomes):
     run.plan([AskedTest(test=name) for name in ("t.py::twice", "t.py::refused")])
     for outcome in outcomes[:2]:
         run.write_trial(trial_record(outcome, "t.py::twice"), steps_table(outcome), run.trial_folder("x"))
-    run.end_test(AskedTest(test="t.py::twice", board="stm32h7b3", verdict="fail", reason="a difference.", outcome="failed"))
-    run.end_test(AskedTest(test="t.py::refused", board="stm32h7b3", verdict="refused", reason="steps is 0.", outcome="failed"))
+    run.end_test(
+        AskedTest(test="t.py::twice", board="stm32h7b3", verdict="fail", reason="a difference.", outcome="failed")
+    )
+    run.end_test(
+        AskedTest(test="t.py::refused", board="stm32h7b3", verdict="refused", reason="steps is 0.", outcome="failed")
+    )
     run.finish(exit_code=1)
     table = pd.read_csv(run.folder / "results.csv", keep_default_na=False)
     assert list(table["test"]) == ["t.py::twice", "t.py::twice", "t.py::refused"]
@@ -146,7 +164,9 @@ def test_a_run_in_which_something_is_missing_is_not_whole(tmp_path, outcomes):
     assert not run.facts["whole"]
     other = RunWriter.begin(tmp_path)
     other.finish(exit_code=1, missing=["the page: no space left on device."])
-    assert not other.facts["whole"] and read_run(other.folder).facts["missing"] == ["the page: no space left on device."]
+    assert not other.facts["whole"] and read_run(other.folder).facts["missing"] == [
+        "the page: no space left on device."
+    ]
 
 
 def test_what_the_disk_did_not_take_is_in_the_record_of_the_process(tmp_path, outcomes):

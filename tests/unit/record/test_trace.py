@@ -22,7 +22,10 @@ def piece(begin: float, n: int, rng: np.random.Generator, edges: tuple[Edge, ...
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     rng, path = np.random.default_rng(1), tmp_path / "trace.parquet"
-    captures = [piece(window * 10.0, n, rng, (Edge(window * 10.0 + 0.01, 1e-6, True),)) for window, n in enumerate((10, GROUP, 3, GROUP + 7))]
+    captures = [
+        piece(window * 10.0, n, rng, (Edge(window * 10.0 + 0.01, 1e-6, True),))
+        for window, n in enumerate((10, GROUP, 3, GROUP + 7))
+    ]
     with TraceWriter(path, {"name": "of this test"}) as writer:
         for window, one in enumerate(captures):
             writer.append(one, window)
@@ -70,7 +73,9 @@ def test_an_unfinished_trace_leaves_nothing(tmp_path: Path) -> None:
 def test_an_empty_trace_is_one(tmp_path: Path) -> None:
     with TraceWriter(tmp_path / "trace.parquet", {}):
         pass
-    assert read_facts(tmp_path / "trace.parquet") == ({}, []) and len(thinned(tmp_path / "trace.parquet", 10)["t_s"]) == 0
+    assert (
+        read_facts(tmp_path / "trace.parquet") == ({}, []) and len(thinned(tmp_path / "trace.parquet", 10)["t_s"]) == 0
+    )
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
@@ -87,7 +92,14 @@ def test_readings_are_told_by_phase_whole_or_in_pieces(tmp_path: Path) -> None:
     phase = np.select([whole.t_s < 0.001, whole.t_s < 0.002], ["idle before", "steps"], "idle after")
     cuts = [slice(0, 120), slice(120, 180), slice(180, 300)]
     parts = [
-        replace(whole, t_s=whole.t_s[cut], power_w=whole.power_w[cut], current_a=whole.current_a[cut], voltage_v=whole.voltage_v[cut], edges=edges[at : at + 1])
+        replace(
+            whole,
+            t_s=whole.t_s[cut],
+            power_w=whole.power_w[cut],
+            current_a=whole.current_a[cut],
+            voltage_v=whole.voltage_v[cut],
+            edges=edges[at : at + 1],
+        )
         for cut, at in zip(cuts, (0, 9, 1), strict=True)
     ]
     for name, captures in (("whole", [whole]), ("parts", parts)):
@@ -98,5 +110,9 @@ def test_readings_are_told_by_phase_whole_or_in_pieces(tmp_path: Path) -> None:
 
 
 def test_a_window_told_from_its_first_edge() -> None:
-    moved = piece(7.0, 10, np.random.default_rng(6), (Edge(7.00003, 1e-6, True), Edge(7.00007, 1e-6, False))).from_first_edge()
-    assert moved.t_s[3] == pytest.approx(0.0, abs=1e-9) and [edge.t_s for edge in moved.edges] == pytest.approx([0.0, 4e-5], abs=1e-9)
+    moved = piece(
+        7.0, 10, np.random.default_rng(6), (Edge(7.00003, 1e-6, True), Edge(7.00007, 1e-6, False))
+    ).from_first_edge()
+    assert moved.t_s[3] == pytest.approx(0.0, abs=1e-9) and [edge.t_s for edge in moved.edges] == pytest.approx(
+        [0.0, 4e-5], abs=1e-9
+    )

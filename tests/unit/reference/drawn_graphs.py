@@ -48,9 +48,7 @@ class Builder:
         height, width, channels = self.values[-1].shape[1:]
         return height, width, channels
 
-    def append(
-        self, op: Op, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0
-    ) -> None:
+    def append(self, op: Op, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0) -> None:
         """Append a layer that reads the last value."""
         if op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             scale, zero = self.graph.scale_of(len(self.layers)), self.graph.zero_of(len(self.layers))
@@ -58,9 +56,7 @@ class Builder:
         else:
             scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
         read, own = len(self.layers), None
-        plain = Node(
-            self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero
-        )
+        plain = Node(self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero)
         if op not in (Op.MAX_POOL, Op.AVERAGE_POOL):
             own = self._parameters(plain)
         self._add(plain, own)
@@ -162,9 +158,7 @@ def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None
         builder.append_add(int(rng.choice(twins)))
         return
     op = Op(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2])))
-    outputs = (
-        int(rng.integers(1, 4)) if op in (Op.CONV2D, Op.POINTWISE, Op.FULLY_CONNECTED) else channels
-    )
+    outputs = int(rng.integers(1, 4)) if op in (Op.CONV2D, Op.POINTWISE, Op.FULLY_CONNECTED) else channels
     if op is Op.POINTWISE:
         builder.append(op, (height, width, outputs), (1, 1), 1)
     elif op is Op.FULLY_CONNECTED:

@@ -34,9 +34,7 @@ def values(graph: Graph, weights: Weights, images: np.ndarray) -> list[np.ndarra
     return found
 
 
-def _run(
-    graph: Graph, layer: Node, inputs: list[np.ndarray], own: tuple[np.ndarray, np.ndarray] | None
-) -> np.ndarray:
+def _run(graph: Graph, layer: Node, inputs: list[np.ndarray], own: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
     x = inputs[0]
     if layer.op is Op.ADD:
         scales = [graph.scale_of(value) for value in layer.reads]

@@ -85,7 +85,9 @@ def test_loss_and_error_are_the_specifications(drawn: tuple[np.ndarray, np.ndarr
     assert F(cross_entropy(values, exponents, labels)).tobytes() == loss.tobytes()
     errors = logits_error(values, exponents, labels, form)
     assert errors.dtype == np.int8
-    expected = [plain_loss.logits_error(tensor, label, form) for tensor, label in zip(tensors, labels.tolist(), strict=True)]
+    expected = [
+        plain_loss.logits_error(tensor, label, form) for tensor, label in zip(tensors, labels.tolist(), strict=True)
+    ]
     assert errors.tolist() == [error.values for error in expected]
     assert {error.exponent for error in expected} == {ERROR_EXP}
 
@@ -114,7 +116,9 @@ def test_the_error_is_the_softmax_less_the_label(s: int, form: str) -> None:
             continue  # nothing is left of it in 7 bits
         assert got[label[0]] <= 0 <= np.delete(got, label[0]).min()
         assert got @ true / np.linalg.norm(got) / np.linalg.norm(true) > 0.9
-        assert abs(got.sum()) <= (0 if form == "zero-sum" else 11) or got[label[0]] == -127  # niti: 10 roundings and one
+        assert (
+            abs(got.sum()) <= (0 if form == "zero-sum" else 11) or got[label[0]] == -127
+        )  # niti: 10 roundings and one
 
 
 @pytest.mark.parametrize("form", FORMS)

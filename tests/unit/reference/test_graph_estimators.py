@@ -46,9 +46,7 @@ def chain(
         )
         shapes = (1, 1, inputs), (1, 1, outputs)
         name = f"fc{index + 1}"
-        layers.append(
-            Node(name, Op.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own)
-        )
+        layers.append(Node(name, Op.FULLY_CONNECTED, (index,), *shapes, block=1, scale=scale if last else 1.0, own=own))
     return Graph("chain", tuple(layers), (1, 1, widths[0]), widths[-1])
 
 

@@ -78,7 +78,9 @@ def test_sums_that_saturate(native: Native, sign: int) -> None:
     error[:, :, :, 1] //= 2
     exponents = np.zeros(samples, np.int64)
     exponents[450:] = 1
-    layer = bfp8_node("conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), 1, 0, np.zeros((2, 1, 1, 1), np.int8))
+    layer = bfp8_node(
+        "conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), 1, 0, np.zeros((2, 1, 1, 1), np.int8)
+    )
     for count in (368, 369, 400, 450, 500):
         part = error[:count], x[:count], exponents[:count]
         got = native.convolution_gradient(*part, layer.kernel, layer.pad)

@@ -112,7 +112,8 @@ def test_a_terminal_that_never_finds_a_port(connected: Connect, tmp_path: Path, 
 def test_a_refused_command_is_named_with_what_renode_says(connected: Connect, tmp_path: Path, line: Line) -> None:
     robot = connected(refuse="cpu VectorTableOffset")
     with pytest.raises(
-        Blocked, match=r"Renode refused .*cpu VectorTableOffset 0x08000000 \(.*Error E04: scripted At board.repl:9:1: c: Foo.Bar"
+        Blocked,
+        match=r"Renode refused .*cpu VectorTableOffset 0x08000000 \(.*Error E04: scripted At board.repl:9:1: c: Foo.Bar",
     ) as blocked:
         boot_board(robot, tmp_path, line)
     assert len(str(blocked.value).splitlines()) == 1

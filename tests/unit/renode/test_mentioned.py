@@ -30,14 +30,22 @@ def test_the_doctor_of_a_renode_that_is_there(install: Install, tmp_path: Path) 
 def test_the_doctor_without_a_renode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     check = look()
-    assert (check.state, check.said.startswith(f"Renode, which could stand in for {MODELLED}, is not installed: unpack")) == (NOTE, True)
+    assert (
+        check.state,
+        check.said.startswith(f"Renode, which could stand in for {MODELLED}, is not installed: unpack"),
+    ) == (NOTE, True)
 
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [({"version": "1.15.3"}, "is Renode 1.15.3, which is too old: unpack"), ({"prints": "Segmentation fault"}, "does not tell its version")],
+    [
+        ({"version": "1.15.3"}, "is Renode 1.15.3, which is too old: unpack"),
+        ({"prints": "Segmentation fault"}, "does not tell its version"),
+    ],
 )
-def test_the_doctor_of_a_renode_that_would_block_every_trial(install: Install, script: dict[str, str], said: str) -> None:
+def test_the_doctor_of_a_renode_that_would_block_every_trial(
+    install: Install, script: dict[str, str], said: str
+) -> None:
     install(**script)
     check = look()
     assert check.state == WRONG
@@ -52,7 +60,9 @@ def test_boards(install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {row.split()[0] for row in rows if row.endswith(", renode")} == set(modelled())
 
 
-def test_boards_without_a_renode(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_boards_without_a_renode(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["boards"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("renode: not installed: unpack")

@@ -103,7 +103,9 @@ def test_a_renode_that_dies_in_a_trial(install: Install, tmp_path: Path) -> None
         (renode,) = _pids("scripted.program", tmp_path)
         os.kill(renode, signal.SIGSEGV)
         stand_in.process.wait(5)
-        with pytest.raises(Blocked, match=r"the stand-in Renode ended with status 3 \(Renode ended by itself with status -11\)"):
+        with pytest.raises(
+            Blocked, match=r"the stand-in Renode ended with status 3 \(Renode ended by itself with status -11\)"
+        ):
             stand_in.alive()
     finally:
         stand_in.stop()
@@ -128,7 +130,17 @@ def test_stopped_in_the_middle_of_a_command(install: Install, tmp_path: Path) ->
     commands = install(hang="emulation RunFor", child=True)
     folder = tmp_path / "folder"
     folder.mkdir()
-    command = [sys.executable, "-m", "hil.standins.renode", "--board", BOARD.name, "--elf", str(IMAGE.path), "--folder", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "hil.standins.renode",
+        "--board",
+        BOARD.name,
+        "--elf",
+        str(IMAGE.path),
+        "--folder",
+        str(folder),
+    ]
     with subprocess.Popen(
         [*command, "--parent-pid", str(os.getpid())],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT,
@@ -203,7 +215,9 @@ def test_no_folder_is_left_where_the_bench_had_to_be_killed(
     assert folders(tmp_path) == []
 
 
-def test_one_renode_for_one_trial_after_another(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_renode_for_one_trial_after_another(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install()
     kept = KeptStandIns(tmp_path)
     renodes = set()

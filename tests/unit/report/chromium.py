@@ -16,8 +16,17 @@ from contextlib import suppress
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 DEADLINE_S = 120
 # The browser reads commands from descriptor 3 and writes to 4.
-LAUNCHER = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
-SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe")
+LAUNCHER = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+)
 
 
 def find():
@@ -33,7 +42,9 @@ class Chromium:
         self._write, self._read = ours[1], theirs[0]
         given = [fcntl.fcntl(number, fcntl.F_DUPFD, 10) for number in (ours[0], theirs[1])]
         command = [sys.executable, "-c", LAUNCHER, *map(str, given), find(), *SWITCHES, f"--user-data-dir={profile}"]
-        self._process = subprocess.Popen(command, pass_fds=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self._process = subprocess.Popen(
+            command, pass_fds=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         for number in (*given, ours[0], theirs[1]):
             os.close(number)
         self._held, self._number, self.events = b"", 0, []
@@ -94,7 +105,9 @@ class Page:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.ask("Page.navigate", url=path.resolve().as_uri())
-        self.evaluate("new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))")
+        self.evaluate(
+            "new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', () => done()))"
+        )
 
     def ask(self, method, **parameters):
         return self._browser.ask(method, self._session, **parameters)
@@ -114,16 +127,32 @@ class Page:
 
     def press(self, key):
         for kind in ("rawKeyDown", "keyUp"):
-            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Tab": 9, "Enter": 13}[key])
+            self.ask(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode={"Tab": 9, "Enter": 13}[key],
+            )
 
     def _events(self, method):
-        return [event["params"] for event in self._browser.events if event.get("sessionId") == self._session and event.get("method") == method]
+        return [
+            event["params"]
+            for event in self._browser.events
+            if event.get("sessionId") == self._session and event.get("method") == method
+        ]
 
     @property
     def faults(self):
         self.evaluate("1")  # what was said before has come by then
-        said = [call for call in self._events("Runtime.consoleAPICalled") if call["type"] in ("error", "warning", "assert")]
-        logged = [entry["entry"] for entry in self._events("Log.entryAdded") if entry["entry"]["level"] in ("error", "warning")]
+        said = [
+            call for call in self._events("Runtime.consoleAPICalled") if call["type"] in ("error", "warning", "assert")
+        ]
+        logged = [
+            entry["entry"]
+            for entry in self._events("Log.entryAdded")
+            if entry["entry"]["level"] in ("error", "warning")
+        ]
         return self._events("Runtime.exceptionThrown") + said + logged
 
     @property

@@ -55,7 +55,16 @@ def figure_of(value, unit, uncertainty=None, provenance="modelled"):
     return {"value": value, "unit": unit, "uncertainty": uncertainty, "provenance": provenance}
 
 
-WINDOW = {"gross": 0.0881, "idle": 0.03252, "net": 0.05558, "burden": 1.6e-4, "idle_burden": 4e-5, "burden_share": 0.5, "duration": 0.28125, "readings": 125}
+WINDOW = {
+    "gross": 0.0881,
+    "idle": 0.03252,
+    "net": 0.05558,
+    "burden": 1.6e-4,
+    "idle_burden": 4e-5,
+    "burden_share": 0.5,
+    "duration": 0.28125,
+    "readings": 125,
+}
 ENERGY = {
     "per_step": figure_of(0.0278, "J", 9.3e-5) | {"coverage_factor": 2.0, "dof": 31.4, "interval": [0.0276, 0.028]}, "gross": figure_of(0.088, "J", 1e-5),
     "idle": figure_of(0.0325, "J", 6e-6), "net": figure_of(0.0556, "J", 1.9e-4), "idle_power": figure_of(0.1155, "W"),
@@ -125,7 +134,9 @@ def make_latency(**changes):
     """Latency of a variant that perturbs nothing."""
     phases = {"perturb": latency_group(0, 0), "forward": latency_group(9_000_000), "backward": latency_group(2_000_000)}
     phases |= {"update": latency_group(1_000_000), "total": latency_group(12_000_000), "digest": latency_group(128_000)}
-    layers = {way: {"conv1": latency_group(4_000_000), "fc1": latency_group(5_000_000)} for way in ("forward", "backward")}
+    layers = {
+        way: {"conv1": latency_group(4_000_000), "fc1": latency_group(5_000_000)} for way in ("forward", "backward")
+    }
     return {
         "steps": 100, "run_steps": 32, "counter": "dwt", "clock_hz": 280_000_000, "provenance": "modelled", "phases": phases,
         "booking": {"n": 101, "least": 8, "median": 8, "most": 10}, "layers": layers, "budget_ms": 75, "judged": "not judged: modelled",

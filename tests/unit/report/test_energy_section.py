@@ -19,17 +19,31 @@ from .test_report_page import trial_of
 
 
 def unit(times):
-    found = {name: figure_of(times * value, "J", times * 1e-5) for name, value in (("net", 0.0278), ("idle", 0.0162), ("gross", 0.044))}
+    found = {
+        name: figure_of(times * value, "J", times * 1e-5)
+        for name, value in (("net", 0.0278), ("idle", 0.0162), ("gross", 0.044))
+    }
     return found | {"time": figure_of(times * 0.1406, "s")}
 
 
 PER = {name: unit(times) for name, times in (("step", 1.0), ("sample", 1 / 8), ("epoch", 125.0))}
-SPLIT = {"energy": figure_of(0.021, "J", 3e-4), "power": figure_of(0.313, "W", 2e-3), "seconds": 0.104, "stretches": 9, "readings_a_stretch": 31.0, "dof": None, "budget": []}
+SPLIT = {
+    "energy": figure_of(0.021, "J", 3e-4),
+    "power": figure_of(0.313, "W", 2e-3),
+    "seconds": 0.104,
+    "stretches": 9,
+    "readings_a_stretch": 31.0,
+    "dof": None,
+    "budget": [],
+}
 PHASES = {
     "seconds": {"forward": 0.104, "backward": 5e-4}, "split": {"forward": SPLIT}, "refusals": {"backward": "the phase 'backward' is too short."},
     "refused": "the phase 'backward' is too short.", "first_window": [["forward", 0.05], ["backward", 0.0005], ["forward", 0.054]],
 }  # fmt: skip
-TO = [{"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": 0.02, "n": 400, **unit(steps)} for steps, accuracy in ((0, 0.1), (100, 0.5), (200, 0.668))]
+TO = [
+    {"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": 0.02, "n": 400, **unit(steps)}
+    for steps, accuracy in ((0, 0.1), (100, 0.5), (200, 0.668))
+]
 GOAL = {"accuracy": 0.6, "reached": True, "steps": 200, "not_yet_after": 100, **unit(200)}
 FORM = {
     "windows": [{"elapsed_s": 10.1, "iterations": 72, "power_mw": 313.1, "total_uj": 3.168e6, "per_iteration_uj": 44000.0, "long_enough": True}] * 5,
@@ -55,14 +69,19 @@ def test_every_unit_phase_and_accuracy_stands_there_with_its_word(record):
         assert said in section, said
     assert "21.00 ± 0.30 mJ" in section and "the phase &#39;backward&#39; is too short." in section
     assert "60.0 % were reached after 200 steps, and not yet after 100: 5.5600 ± 0.0020 J above idle" in section
-    assert section.count('data-of="energy.to_accuracy.') == 3 and 'data-of="energy.phases.split.forward.energy"' in section
+    assert (
+        section.count('data-of="energy.to_accuracy.') == 3 and 'data-of="energy.phases.split.forward.energy"' in section
+    )
     assert "yes: off and on" in section and "23.5 °C" in section and "JP5" in section
     assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled"}
 
 
 def test_the_form_of_mlperf_tiny_is_said_to_be_none_of_its_results(record):
     section = section_of(record, FULL | {"mlperf_tiny": FORM, "rules": "mlperf-tiny"})
-    assert "Median energy cost is 44000.0000 µJ an iteration" in section and "no result of MLPerf Tiny: a training step." in section
+    assert (
+        "Median energy cost is 44000.0000 µJ an iteration" in section
+        and "no result of MLPerf Tiny: a training step." in section
+    )
     assert section.count("3168000.000 µJ") == 5 and "10.100 s" in section
     assert "Median energy cost" not in section_of(record)
 
@@ -75,8 +94,13 @@ def test_a_goal_that_was_not_reached_says_so(record):
 
 def test_every_figure_has_its_path_among_the_quantities():
     found = quantities(make_trial(energy=FULL))
-    assert found["energy.per.epoch.gross"].value == pytest.approx(5.5) and found["energy.to_accuracy.1.time"].unit == "s"
-    assert found["energy.phases.split.forward.power"].uncertainty == 2e-3 and found["energy.goal.net"].provenance.value == "modelled"
+    assert (
+        found["energy.per.epoch.gross"].value == pytest.approx(5.5) and found["energy.to_accuracy.1.time"].unit == "s"
+    )
+    assert (
+        found["energy.phases.split.forward.power"].uncertainty == 2e-3
+        and found["energy.goal.net"].provenance.value == "modelled"
+    )
 
 
 def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
@@ -102,7 +126,11 @@ def rows_of(board, reality="virtual"):
 
 def test_the_table_of_fqt_stands_beside_its_three_chips_and_says_where_it_is_circular():
     (row,) = rows_of("rp2040")
-    assert (row.paper.replace("\u00a0", " "), row.here.replace("\u00a0", " "), row.path) == ("31.24 mA", "35.00 ± 0.15 mA", "energy.idle_power")
+    assert (row.paper.replace("\u00a0", " "), row.here.replace("\u00a0", " "), row.path) == (
+        "31.24 mA",
+        "35.00 ± 0.15 mA",
+        "energy.idle_power",
+    )
     assert "this very figure: nothing is confirmed by it" in row.differs and "no silicon" in row.differs
     assert "is assumed" in rows_of("nrf52840")[0].differs
     (row,) = rows_of("imxrt1062", "hardware")
@@ -112,11 +140,17 @@ def test_the_table_of_fqt_stands_beside_its_three_chips_and_says_where_it_is_cir
 
 def test_the_tables_of_poor_man_s_give_energy_and_power_of_an_iteration():
     """By hand: 8.60e2 kJ over 4.97e5 s are 1.73 W, and 9.939 s of that are 17.2 J."""
-    energy, power, more, _ = (row.paper.replace("\u00a0", " ") for row in rows_of("stm32f746")[2:] + rows_of("stm32f746")[:2])
+    energy, power, more, _ = (
+        row.paper.replace("\u00a0", " ") for row in rows_of("stm32f746")[2:] + rows_of("stm32f746")[:2]
+    )
     assert (energy, power, more) == ("17.2 J", "1.73 W", "0.87 J")
     assert [method.table for method in METHODS["stm32h7b3"]] == [8, 8]
     first = rows_of("stm32h7b3")[0]
-    assert "not marked as measured" in first.differs and "MCUNet" in first.differs and first.path == "energy.per.step.gross"
+    assert (
+        "not marked as measured" in first.differs
+        and "MCUNet" in first.differs
+        and first.path == "energy.per.step.gross"
+    )
     assert "not marked" not in rows_of("stm32f746")[0].differs
 
 
@@ -149,13 +183,19 @@ def test_the_windows_of_the_page_have_their_mean_above_them(record):
 def test_what_the_data_sheet_leaves_open_is_known_by_the_words_of_the_measurement():
     sheet = load_data_sheet("keithley-2450")
     assert sheet.unverified
-    found = energy_of_windows([make_captures()[0]] * 6, Task(2, 0.1, 3.3), sheet, sheet.ranges[-1], {}, "modelled").to_json()
+    found = energy_of_windows(
+        [make_captures()[0]] * 6, Task(2, 0.1, 3.3), sheet, sheet.ranges[-1], {}, "modelled"
+    ).to_json()
     said, unverified = flags_of(found)
-    assert len(unverified) == 1 and sheet.unverified[0] in unverified[0] and not any("unverified" in flag for flag in said)
+    assert (
+        len(unverified) == 1 and sheet.unverified[0] in unverified[0] and not any("unverified" in flag for flag in said)
+    )
 
 
 def test_an_edge_is_shaded_as_wide_as_what_is_known_of_it_and_the_page_says_so(record):
-    shades = [shape for shape in power_trace(make_trace(half_s=1.25e-3), [0.14, 0.141]).layout.shapes if shape.type == "rect"]
+    shades = [
+        shape for shape in power_trace(make_trace(half_s=1.25e-3), [0.14, 0.141]).layout.shapes if shape.type == "rect"
+    ]
     assert [(shape.x0, shape.x1) for shape in shades] == [(-0.00125, 0.00125), (0.281 - 0.00125, 0.281 + 0.00125)]
     section = section_of(record)
     assert "A reading is the mean of" not in section, "the meter of this record is not known to average"

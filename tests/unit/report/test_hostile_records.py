@@ -25,7 +25,21 @@ from tests.mutate import damaged_bytes, damaged_fields
 from tests.unit.report.conftest import WHOLE, blocked_trial, make_captures, make_latency, make_steps, make_trial
 
 FIELDS, BYTES, DRAWN = 1500, 1000, 8
-OUTSIDE = ("../outside", "..", ".", "", "/outside", "a/../../outside", "a/b", "a\0b", "a\nb", "-\x1b[2J", "x" * 300, "..\\outside", "\u202eabc")
+OUTSIDE = (
+    "../outside",
+    "..",
+    ".",
+    "",
+    "/outside",
+    "a/../../outside",
+    "a/b",
+    "a\0b",
+    "a\nb",
+    "-\x1b[2J",
+    "x" * 300,
+    "..\\outside",
+    "\u202eabc",
+)
 
 
 @pytest.fixture
@@ -94,7 +108,9 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
     """
     checker = jsonschema.Draft202012Validator.TYPE_CHECKER
     integers = checker.redefine("integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool))
-    oracle = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=integers)(_of_a_reader(schema()))
+    oracle = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=integers)(
+        _of_a_reader(schema())
+    )
     whole, rng, wrong = results_of(run), random.Random(5), 0
     assert oracle.is_valid(whole)
     for _ in range(FIELDS // 5):
@@ -110,19 +126,29 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "many", "sentence"),
     [
-        ("cycles", lambda count: {str(number): "x" for number in range(count)}, "trials[0].cycles has 1,500,000 entries, more than 4,096"),
+        (
+            "cycles",
+            lambda count: {str(number): "x" for number in range(count)},
+            "trials[0].cycles has 1,500,000 entries, more than 4,096",
+        ),
         ("digests", lambda count: ["x"] * count, "trials[0].digests[0] is 'x', which is not of its form"),
     ],
 )
-def test_a_million_mistakes_cost_no_more_than_one(run: Path, name: str, many: Callable[[int], object], sentence: str) -> None:
+def test_a_million_mistakes_cost_no_more_than_one(
+    run: Path, name: str, many: Callable[[int], object], sentence: str
+) -> None:
     """What is kept of a mistake takes far more memory than the mistake does."""
     results = results_of(run)
     results["trials"][0][name] = many(1_500_000)
     write(run, results)
-    assert f"results.json is damaged (results.json.{sentence})" in in_little_memory("from hil.record import read_run; read_run(path)", run)
+    assert f"results.json is damaged (results.json.{sentence})" in in_little_memory(
+        "from hil.record import read_run; read_run(path)", run
+    )
 
 
-OTHER_CHECKS = re.compile("half of a character|has no field|no plain name|has schema|two trials are in|a test names the trial|is no number of JSON")
+OTHER_CHECKS = re.compile(
+    "half of a character|has no field|no plain name|has schema|two trials are in|a test names the trial|is no number of JSON"
+)
 
 
 def _of_a_reader(part: object) -> object:
@@ -241,7 +267,9 @@ def test_a_table_that_unpacks_to_more_than_it_should(run: Path) -> None:
         for _ in range(10):
             out.write_table(piece, row_group_size=10_000_000)
     assert path.stat().st_size < 1 << 20
-    assert "steps.parquet is damaged (more than 67,108,864 values" in in_little_memory("from hil.record import read_run; read_run(path)", run)
+    assert "steps.parquet is damaged (more than 67,108,864 values" in in_little_memory(
+        "from hil.record import read_run; read_run(path)", run
+    )
 
 
 def test_a_table_of_words_is_refused(run: Path) -> None:

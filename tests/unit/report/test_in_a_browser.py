@@ -24,7 +24,11 @@ UNVERIFIED = f"of the Keithley 2450's data sheet is unverified: {', '.join(f'fig
 REASON = "step 41: 3 of 40 weights of conv2 differ; the first is weight[113], 12 on the board and -12 in the reference."
 DIFFERENCE = {"step": 41, "layer": "conv2", "what": "weight", "index": 113, "board": 12, "reference": -12}
 SUITE = "hil/suite/test_training.py::test_elasticzo_int8"
-SLOTS = [f"{layer}{way}" for way in ("", " backward") for layer in ("conv1", "relu1", "pool1", "conv2", "relu2", "pool2", "fc1", "relu3", "fc2", "relu4", "fc3")]
+SLOTS = [
+    f"{layer}{way}"
+    for way in ("", " backward")
+    for layer in ("conv1", "relu1", "pool1", "conv2", "relu2", "pool2", "fc1", "relu3", "fc2", "relu4", "fc3")
+]
 PLAN = {"total": 9000, "slots": SLOTS, "buffers": [
     {"name": name, "size": 1500, "offset": 1500 * number, "first": number, "last": number + 9} for number, name in enumerate(("blob", "act[0]", "acc[0]", "err[0]", "grad[0]", "noise"))
 ]}  # fmt: skip
@@ -39,22 +43,42 @@ def wide_captures():
 
 
 def asked(name, verdict="pass", reason="", board="stm32h7b3"):
-    return AskedTest(test=name, board=board, verdict=verdict, reason=reason, outcome="passed" if verdict == "pass" else "failed", repeat=f"pytest '{name}' --board={board}")
+    return AskedTest(
+        test=name,
+        board=board,
+        verdict=verdict,
+        reason=reason,
+        outcome="passed" if verdict == "pass" else "failed",
+        repeat=f"pytest '{name}' --board={board}",
+    )
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A run with every verdict, one trial with everything that is measured, logs, and a bench that said something."""
     run = RunWriter.begin(tmp_path_factory.mktemp("reports"))
-    evaluations = [{"step": step, "board": 0.1 + step / 400, "reference": 0.1 + step / 400, "n": 400} for step in range(0, 201, 25)]
-    profile = {way: {name: 6_000_128 // (number + 1) for number, name in enumerate(NAMES)} for way in ("forward", "backward")}
+    evaluations = [
+        {"step": step, "board": 0.1 + step / 400, "reference": 0.1 + step / 400, "n": 400} for step in range(0, 201, 25)
+    ]
+    profile = {
+        way: {name: 6_000_128 // (number + 1) for number, name in enumerate(NAMES)} for way in ("forward", "backward")
+    }
     whole = WHOLE | {"memory_plan": PLAN, "latency": make_latency(), "evaluations": evaluations, "profile": profile}
     flags = ["only 5 readings a step.", UNVERIFIED]
     phases = FULL["phases"] | {"seconds": dict.fromkeys(("perturb", "forward", "backward", "update"), 0.001), "refusals": {
         name: f"the phase '{name}' takes 1.16 ms a step in 2 stretches and a reading 2.5 ms: 10 readings of each are needed." for name in ("perturb", "backward", "update")
     }}  # fmt: skip
-    passed = make_trial(**whole | {"energy": FULL | {"flags": flags, "phases": phases}, "test": f"{SUITE}[stm32h7b3-cls1]"})
-    failed = make_trial(variant="cls2", verdict="fail", reason=REASON, bit_exact=False, first_difference=DIFFERENCE, test=f"{SUITE}[stm32h7b3-cls2]")
+    passed = make_trial(
+        **whole | {"energy": FULL | {"flags": flags, "phases": phases}, "test": f"{SUITE}[stm32h7b3-cls1]"}
+    )
+    failed = make_trial(
+        variant="cls2",
+        verdict="fail",
+        reason=REASON,
+        bit_exact=False,
+        first_difference=DIFFERENCE,
+        test=f"{SUITE}[stm32h7b3-cls2]",
+    )
     blocked = blocked_trial("the port of stm32h7b3 is gone: plug the board in again.")
     blocked.variant, blocked.test = "full-zo", f"{SUITE}[stm32h7b3-full-zo]"
     steps = make_steps(200)
@@ -66,11 +90,18 @@ def folder(tmp_path_factory):
         asked("tests/test_mine.py::test_with_a_rather_long_name_that_does_not_break[stm32h7b3-wrong-steps]", "refused", reason),
         AskedTest(test="tests/test_mine.py::test_that_did_not_end", board="stm32h7b3"), asked("tests/test_mine.py::test_left_out", "skipped", "no meter.", None),
     ])  # fmt: skip
-    for trial, table, power in ((passed, steps, wide_captures()), (failed, different, ()), (blocked, make_steps(0), ())):
+    for trial, table, power in (
+        (passed, steps, wide_captures()),
+        (failed, different, ()),
+        (blocked, make_steps(0), ()),
+    ):
         place = run.trial_folder(f"stm32h7b3-lenet5-elasticzo-int8-{trial.variant}-seed1")
         (place / "log").mkdir()
         for stage in ("plan", "bench"):
-            lines = [f"09:19:{second:02d}.743 hil.targets.probe_process: {stage} says <b>line {second}</b> of many, {'x' * second * 9}" for second in range(60)]
+            lines = [
+                f"09:19:{second:02d}.743 hil.targets.probe_process: {stage} says <b>line {second}</b> of many, {'x' * second * 9}"
+                for second in range(60)
+            ]
             (place / "log" / f"{stage}.log").write_text("\n".join(lines))
         run.write_trial(trial, table, place, power)
     (run.folder / "benches").mkdir()
@@ -97,7 +128,9 @@ def page_of(folder, name):
 
 PAGES = ("overview", "cls1", "cls2", "full-zo", "single")
 DRAW_ALL = "document.querySelectorAll('details').forEach(one => { one.open = true; })"
-ALL_DRAWN = "[...document.querySelectorAll('.plot')].every(box => (box.scrollIntoView(), box.querySelector('.main-svg')))"
+ALL_DRAWN = (
+    "[...document.querySelectorAll('.plot')].every(box => (box.scrollIntoView(), box.querySelector('.main-svg')))"
+)
 UNREADABLE = """(() => {
   const numbers = said => said.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
@@ -180,9 +213,17 @@ def test_every_link_leads_to_something(folder, browser, name):
 
 def test_every_file_of_the_run_is_linked_to(folder, browser):
     with closing(browser.open(folder / "index.html", 1280)) as page:
-        linked = set(page.evaluate("[...document.querySelectorAll('a[href]')].map(a => decodeURIComponent(new URL(a.href).pathname))"))
+        linked = set(
+            page.evaluate(
+                "[...document.querySelectorAll('a[href]')].map(a => decodeURIComponent(new URL(a.href).pathname))"
+            )
+        )
     pages = ("index.html", "plotly.js")
-    files = {str(path) for path in folder.resolve().rglob("*") if path.is_file() and path.name not in pages and path.suffix != ".html"}
+    files = {
+        str(path)
+        for path in folder.resolve().rglob("*")
+        if path.is_file() and path.name not in pages and path.suffix != ".html"
+    }
     assert files and files <= linked
     assert {str(path) for path in folder.resolve().glob("*/index.html")} <= linked
 
@@ -213,7 +254,9 @@ def test_reason_and_log_stand_before_all_else(folder, browser, name, reason):
         assert [kind.partition(" ")[0] for kind, _, _ in places][:3] == ["H1", "reason", "log"]
         assert reason in places[1][1] and "line 59" in places[2][1] and "line 10" not in places[2][1]
         assert places[2][2] < 900, "on the first screen"
-        empty = page.evaluate("[...document.querySelectorAll('tbody tr')].filter(row => row.checkVisibility() && [...row.cells].slice(1).every(cell => /^[–\\s]*$/.test(cell.innerText))).length")
+        empty = page.evaluate(
+            "[...document.querySelectorAll('tbody tr')].filter(row => row.checkVisibility() && [...row.cells].slice(1).every(cell => /^[–\\s]*$/.test(cell.innerText))).length"
+        )
         assert empty == 0, "no row of dashes"
 
 
@@ -230,17 +273,25 @@ def test_without_the_library_a_page_says_so_and_keeps_its_tables(folder, browser
 
 def test_every_stop_of_the_keyboard_is_seen(folder, browser):
     with closing(browser.open(page_of(folder, "cls1"), 1280)) as page:
-        stops = page.evaluate("[...document.querySelectorAll('a[href], button, summary, [tabindex=\"0\"]')].filter(one => one.checkVisibility()).length")
+        stops = page.evaluate(
+            "[...document.querySelectorAll('a[href], button, summary, [tabindex=\"0\"]')].filter(one => one.checkVisibility()).length"
+        )
         for _ in range(min(stops, 60)):
             page.press("Tab")
-            tag, outline = page.evaluate("[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]")
+            tag, outline = page.evaluate(
+                "[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]"
+            )
             assert tag != "BODY" and outline != "none", tag
 
 
 def test_the_power_trace_is_zoomed_by_its_buttons(folder, browser):
     with closing(browser.open(page_of(folder, "single"), 1280)) as page:
-        page.evaluate("location.hash = document.querySelector('.trials a[href$=\"-trial\"][aria-label*=\"cls1\"]').getAttribute('href')")
-        page.until("!![...document.querySelectorAll('details.trial')].find(one => one.open && one.querySelector('[id$=power]'))")
+        page.evaluate(
+            "location.hash = document.querySelector('.trials a[href$=\"-trial\"][aria-label*=\"cls1\"]').getAttribute('href')"
+        )
+        page.until(
+            "!![...document.querySelectorAll('details.trial')].find(one => one.open && one.querySelector('[id$=power]'))"
+        )
         page.evaluate("document.querySelector('[data-zoom]').scrollIntoView()")
         page.until("!!document.querySelector('[id$=power] .main-svg')")
         span = "(r => r[1] - r[0])(document.querySelector('[id$=power].plot').layout.xaxis.range)"
@@ -251,7 +302,9 @@ def test_the_power_trace_is_zoomed_by_its_buttons(folder, browser):
 
 def test_what_is_unverified_is_folded_and_what_must_be_known_is_not(folder, browser):
     with closing(browser.open(page_of(folder, "cls1"), 390)) as page:
-        shown = page.evaluate("[...document.querySelectorAll('.warning')].filter(one => one.checkVisibility()).map(one => one.innerText).join('\\n')")
+        shown = page.evaluate(
+            "[...document.querySelectorAll('.warning')].filter(one => one.checkVisibility()).map(one => one.innerText).join('\\n')"
+        )
         assert "only 5 readings a step" in shown and "unverified" not in shown
         assert "unverified" in page.evaluate("document.querySelector('details.small').textContent")
         first = page.evaluate("document.querySelector('.cards').getBoundingClientRect().top")

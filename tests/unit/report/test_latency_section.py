@@ -37,7 +37,9 @@ def test_the_section_has_figures_histogram_and_what_the_measurement_costs(record
     assert 'href="#latency"' in page and "budget 75 ms" in page
 
 
-@pytest.mark.parametrize(("judged", "budget"), [("not judged: modelled", 75), ("within", 75), ("not judged: no budget", None)])
+@pytest.mark.parametrize(
+    ("judged", "budget"), [("not judged: modelled", 75), ("within", 75), ("not judged: no budget", None)]
+)
 def test_the_budget_says_how_it_was_judged(record, judged, budget):
     section, _ = section_of(record, judged=judged, budget_ms=budget)
     assert ("Budget: none" in section) if budget is None else (f"75 ms for 99 of 100 steps, {judged}" in section)
@@ -56,7 +58,9 @@ def test_the_histogram_has_a_row_for_every_phase_that_varies():
     (total,) = [trace for trace in histograms(latency, (TOTAL,)).data if trace.type == "bar"]
     assert list(total.y) == [60, 40] and list(total.x) == [11_999_995, 12_000_025] and total.width == 30
     assert "cycles (modelled)" in figure.layout.xaxis.title.text
-    assert histograms(latency, ("perturb", "update")) is None, "a phase without bookings, and one that is always the same"
+    assert histograms(latency, ("perturb", "update")) is None, (
+        "a phase without bookings, and one that is always the same"
+    )
 
 
 def test_a_step_that_always_takes_the_same_is_a_sentence(record):
@@ -70,5 +74,9 @@ def test_the_csv_has_the_same_columns_with_and_without(record):
     folder = record((make_trial(latency=make_latency()), make_steps(2)), (make_trial(board="rp2040"), make_steps(2)))
     with (folder / "results.csv").open() as lines:
         with_it, without = csv.DictReader(lines)
-    assert (with_it["latency.steps"], with_it["latency.judged"], with_it["latency.total.median"]) == ("100", "not judged: modelled", "12000001")
+    assert (with_it["latency.steps"], with_it["latency.judged"], with_it["latency.total.median"]) == (
+        "100",
+        "not judged: modelled",
+        "12000001",
+    )
     assert {without[name] for name in without if name.startswith("latency.")} == {""}

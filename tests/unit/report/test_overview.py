@@ -18,7 +18,14 @@ NONE = pd.DataFrame([])
 
 
 def asked(test="t.py::a", verdict="pass", reason="", **more):
-    return AskedTest(test=test, board="stm32h7b3", verdict=verdict, reason=reason, outcome="passed" if verdict == "pass" else "failed", **more)
+    return AskedTest(
+        test=test,
+        board="stm32h7b3",
+        verdict=verdict,
+        reason=reason,
+        outcome="passed" if verdict == "pass" else "failed",
+        **more,
+    )
 
 
 def of_test(name, **changes):
@@ -26,7 +33,9 @@ def of_test(name, **changes):
 
 
 def test_a_test_without_a_trial_has_a_line_with_its_reason(record):
-    folder = record(of_test("t.py::a"), tests=[asked(), asked("t.py::wrong[x]", "refused", "steps is -1: give 1 or more.")])
+    folder = record(
+        of_test("t.py::a"), tests=[asked(), asked("t.py::wrong[x]", "refused", "steps is -1: give 1 or more.")]
+    )
     lines = lines_of(read_run(folder))
     assert [(line.verdict, line.trial is None) for line in lines] == [("refused", True), ("pass", False)]
     page = overview_of(folder)
@@ -51,7 +60,9 @@ def test_a_test_of_several_trials_has_a_line_of_its_own_only_where_it_is_worse(r
 
 def test_trials_that_would_read_alike_say_what_they_differ_in(record):
     of = {"p_zero": 84, "eta": 0.01}
-    trials = [of_test("t.py::a", seed=seed, settings=of | {"p_zero": p_zero}) for seed, p_zero in ((1, 84), (1, 128), (2, 84))]
+    trials = [
+        of_test("t.py::a", seed=seed, settings=of | {"p_zero": p_zero}) for seed, p_zero in ((1, 84), (1, 128), (2, 84))
+    ]
     folder = record(*trials, of_test("t.py::a", variant="cls2", settings=of), tests=[asked()])
     found = [line.apart for line in lines_of(read_run(folder))]
     assert found == ["seed 1, p_zero 84", "seed 1, p_zero 128", "seed 2, p_zero 84", ""]
@@ -89,15 +100,38 @@ def test_a_run_in_which_nothing_was_tried_is_not_fine(record):
 
 
 def test_the_totals_are_those_of_the_tests(record):
-    tests = [asked(), asked("t.py::b", "refused", "no."), asked("t.py::c", "refused", "no."), asked("t.py::d", "blocked", "no.")]
+    tests = [
+        asked(),
+        asked("t.py::b", "refused", "no."),
+        asked("t.py::c", "refused", "no."),
+        asked("t.py::d", "blocked", "no."),
+    ]
     page = overview_of(record(of_test("t.py::a"), tests=tests))
     totals = re.findall(r">(\d+)</strong> (\w+)</li>", page)
-    assert {word: int(count) for count, word in totals} == {"pass": 1, "fail": 0, "refused": 2, "interrupted": 0, "blocked": 1, "skipped": 0}
+    assert {word: int(count) for count, word in totals} == {
+        "pass": 1,
+        "fail": 0,
+        "refused": 2,
+        "interrupted": 0,
+        "blocked": 1,
+        "skipped": 0,
+    }
 
 
 def test_what_a_step_costs_is_a_range_with_its_words(record):
     slow = make_trial(variant="cls2", step_time_s=1.5, reality="hardware", cycles_provenance="measured")
-    found = costs(lines_of(read_run(record((make_trial(**WHOLE), make_steps(5)), (slow, make_steps(5)), (blocked_trial("no."), NONE), power=make_captures()))))
+    found = costs(
+        lines_of(
+            read_run(
+                record(
+                    (make_trial(**WHOLE), make_steps(5)),
+                    (slow, make_steps(5)),
+                    (blocked_trial("no."), NONE),
+                    power=make_captures(),
+                )
+            )
+        )
+    )
     assert [(cost.name, cost.said.replace("\u00a0", " "), cost.words, cost.trials) for cost in found] == [
         ("time a step", "141.02 ms to 1.50 s", ["modelled", "measured"], 2), ("energy a step", "27.8 mJ", ["modelled"], 1), ("SRAM in use", "197.8 KiB", ["counted"], 2),
     ]  # fmt: skip
@@ -132,6 +166,14 @@ def test_a_run_of_the_quick_tier_takes_less_than_six_megabytes(record):
 
 
 def test_figures_are_written_short():
-    assert [kib(value).replace("\u00a0", " ") for value in (None, 12, 262_144, 202_532)] == ["–", "12 B", "256 KiB", "197.8 KiB"]
-    assert span("1.5\u00a0ms", "2.5\u00a0ms") == "1.5 to 2.5\u00a0ms" and span("9\u00a0ms", "1\u00a0s") == "9\u00a0ms to 1\u00a0s"
+    assert [kib(value).replace("\u00a0", " ") for value in (None, 12, 262_144, 202_532)] == [
+        "–",
+        "12 B",
+        "256 KiB",
+        "197.8 KiB",
+    ]
+    assert (
+        span("1.5\u00a0ms", "2.5\u00a0ms") == "1.5 to 2.5\u00a0ms"
+        and span("9\u00a0ms", "1\u00a0s") == "9\u00a0ms to 1\u00a0s"
+    )
     assert span("9\u00a0ms", "9\u00a0ms") == "9\u00a0ms"

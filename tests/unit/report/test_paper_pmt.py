@@ -10,12 +10,25 @@ from hil.report.paper_pmt import pmt_rows
 from .conftest import make_steps, make_trial
 
 COSTS = {"steps_compared": 1, "work": {"macs": 728_698_944, "layer_runs": 911}, "network": "mcunet-128"}
-PLANNED = {"equation": "PMT, section 4.3", "bytes": 143_000, "macs_forward": 32_000_000, "macs_step": 728_698_944, "weights": 5, "weights_by_zo": 5}
+PLANNED = {
+    "equation": "PMT, section 4.3",
+    "bytes": 143_000,
+    "macs_forward": 32_000_000,
+    "macs_step": 728_698_944,
+    "weights": 5,
+    "weights_by_zo": 5,
+}
 
 
 def iteration(method="poor-mans-training", train="pointwise", **others):
     settings = {"train": train, "queries": 50, "method": "poor-mans"}
-    return make_trial(**(COSTS | {"method": method, "variant": "block3", "settings": settings, "analytic": PLANNED, "signs": None} | others))
+    return make_trial(
+        **(
+            COSTS
+            | {"method": method, "variant": "block3", "settings": settings, "analytic": PLANNED, "signs": None}
+            | others
+        )
+    )
 
 
 @pytest.mark.parametrize(("method", "train", "told"), [
@@ -34,12 +47,18 @@ def test_a_method_stands_beside_its_line(method, train, told):
 def test_what_was_found_stands_with_its_words():
     memory, work, latency = pmt_rows(iteration())
     assert "202,532\N{NO-BREAK SPACE}B" in memory.here and "(counted)" in memory.here
-    assert "728.7\N{NO-BREAK SPACE}M executed (counted)" in work.here and "728.7\N{NO-BREAK SPACE}M planned" in work.here
+    assert (
+        "728.7\N{NO-BREAK SPACE}M executed (counted)" in work.here and "728.7\N{NO-BREAK SPACE}M planned" in work.here
+    )
     assert "39,484,869 cycles" in latency.here and "(modelled)" in latency.here and "virtual" in latency.differs
 
 
 def test_others_have_no_such_rows():
-    assert pmt_rows(iteration(network="resnet-tiny")) == [] and pmt_rows(iteration("mezo")) == [] and pmt_rows(make_trial()) == []
+    assert (
+        pmt_rows(iteration(network="resnet-tiny")) == []
+        and pmt_rows(iteration("mezo")) == []
+        and pmt_rows(make_trial()) == []
+    )
     assert pmt_rows(iteration(steps_compared=0)) == []
 
 

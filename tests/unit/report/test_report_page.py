@@ -76,7 +76,9 @@ def test_figures_without_a_second_source_are_named_on_the_page(record):
     line = "<dt>reported by the firmware alone, no second source</dt><dd>{}</dd>"
     sources = {"clock_hz": ["catalogue"], "cycles": [], "arena_peak": ["plan", "probe"], "stack_peak": []}
     assert line.format("cycles, stack_peak") in trial_of(record((make_trial(second_sources=sources), make_steps(60))))
-    assert line.format("nothing") in trial_of(record((make_trial(second_sources={"clock_hz": ["catalogue"]}), make_steps(60))))
+    assert line.format("nothing") in trial_of(
+        record((make_trial(second_sources={"clock_hz": ["catalogue"]}), make_steps(60)))
+    )
 
 
 def test_settings_and_all_digests_are_on_the_page(record):
@@ -117,7 +119,10 @@ def own_parts(page):
 def test_nothing_outside_the_folder_is_asked_for_and_the_library_is_there_once(record):
     folder = record((make_trial(), make_steps(60)), (make_trial(variant="cls2"), make_steps(60)))
     overview = render(folder)
-    for path, script in ((overview, None), *((folder / f"stm32h7b3-{name}/index.html", "../plotly.js") for name in ("cls1", "cls2"))):
+    for path, script in (
+        (overview, None),
+        *((folder / f"stm32h7b3-{name}/index.html", "../plotly.js") for name in ("cls1", "cls2")),
+    ):
         page = path.read_text(encoding="utf-8")
         assert re.search(r"Content-Security-Policy\" content=\"default-src 'none';", page)
         assert not re.search(r"https?://|@import|url\(|<link|src=", own_parts(page))
@@ -128,7 +133,9 @@ def test_nothing_outside_the_folder_is_asked_for_and_the_library_is_there_once(r
 
 
 def test_one_page_can_be_sent_and_asks_for_nothing(record):
-    folder = record((make_trial(**WHOLE), make_steps(60)), (make_trial(variant="cls2"), make_steps(60)), power=make_captures())
+    folder = record(
+        (make_trial(**WHOLE), make_steps(60)), (make_trial(variant="cls2"), make_steps(60)), power=make_captures()
+    )
     path = render_single(folder)
     page = path.read_text(encoding="utf-8")
     assert path.parent == folder and page.count("globalThis.packedPlotly = ") == 1

@@ -59,10 +59,14 @@ def test_boot_loaders(bus: Path, tmp_path: Path) -> None:
     assert discover.boot_loaders(tmp_path / "none")[1:] == []
 
 
-def test_probes_are_those_of_pyocd_with_the_place_of_their_usb_device(bus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probes_are_those_of_pyocd_with_the_place_of_their_usb_device(
+    bus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = SimpleNamespace(target="stm32h7b3lihxq")
     found = [
-        SimpleNamespace(vendor_name="STMicroelectronics", product_name="STLINK-V3", unique_id=ST_LINK, associated_board_info=told),
+        SimpleNamespace(
+            vendor_name="STMicroelectronics", product_name="STLINK-V3", unique_id=ST_LINK, associated_board_info=told
+        ),
         SimpleNamespace(vendor_name="Arm", product_name="DAPLink", unique_id="9904", associated_board_info=None),
     ]
     monkeypatch.setattr(ConnectHelper, "get_all_connected_probes", lambda **_: found)

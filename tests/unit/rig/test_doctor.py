@@ -73,12 +73,19 @@ def agent_of(endpoints: Endpoints) -> Check:
 
 def test_an_erased_board_is_ready_for_its_first_run(bare: Endpoints) -> None:
     assert agent_of(bare) == Check(
-        BOARD.name, "agent answers", NOTE, "the flash is erased: there is no firmware of ours yet, the first run flashes it."
+        BOARD.name,
+        "agent answers",
+        NOTE,
+        "the flash is erased: there is no firmware of ours yet, the first run flashes it.",
     )
 
 
-def test_the_doctor_ends_well_on_an_erased_board(bare: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "rig.toml").write_text(f'[[board]]\nname = "{BOARD.name}"\nprobe = "{bare.probe}"\nserial = "{bare.serial}"\n')
+def test_the_doctor_ends_well_on_an_erased_board(
+    bare: Endpoints, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rig.toml").write_text(
+        f'[[board]]\nname = "{BOARD.name}"\nprobe = "{bare.probe}"\nserial = "{bare.serial}"\n'
+    )
     assert main(["doctor", "--rig", str(tmp_path / "rig.toml")]) == 0
     assert "the first run flashes it" in capsys.readouterr().out
 
@@ -89,7 +96,10 @@ def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> Non
     probe.close()
     check = agent_of(bare)
     assert check.state == WRONG
-    assert "another program is in the flash of stm32h7b3" in check.said and "`pytest --board=stm32h7b3` replaces it" in check.said
+    assert (
+        "another program is in the flash of stm32h7b3" in check.said
+        and "`pytest --board=stm32h7b3` replaces it" in check.said
+    )
 
 
 def test_our_firmware_that_is_silent_is_wrong(endpoints: Endpoints) -> None:
@@ -110,7 +120,9 @@ def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware(endpoints: 
 
 
 def test_another_board_than_rig_toml_says(endpoints: Endpoints) -> None:
-    checks = [check for check in examine(Bench(board=[BenchBoard(name="rp2040", serial=endpoints.serial)]), []) if check.board]
+    checks = [
+        check for check in examine(Bench(board=[BenchBoard(name="rp2040", serial=endpoints.serial)]), []) if check.board
+    ]
     (wrong,) = (check for check in checks if check.state == WRONG)
     assert wrong.subject == "agent answers"
     assert "the board says it is 'stm32h7b3': change the name in rig.toml" in wrong.said
@@ -130,7 +142,9 @@ def test_a_part_of_a_serial_number_is_not_enough() -> None:
 
 def test_a_probe_that_is_gone() -> None:
     (check,) = look([PROBE], probe="066DFF")
-    assert check.said == f"the probe 066DFF is not attached (found: {PROBE.identity}): plug it in, or put rig.toml right."
+    assert (
+        check.said == f"the probe 066DFF is not attached (found: {PROBE.identity}): plug it in, or put rig.toml right."
+    )
 
 
 def test_an_empty_bench_is_told_how_to_begin() -> None:
@@ -148,7 +162,8 @@ def test_who_has_the_port_open_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     master, slave = os.openpty()
     path = os.ttyname(slave)
     holder = subprocess.Popen(
-        [sys.executable, "-c", f"import time; f = open({path!r}); print(flush=True); time.sleep(60)"], stdout=subprocess.PIPE
+        [sys.executable, "-c", f"import time; f = open({path!r}); print(flush=True); time.sleep(60)"],
+        stdout=subprocess.PIPE,
     )
     try:
         assert holder.stdout is not None

@@ -36,7 +36,9 @@ HEAVY = ("plotly", "pandas", "pyarrow", "numba", "llvmlite", "unicorn", "scipy",
 
 
 def test_what_only_the_report_or_a_virtual_board_needs_is_not_loaded_before_a_trial() -> None:
-    program = f"import sys, hil.plugin, hil.trial, hil.trial.run; print([name for name in {HEAVY!r} if name in sys.modules])"
+    program = (
+        f"import sys, hil.plugin, hil.trial, hil.trial.run; print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -48,7 +50,9 @@ def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
     board = boards.load("stm32h7b3")
     bench = start_virtual(board, boards.image_of(board.name), tmp_path / "bench.log")
     ends = bench.endpoints
-    (tmp_path / "rig.toml").write_text(f'[[board]]\nname = "{board.name}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n')
+    (tmp_path / "rig.toml").write_text(
+        f'[[board]]\nname = "{board.name}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n'
+    )
     program = f"""
 import sys
 from pathlib import Path

@@ -73,7 +73,10 @@ def test_what_is_only_a_comment_is_added_once(rig: Path) -> None:
 def test_a_bench_that_names_boards_is_kept(rig: Path) -> None:
     text = '[[board]]\nname = "rp2040"\nserial = "E66164"\n'
     rig.write_text(text)
-    with pytest.raises(RigError, match=r"names rp2040 already: add other boards to it by hand .*, or write another file with --rig=FILE"):
+    with pytest.raises(
+        RigError,
+        match=r"names rp2040 already: add other boards to it by hand .*, or write another file with --rig=FILE",
+    ):
         write_initial(rig, [PROBE])
     assert rig.read_text() == text
 
@@ -88,6 +91,8 @@ def test_what_is_no_bench_is_kept(rig: Path, text: str) -> None:
 
 def test_the_command_fills_in_the_committed_file(rig: Path) -> None:
     rig.write_text((Path(__file__).parents[3] / "rig.toml").read_text())
-    ended = subprocess.run([sys.executable, "-m", "hil.cli", "init"], cwd=rig.parent, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-m", "hil.cli", "init"], cwd=rig.parent, capture_output=True, text=True, timeout=60
+    )
     assert ended.returncode == 0, ended.stderr
     assert "rig.toml" in ended.stdout and ended.stderr == ""

@@ -76,7 +76,17 @@ def test_a_pipe_or_a_folder_in_its_place_blocks(shared: Path, make) -> None:
     assert "cannot be locked" in refusal(shared)
 
 
-@pytest.mark.parametrize(("mode", "said"), [(0o777, "others may move files"), (0o775, "others may move files"), (0o1777, ""), (0o1775, ""), (0o700, ""), (0o755, "")])
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        (0o777, "others may move files"),
+        (0o775, "others may move files"),
+        (0o1777, ""),
+        (0o1775, ""),
+        (0o700, ""),
+        (0o755, ""),
+    ],
+)
 def test_the_folder_keeps_others_from_moving_files(tmp_path: Path, mode: int, said: str) -> None:
     folder = tmp_path / "locks"
     folder.mkdir()
@@ -107,7 +117,9 @@ def test_a_file_that_another_user_left_is_not_relied_on(shared: Path) -> None:
     """Its owner could move it away while it is locked. Root puts one of its own in its place."""
     path = lock_path(shared)
     as_user(NOBODY, lambda: path.write_text("{}"))
-    assert "was left by the user nobody, who could move it: let that user or root remove it" in as_user(SOMEBODY, lambda: refusal(shared))
+    assert "was left by the user nobody, who could move it: let that user or root remove it" in as_user(
+        SOMEBODY, lambda: refusal(shared)
+    )
     assert path.stat().st_uid == NOBODY
     locks = Locks(folder=shared)
     locks.hold("x", [DEVICE])
@@ -151,7 +163,17 @@ def test_giving_back_removes_no_other_file(shared: Path) -> None:
     assert path.read_text() == "another's"
 
 
-@pytest.mark.parametrize("note", [b"\x1b[2J{}", b'{"command": "\\u001b]0;x\\u0007", "process": [], "since": 1}', b"[1]", b"", b"\xff", b'{"command": "' + b"x" * 9000])
+@pytest.mark.parametrize(
+    "note",
+    [
+        b"\x1b[2J{}",
+        b'{"command": "\\u001b]0;x\\u0007", "process": [], "since": 1}',
+        b"[1]",
+        b"",
+        b"\xff",
+        b'{"command": "' + b"x" * 9000,
+    ],
+)
 def test_what_another_puts_into_the_note_reaches_no_terminal(shared: Path, note: bytes) -> None:
     path = lock_path(shared)
     path.write_bytes(note)

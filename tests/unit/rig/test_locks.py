@@ -19,7 +19,9 @@ DEVICES = ("066FFF303435554157121019", "/dev/ttyACM0", "TCPIP::10.0.0.7::5025::S
 spawn = multiprocessing.get_context("spawn")
 
 
-def race(folder: Path, start: Barrier, end: Barrier, results: multiprocessing.Queue[tuple[int, str]], order: int) -> None:
+def race(
+    folder: Path, start: Barrier, end: Barrier, results: multiprocessing.Queue[tuple[int, str]], order: int
+) -> None:
     """Try for the board once a round; whoever has it keeps it until both have tried."""
     for number in range(RACES):
         locks = Locks(folder=folder)

@@ -103,7 +103,10 @@ def test_a_port_that_comes_back_elsewhere_is_found_by_its_number(
 
 def test_a_port_that_does_not_come_back(switch: Switch, terminals: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serial.tools.list_ports, "comports", list)
-    with pytest.raises(Blocked, match="has not come back within 1 s after its power was switched: the serial port DF60.* is not attached"):
+    with pytest.raises(
+        Blocked,
+        match="has not come back within 1 s after its power was switched: the serial port DF60.* is not attached",
+    ):
         recover.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1))
 
 

@@ -46,9 +46,13 @@ def test_a_good_file(rig: Path) -> None:
     assert bench.find("stm32h7b") is None
 
 
-@pytest.mark.parametrize(("model", "found"), [("keysight-34465a", "keysight-34465a"), ("my-meter.toml", "{folder}/my-meter.toml")])
+@pytest.mark.parametrize(
+    ("model", "found"), [("keysight-34465a", "keysight-34465a"), ("my-meter.toml", "{folder}/my-meter.toml")]
+)
 def test_a_data_sheet_of_ones_own_lies_beside_the_file(rig: Path, model: str, found: str) -> None:
-    rig.write_text(f'[[board]]\nname = "stm32h7b3"\nmeter = "TCPIP0::192.168.1.7::5025::SOCKET"\nmeter_model = "{model}"\n')
+    rig.write_text(
+        f'[[board]]\nname = "stm32h7b3"\nmeter = "TCPIP0::192.168.1.7::5025::SOCKET"\nmeter_model = "{model}"\n'
+    )
     entry = read_bench(rig).find("stm32h7b3")
     assert entry is not None and entry.meter_model == found.format(folder=rig.parent)
 
@@ -170,7 +174,10 @@ def test_power(rig: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('power = { uhubctl = "1-1.4" }', "key power: these keys do not go together: write { uhubctl, port } or { supply, channel, volts, amps }"),
+        (
+            'power = { uhubctl = "1-1.4" }',
+            "key power: these keys do not go together: write { uhubctl, port } or { supply, channel, volts, amps }",
+        ),
         ('power = { supply = "USB0::1::2::3::INSTR", volts = 3.3 }', "key power: these keys do not go together"),
         ('power = { uhubctl = "1-1.4", port = 2, volts = 5.0 }', "key power: these keys do not go together"),
         ('power = { uhubctl = "1-1.4; reboot", port = 2 }', "key uhubctl: string should match pattern"),
@@ -188,10 +195,15 @@ def test_power_that_makes_no_sense(rig: Path, line: str, words: str) -> None:
 
 def test_two_boards_are_not_fed_by_one_output(rig: Path) -> None:
     said = complaint(rig, GOOD + SUPPLY + '[[board]]\nname = "rp2040"\n' + SUPPLY)
-    assert said == "rig.toml, line 13, key power: output 1 of TCPIP0::192.168.1.9::INSTR is named for mps2-an500 already: a device serves one board."
+    assert (
+        said
+        == "rig.toml, line 13, key power: output 1 of TCPIP0::192.168.1.9::INSTR is named for mps2-an500 already: a device serves one board."
+    )
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "[" + ".".join("a" * 20_000) + "]\n", "a = " + "{a=" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, "[" + ".".join("a" * 20_000) + "]\n", "a = " + "{a=" * 50_000]
+)
 def test_deep_nesting_is_one_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rig.toml"
     path.write_text(text)
@@ -202,7 +214,9 @@ def test_deep_nesting_is_one_sentence(tmp_path: Path, text: str) -> None:
 def test_a_file_that_goes_on_ends_at_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "rig.toml"
     path.write_text("# \n" * (1 << 19))
-    with pytest.raises(RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: mend it, or name another file\."):
+    with pytest.raises(
+        RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: mend it, or name another file\."
+    ):
         read_bench(path)
 
 

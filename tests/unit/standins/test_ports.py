@@ -156,7 +156,10 @@ def test_another_user_debugs_nothing(probe: OwnProbeServer, said: list[str]) -> 
 
 
 def test_who_is_at_the_other_end() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()) as client:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+    ):
         ours, _ = listening.accept()
         with ours:
             assert user_of(client.getsockname(), ours.getsockname()) == os.geteuid()

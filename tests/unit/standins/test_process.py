@@ -16,7 +16,12 @@ ENDS_SOON = "import os, sys, time; print('here', flush=True); os.close(1); time.
 
 def test_one_that_is_about_to_end_is_known_to_be_gone_where_that_is_waited_for(tmp_path: Path) -> None:
     """Its ports are gone before it can be waited for, as with a process that is killed."""
-    stand_in = StandIn([sys.executable, "-c", ENDS_SOON], lambda line: Endpoints("stm32h7b3", "virtual"), tmp_path / "log", "short-lived")
+    stand_in = StandIn(
+        [sys.executable, "-c", ENDS_SOON],
+        lambda line: Endpoints("stm32h7b3", "virtual"),
+        tmp_path / "log",
+        "short-lived",
+    )
     try:
         stand_in.alive()
         with pytest.raises(Blocked, match="the stand-in short-lived ended with status 3"):

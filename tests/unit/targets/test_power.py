@@ -68,14 +68,20 @@ def test_a_port_of_a_hub_is_switched_off_and_on(hub: Path) -> None:
 
 def test_a_hub_that_does_not_do_what_it_says(hub: Path) -> None:
     hub.write_text(json.dumps({"on": True, "stuck": True, "asked": []}))
-    with open_power(HUB) as switch, pytest.raises(Blocked, match="port 2 of the USB hub 1-1.4 is not off after `uhubctl -a off`") as blocked:
+    with (
+        open_power(HUB) as switch,
+        pytest.raises(Blocked, match="port 2 of the USB hub 1-1.4 is not off after `uhubctl -a off`") as blocked,
+    ):
         cycle(switch, off_s=0)
     assert blocked.value.stage == "power"
     assert len(json.loads(hub.read_text())["asked"]) == 1, "nothing more is asked of it"
 
 
 def test_a_hub_that_is_not_there(hub: Path) -> None:
-    with open_power(HubPort("3-2", 1)) as switch, pytest.raises(Blocked, match=r"No compatible devices detected at location 3-2!\): `uhubctl` alone lists"):
+    with (
+        open_power(HubPort("3-2", 1)) as switch,
+        pytest.raises(Blocked, match=r"No compatible devices detected at location 3-2!\): `uhubctl` alone lists"),
+    ):
         switch.check()
 
 
@@ -140,7 +146,10 @@ def test_a_supply_without_numbers_is_not_asked_for_one(supply: Supply) -> None:
 
 @pytest.mark.parametrize(("volts", "channel", "switched"), [(12.0, 1, [False]), (3.3, 2, [])])
 def test_what_a_supply_refuses_ends_the_cycle(supply: Supply, volts: float, channel: int, switched: list[bool]) -> None:
-    with open_power(supply.output(volts, channel)) as switch, pytest.raises(Blocked, match=r'reports -222,"Parameter data out of range": put `power` right'):
+    with (
+        open_power(supply.output(volts, channel)) as switch,
+        pytest.raises(Blocked, match=r'reports -222,"Parameter data out of range": put `power` right'),
+    ):
         cycle(switch, off_s=0)
     assert supply.switched == switched, "a voltage that was refused is not switched on, another channel is not touched"
 
@@ -150,11 +159,17 @@ def test_an_output_that_stays_off(supply: Supply, monkeypatch: pytest.MonkeyPatc
         return "0" if line == "OUTP?" else PowerSupply.execute(supply.instrument, line)
 
     monkeypatch.setattr(supply.instrument, "execute", tripped)
-    with open_power(supply.output()) as switch, pytest.raises(Blocked, match="output 1 of the supply .* is still off: look at its front panel"):
+    with (
+        open_power(supply.output()) as switch,
+        pytest.raises(Blocked, match="output 1 of the supply .* is still off: look at its front panel"),
+    ):
         cycle(switch, off_s=0)
 
 
 def test_a_supply_that_is_not_there() -> None:
-    with pytest.raises(Blocked, match="did not take") as blocked, open_power(SupplyOutput("TCPIP0::127.0.0.1::9::SOCKET", 3.3, 0.5)):
+    with (
+        pytest.raises(Blocked, match="did not take") as blocked,
+        open_power(SupplyOutput("TCPIP0::127.0.0.1::9::SOCKET", 3.3, 0.5)),
+    ):
         pytest.fail("there is nothing to open")
     assert blocked.value.stage == "power"

@@ -231,7 +231,10 @@ def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> No
     try:
         with opened(H7, cable.unique_id, process) as one:
             cable.cut()
-            with pytest.raises(Blocked, match=r"failed to flash the image.*closed the connection|failed to flash the image.*[Bb]roken pipe") as gone:
+            with pytest.raises(
+                Blocked,
+                match=r"failed to flash the image.*closed the connection|failed to flash the image.*[Bb]roken pipe",
+            ) as gone:
                 one.program(Bytes((0x08000000, bytes(100))))
         assert gone.value.stage == "flash"
     finally:
@@ -264,7 +267,9 @@ def test_a_session_that_cannot_be_closed_in_good_order_keeps_no_descriptor(bench
         process.stop()
 
 
-def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_run(benches: Benches, process: ProbeProcess) -> None:
+def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_run(
+    benches: Benches, process: ProbeProcess
+) -> None:
     probe = str(benches("stm32h7b3").probe)
     cable, lost = Cable(probe), PyocdSession()
     lost.connect(cable.unique_id, H7.pyocd_target, connect.options(H7))

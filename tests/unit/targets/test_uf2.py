@@ -110,7 +110,9 @@ def test_the_drive_takes_the_file_and_goes(tmp_path: Path, no_usb: Path) -> None
         file, note = tmp_path / "RPI RP2" / "TRAINRIG.UF2", tmp_path / "RPI RP2" / "INFO_UF2.TXT"
         while not taken:
             data = file.read_bytes() if file.exists() else b""
-            if data and struct.unpack_from("<I", data + bytes(32), 24)[0] * 512 == len(data):  # as many blocks as it says
+            if data and struct.unpack_from("<I", data + bytes(32), 24)[0] * 512 == len(
+                data
+            ):  # as many blocks as it says
                 taken.append(data)
                 note.unlink()
             time.sleep(0.01)

@@ -45,21 +45,34 @@ SHEET = load_data_sheet("lpm01a")
 
 def lpm01a(levels: list[tuple[float, float]], edges: list[tuple[float, int]]) -> tuple[Lpm01a, VirtualTime]:
     time = VirtualTime()
-    truth = ScriptedTrace(time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), [(round(at * PS), up) for at, up in edges])
+    truth = ScriptedTrace(
+        time,
+        np.array([round(at * PS) for at, _ in levels]),
+        np.array([a for _, a in levels]),
+        [(round(at * PS), up) for at, up in edges],
+    )
     wire = Wire(VirtualLpm01a(truth, EXACT, np.random.default_rng(1), time))
     return Lpm01a(wire, SHEET, Host(time.seconds, time.sleep)), time
 
 
 def options(**changed: object) -> argparse.Namespace:
-    return argparse.Namespace(**{"volt": 3.3, "range": None, "interval": 0.001, "idle": 0.2, "window": 1.0, "deadline": 20.0, "steps": 1} | changed)
+    return argparse.Namespace(
+        **{"volt": 3.3, "range": None, "interval": 0.001, "idle": 0.2, "window": 1.0, "deadline": 20.0, "steps": 1}
+        | changed
+    )
 
 
 def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
     result = evaluate(take(meter, options(), tmp_path, Host(time.seconds, time.sleep)), SHEET, meter.identity, 4)
     assert result["energy"]["value"] + result["burden"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3)
-    assert abs(result["energy"]["value"] - 0.03 * 3.3) < 2 * result["energy"]["uncertainty"] and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
-    assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"]["value"] == pytest.approx(0.099, rel=5e-3)
+    assert (
+        abs(result["energy"]["value"] - 0.03 * 3.3) < 2 * result["energy"]["uncertainty"]
+        and result["energy_per_step"]["value"] * 4 == result["energy"]["value"]
+    )
+    assert result["duration"]["value"] == pytest.approx(1.0, abs=0.003) and result["mean_power"][
+        "value"
+    ] == pytest.approx(0.099, rel=5e-3)
     assert result["energy"]["uncertainty"] == pytest.approx(0.099 * math.hypot(0.02, 0.01) / math.sqrt(3), rel=0.05)
     assert any("unverified" in flag for flag in result["flags"]) and "PowerShield" in result["meter"]["identity"]
 
@@ -73,12 +86,33 @@ def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.
 
 
 def test_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "scope.csv").write_text("time,power,marker\n" + "".join(f"{k / 100},{0.1 if 20 <= k < 80 else 0.02},{int(20 <= k < 80)}\n" for k in range(100)))
-    assert hil(["measure", "--csv", str(tmp_path / "scope.csv"), "--accuracy", "0.01", "--out", str(tmp_path / "out"), "--steps", "3"]) == 0
+    (tmp_path / "scope.csv").write_text(
+        "time,power,marker\n"
+        + "".join(f"{k / 100},{0.1 if 20 <= k < 80 else 0.02},{int(20 <= k < 80)}\n" for k in range(100))
+    )
+    assert (
+        hil(
+            [
+                "measure",
+                "--csv",
+                str(tmp_path / "scope.csv"),
+                "--accuracy",
+                "0.01",
+                "--out",
+                str(tmp_path / "out"),
+                "--steps",
+                "3",
+            ]
+        )
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "from a file scope.csv" in shown and "energy" in shown and "instants" in shown
     result = json.loads((tmp_path / "out" / "measure.json").read_text())
-    assert result["energy"]["value"] == pytest.approx(0.06, rel=0.01) and result["meter"]["identity"] == "from a file scope.csv"
+    assert (
+        result["energy"]["value"] == pytest.approx(0.06, rel=0.01)
+        and result["meter"]["identity"] == "from a file scope.csv"
+    )
     assert pq.read_table(tmp_path / "out" / "trace.parquet").num_rows == 100
     facts, edges = read_facts(tmp_path / "out" / "trace.parquet")
     assert facts["identity"] == "from a file scope.csv" and [edge.high for edge, _ in edges] == [True, False]
@@ -87,13 +121,21 @@ def test_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_typed_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A wrong answer is told of and asked again; the last digits of both readings are in the uncertainty."""
     answers: Iterator[str] = iter(["much", "1.25 mWh", "60 s"])
-    assert main(["--typed", "--accuracy", "0.01", "--volt", "5", "--json", "--out", str(tmp_path)], lambda _prompt: next(answers)) == 0
+    assert (
+        main(
+            ["--typed", "--accuracy", "0.01", "--volt", "5", "--json", "--out", str(tmp_path)],
+            lambda _prompt: next(answers),
+        )
+        == 0
+    )
     shown = capsys.readouterr()
     result = json.loads(shown.out)
     assert "'much' is no energy" in shown.err and result["meter"]["identity"] == "typed in"
     assert result["energy"]["value"] == pytest.approx(4.5) and result["mean_power"]["value"] == pytest.approx(0.075)
     digit = 0.036 / math.sqrt(12)
-    assert result["energy"]["uncertainty"] == pytest.approx(math.hypot(0.045 / math.sqrt(3), digit, 0.25 / math.sqrt(3) * math.sqrt(2) * 0.075), rel=0.01)
+    assert result["energy"]["uncertainty"] == pytest.approx(
+        math.hypot(0.045 / math.sqrt(3), digit, 0.25 / math.sqrt(3) * math.sqrt(2) * 0.075), rel=0.01
+    )
 
 
 def test_nobody_types(tmp_path: Path) -> None:
@@ -123,10 +165,17 @@ def test_the_past_of_a_watch() -> None:
 
 
 def test_spark() -> None:
-    assert spark([0.0, 0.5, 1.0]) == " ▄█" and spark([]) == "" and spark([0.0, 0.0]) == "  " and spark([math.nan, 1.0]) == "?█"
+    assert (
+        spark([0.0, 0.5, 1.0]) == " ▄█"
+        and spark([]) == ""
+        and spark([0.0, 0.0]) == "  "
+        and spark([math.nan, 1.0]) == "?█"
+    )
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.0123456, "12.35 mW"), (2.5, "2.5 W"), (0.0, "0 W"), (3.3e-8, "33 nW"), (math.nan, "-")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0123456, "12.35 mW"), (2.5, "2.5 W"), (0.0, "0 W"), (3.3e-8, "33 nW"), (math.nan, "-")]
+)
 def test_spelled(value: float, text: str) -> None:
     assert spelled(value, "W") == text
 
@@ -137,13 +186,21 @@ def test_a_watch() -> None:
     screen, past = io.StringIO(), Past()
     watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
-    assert past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02) and "lowest" in screen.getvalue() and "█" in screen.getvalue()
+    assert (
+        past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02)
+        and "lowest" in screen.getvalue()
+        and "█" in screen.getvalue()
+    )
 
 
-def watched(key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None) -> tuple[Past, str]:
+def watched(
+    key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None
+) -> tuple[Past, str]:
     """Watch the twin of a meter behind its socket for some virtual seconds, on a range of about 0.1 A."""
     time, rng, sheet = VirtualTime(), np.random.default_rng(2), load_data_sheet(key)
-    truth = ScriptedTrace(time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or [])
+    truth = ScriptedTrace(
+        time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or []
+    )
     host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), Past()
     with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
@@ -153,8 +210,16 @@ def watched(key: str, levels: list[tuple[float, float]], seconds: float, edges: 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_meter_can_be_watched_whatever_the_marker_does(key: str) -> None:
-    past, screen = watched(key, [(0, 0.01), (3.0, 0.04)], 6.0, [(round(at * PS), up) for at, up in ((1.0, 1), (1.5, 0), (2.0, 1), (2.5, 0), (4.0, 1))])
-    assert past.lowest_w == pytest.approx(0.033, rel=0.01) and past.highest_w == pytest.approx(0.132, rel=0.01) == past.now_w
+    past, screen = watched(
+        key,
+        [(0, 0.01), (3.0, 0.04)],
+        6.0,
+        [(round(at * PS), up) for at, up in ((1.0, 1), (1.5, 0), (2.0, 1), (2.5, 0), (4.0, 1))],
+    )
+    assert (
+        past.lowest_w == pytest.approx(0.033, rel=0.01)
+        and past.highest_w == pytest.approx(0.132, rel=0.01) == past.now_w
+    )
     assert past.energy_j == pytest.approx(0.033 * 3 + 0.132 * 3, rel=0.2) and past.missed_s == 0
     assert past.readings >= 10 and load_data_sheet(key).name in screen
 
@@ -184,13 +249,25 @@ def test_a_watch_goes_on_behind_a_current_beyond_the_range(key: str) -> None:
 
 def test_a_meter_that_feeds_the_board_is_told_what_it_bears(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("measure", "power"):
-        arguments = [command, *(["--watch"] if command == "power" else []), "--model", "keithley-2450", "--meter", "TCPIP0::127.0.0.1::9::SOCKET"]
+        arguments = [
+            command,
+            *(["--watch"] if command == "power" else []),
+            "--model",
+            "keithley-2450",
+            "--meter",
+            "TCPIP0::127.0.0.1::9::SOCKET",
+        ]
         assert hil(arguments) == 2
         assert "the Keithley 2450 feeds the board: say what voltage it bears with --volt" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [["--interval", "0"], ["--volt", "-1"], ["--range", "nan"], ["--window", "inf"], ["--steps", "0"], ["--idle", "x"]])
-def test_a_number_that_makes_no_sense_is_refused_before_anything_is_opened(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [["--interval", "0"], ["--volt", "-1"], ["--range", "nan"], ["--window", "inf"], ["--steps", "0"], ["--idle", "x"]],
+)
+def test_a_number_that_makes_no_sense_is_refused_before_anything_is_opened(
+    wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--model", "tc66c", "--meter", "/dev/null", *wrong])
     assert ended.value.code == 2 and wrong[0] in capsys.readouterr().err
@@ -233,18 +310,41 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(("text", "why"), [
     (None, "cannot be read .*: write one after"), ("x = [", "Invalid value .*: write one after"), ('name = "a"', r"is no data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
-def test_a_data_sheet_that_is_none_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str) -> None:
+def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
+) -> None:
     sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
     cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
     if text is not None:
         sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
-    assert hil(["measure", "--model", str(sheet), "--meter", "TCPIP0::127.0.0.1::9::SOCKET", "--out", str(tmp_path / "out")]) == 2
+    assert (
+        hil(
+            [
+                "measure",
+                "--model",
+                str(sheet),
+                "--meter",
+                "TCPIP0::127.0.0.1::9::SOCKET",
+                "--out",
+                str(tmp_path / "out"),
+            ]
+        )
+        == 2
+    )
     told = capsys.readouterr().err
     assert re.search(why, told) and told.count("\n") == 1
 
 
-@pytest.mark.parametrize(("model", "why"), [("keithley-dmm6500", "reached through VISA: name its address with --meter"), ("tc66c", "at a serial port: name it with --meter")])
-def test_a_meter_without_an_address_is_told_in_one_sentence(model: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("keithley-dmm6500", "reached through VISA: name its address with --meter"),
+        ("tc66c", "at a serial port: name it with --meter"),
+    ],
+)
+def test_a_meter_without_an_address_is_told_in_one_sentence(
+    model: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert hil(["measure", "--model", model, "--volt", "3.3"]) == 2
     assert why in capsys.readouterr().err
 

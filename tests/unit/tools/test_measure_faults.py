@@ -83,7 +83,18 @@ def started(command: str, resource: str, folder: Path) -> subprocess.Popen[str]:
         "measure": ["measure", "--out", str(folder / "out"), "--interval", "0.01", "--window", "1", "--deadline", "60"],
         "power": ["power", "--watch", "--interval", "0.1"],
     }
-    line = [sys.executable, "-m", "hil.cli", *words[command], "--model", "keithley-2450", "--meter", resource, "--volt", "3.3"]
+    line = [
+        sys.executable,
+        "-m",
+        "hil.cli",
+        *words[command],
+        "--model",
+        "keithley-2450",
+        "--meter",
+        resource,
+        "--volt",
+        "3.3",
+    ]
     return subprocess.Popen(
         line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell's job in the background has it ignored
@@ -122,14 +133,26 @@ def answering(query: bytes) -> Callable[[bytes], bytes | None]:
     ("measure", answering(b"yes\n"), ("did not take ':SYST:ERR?'", )),
 ], ids=["silent", "watched", "endless", "another model", "no text", "refuses everything", "no character", "no number"])  # fmt: skip
 def test_an_instrument_that_is_none(
-    command: str, answer: Callable[[bytes], bytes | None], words: tuple[str, ...], fake: Callable[..., Fake], tmp_path: Path
+    command: str,
+    answer: Callable[[bytes], bytes | None],
+    words: tuple[str, ...],
+    fake: Callable[..., Fake],
+    tmp_path: Path,
 ) -> None:
     code, error = ended(command, fake(answer).resource, tmp_path)
     require_one_sentence(code, error, *words)
     assert not list(tmp_path.rglob("*.part")) and not list(tmp_path.rglob("trace.parquet"))
 
 
-@pytest.mark.parametrize("resource", ["nonsense", "TCPIP0::127.0.0.1::1::SOCKET", "TCPIP0::no.such.host.invalid::5025::SOCKET", "ASRL/dev/no-such-port::INSTR"])
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "nonsense",
+        "TCPIP0::127.0.0.1::1::SOCKET",
+        "TCPIP0::no.such.host.invalid::5025::SOCKET",
+        "ASRL/dev/no-such-port::INSTR",
+    ],
+)
 def test_an_address_that_is_none(resource: str, tmp_path: Path) -> None:
     require_one_sentence(*ended("measure", resource, tmp_path), "Keithley 2450")
 

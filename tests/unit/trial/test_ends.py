@@ -41,9 +41,16 @@ def run(tmp_path, error, spec=SPEC):
 def test_a_defect_of_the_rig_is_blocked_with_its_place_in_a_log(tmp_path):
     outcome = run(tmp_path, ZeroDivisionError("integer modulo by zero"))
     assert (outcome.verdict, outcome.stage) == ("blocked", "bench")
-    assert "ZeroDivisionError: integer modulo by zero" in outcome.reason and "report it with traceback.txt" in outcome.reason
+    assert (
+        "ZeroDivisionError: integer modulo by zero" in outcome.reason
+        and "report it with traceback.txt" in outcome.reason
+    )
     trace = (tmp_path / "traceback.txt").read_text()
-    assert trace.startswith("Traceback") and "in take" in trace and trace.endswith("ZeroDivisionError: integer modulo by zero\n")
+    assert (
+        trace.startswith("Traceback")
+        and "in take" in trace
+        and trace.endswith("ZeroDivisionError: integer modulo by zero\n")
+    )
 
 
 def test_a_defect_outside_of_every_stage_has_its_traceback_too(tmp_path):
@@ -57,7 +64,11 @@ def test_a_defect_outside_of_every_stage_has_its_traceback_too(tmp_path):
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(OSError(errno.EMFILE, "Too many open files", "MANIFEST.toml"), "Too many open files: MANIFEST.toml"), (MemoryError(), "no more memory"), (KeyError("x"), "KeyError")],
+    [
+        (OSError(errno.EMFILE, "Too many open files", "MANIFEST.toml"), "Too many open files: MANIFEST.toml"),
+        (MemoryError(), "no more memory"),
+        (KeyError("x"), "KeyError"),
+    ],
 )
 def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said):
     def broken(*_):
@@ -93,7 +104,12 @@ def test_a_defect_of_the_judge_is_a_verdict_too(tmp_path, monkeypatch):
 
 def test_a_traceback_that_the_disk_does_not_take_costs_no_verdict(tmp_path):
     folder = tmp_path / "missing"
-    outcome = run_trial(SPEC, Breaking(ZeroDivisionError("x")), folder, watch=Watch(stage=lambda stage: folder.exists() and shutil.rmtree(folder)))
+    outcome = run_trial(
+        SPEC,
+        Breaking(ZeroDivisionError("x")),
+        folder,
+        watch=Watch(stage=lambda stage: folder.exists() and shutil.rmtree(folder)),
+    )
     assert outcome.verdict == "blocked" and "ZeroDivisionError: x" in outcome.reason
 
 
@@ -102,7 +118,9 @@ def test_what_the_rig_was_given_wrongly_is_blocked_with_its_own_sentence(tmp_pat
     assert (outcome.verdict, outcome.reason) == ("blocked", "rig.toml, line 3: no such meter.")
 
 
-@pytest.mark.parametrize(("error", "verdict"), [(Blocked("bench", "gone."), "blocked"), (DeviceFault("it hangs."), "fail")])
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(Blocked("bench", "gone."), "blocked"), (DeviceFault("it hangs."), "fail")]
+)
 def test_the_verdict_follows_the_type(tmp_path, error, verdict):
     assert run(tmp_path, error).verdict == verdict
 
@@ -127,5 +145,7 @@ def test_a_wrong_request_begins_nothing(tmp_path):
 def test_what_does_not_fit_takes_no_board(tmp_path):
     seen = []
     spec = TrialSpec("stm32h7b3", "cls1", batch=256, settings={"scope": "batch"})
-    outcome = run_trial(spec, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=seen.append, ended=seen.append))
+    outcome = run_trial(
+        spec, Breaking(AssertionError("taken")), tmp_path, watch=Watch(begun=seen.append, ended=seen.append)
+    )
     assert (outcome.verdict, outcome.stage, seen) == ("blocked", "plan", [outcome])

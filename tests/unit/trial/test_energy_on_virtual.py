@@ -57,7 +57,9 @@ def run(said: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     named = BenchBoard(
         name=BOARD, probe=said["probe"], serial=said["serial"], meter=said["meter"], meter_model=said["meter_model"], ambient_c=23.5, power=power
     )  # fmt: skip
-    spec = TrialSpec(BOARD, "cls1", steps=2, evaluate=0, settings={"scope": "batch"}, energy=EnergyWindows(windows=2, steps=STEPS))
+    spec = TrialSpec(
+        BOARD, "cls1", steps=2, evaluate=0, settings={"scope": "batch"}, energy=EnergyWindows(windows=2, steps=STEPS)
+    )
     with Rig(Bench(board=[named])) as rig:
         return run_trial(spec, rig, tmp_path)
 
@@ -65,21 +67,31 @@ def run(said: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_board_is_switched_off_and_on_and_its_phases_are_split(serve, tmp_path, monkeypatch) -> None:
     outcome = run(serve("keithley-dmm6500"), tmp_path, monkeypatch)
     assert outcome.verdict == "pass", outcome.reason
-    assert outcome.autonomous == 1 + 2 * STEPS, "a short window warms up; the weights went on where they were, bit for bit"
+    assert outcome.autonomous == 1 + 2 * STEPS, (
+        "a short window warms up; the weights went on where they were, bit for bit"
+    )
     found = trial_record(outcome).energy
-    assert found is not None and found["meter"]["power_cycled"].startswith("yes") and found["meter"]["probe_detached"] is True
+    assert (
+        found is not None
+        and found["meter"]["power_cycled"].startswith("yes")
+        and found["meter"]["probe_detached"] is True
+    )
     assert found["temperature"] == {"ambient_c": 23.5, "meter_c": None}
     phases = found["phases"]["split"]
     assert set(phases) == {"perturb", "forward", "backward", "update"} and found["phases"]["refused"] is None
     for name, phase in phases.items():
         assert phase["power"]["value"] == pytest.approx(3.3 * AWAKE_A, rel=0.01), name
         assert phase["energy"]["provenance"] == "modelled"
-    assert sum(phase["energy"]["value"] for phase in phases.values()) == pytest.approx(found["per_step"]["value"], rel=0.01)
+    assert sum(phase["energy"]["value"] for phase in phases.values()) == pytest.approx(
+        found["per_step"]["value"], rel=0.01
+    )
     log = (tmp_path / "bench.log").read_text()
     assert log.index("the supply is switched off") < log.index("the supply is switched on") < log.rindex("goes high")
     assert log.count("the supply is switched off") == 1
     after = log[log.index("the supply is switched on") :]
-    assert after.count("true energy while the marker was high") == 3, "one window warms up, two count, all behind the switch"
+    assert after.count("true energy while the marker was high") == 3, (
+        "one window warms up, two count, all behind the switch"
+    )
 
 
 def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tmp_path, monkeypatch) -> None:
@@ -100,7 +112,10 @@ def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tm
 def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, monkeypatch) -> None:
     outcome = run(serve("keysight-n6705c"), tmp_path, monkeypatch)
     assert (outcome.verdict, outcome.stage) == ("blocked", "energy")
-    assert "leaves it to this computer's clock" in outcome.reason and "a virtual board keeps a time of its own" in outcome.reason
+    assert (
+        "leaves it to this computer's clock" in outcome.reason
+        and "a virtual board keeps a time of its own" in outcome.reason
+    )
     assert outcome.energy is None
 
 

@@ -12,7 +12,10 @@ from hil.trial.spec import EnergyWindows, TrialSpec
 STEP = {name: {"value": value, "unit": unit, "uncertainty": u, "provenance": "measured"} for name, value, unit, u in (
     ("net", 0.01, "J", 1e-4), ("idle", 0.005, "J", 2e-4), ("gross", 0.015, "J", 2e-4), ("time", 0.05, "s", None),
 )}  # fmt: skip
-CURVE = [{"step": step, "board": board, "reference": board, "n": 100} for step, board in ((40, 0.1), (60, 0.5), (80, 0.45), (100, 0.7))]
+CURVE = [
+    {"step": step, "board": board, "reference": board, "n": 100}
+    for step, board in ((40, 0.1), (60, 0.5), (80, 0.45), (100, 0.7))
+]
 
 
 def entry(accuracy):
@@ -23,9 +26,20 @@ def entry(accuracy):
 
 def test_a_point_of_the_curve_costs_its_steps_and_keeps_the_word():
     points = to_accuracies(STEP, CURVE, 40)
-    assert [point["steps"] for point in points] == [0, 20, 40, 60], "a continued training counts from where it began here"
-    assert points[1]["net"] == {"value": pytest.approx(0.2), "unit": "J", "uncertainty": pytest.approx(2e-3), "provenance": "measured"}
-    assert points[3]["gross"]["value"] == pytest.approx(0.9) and points[3]["time"]["value"] == pytest.approx(3.0) and points[3]["time"]["uncertainty"] is None
+    assert [point["steps"] for point in points] == [0, 20, 40, 60], (
+        "a continued training counts from where it began here"
+    )
+    assert points[1]["net"] == {
+        "value": pytest.approx(0.2),
+        "unit": "J",
+        "uncertainty": pytest.approx(2e-3),
+        "provenance": "measured",
+    }
+    assert (
+        points[3]["gross"]["value"] == pytest.approx(0.9)
+        and points[3]["time"]["value"] == pytest.approx(3.0)
+        and points[3]["time"]["uncertainty"] is None
+    )
     assert points[1]["accuracy_uncertainty"] == pytest.approx(0.05)
 
 

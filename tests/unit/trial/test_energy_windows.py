@@ -116,7 +116,10 @@ def test_one_window_warms_up_and_finds_the_range_and_six_count():
     assert (said["meter"]["measuring_point"], said["meter"]["supply_v"], said["meter"]["range"]) == ("JP5", 3.3, 0.1)
     assert said["per_epoch"]["value"] == pytest.approx(100 * said["per_step"]["value"])
     assert len(fake.outcome.power) == 6 and len(fake.outcome.laps_s) == 20
-    assert said["phases"]["seconds"] == pytest.approx({"perturb": 2.74e-3, "forward": 6.85e-3, "update": 4.11e-3}) and said["phases"]["split"] == {}
+    assert (
+        said["phases"]["seconds"] == pytest.approx({"perturb": 2.74e-3, "forward": 6.85e-3, "update": 4.11e-3})
+        and said["phases"]["split"] == {}
+    )
     assert "the phase 'perturb' takes 2.74 ms a step and a reading 2.5 ms" in said["phases"]["refused"]
     assert said["meter"]["power_cycled"].startswith("no: rig.toml names nothing") and said["temperature"] is None
 
@@ -134,12 +137,16 @@ def test_windows_on_two_ranges_do_not_count_together():
 
 
 def test_too_many_spoiled_windows_block_with_the_last_reason():
-    with pytest.raises(Blocked, match=f"{MOST_SPOILED + 1} windows were thrown away, the last because the buffer is full: run again"):
+    with pytest.raises(
+        Blocked, match=f"{MOST_SPOILED + 1} windows were thrown away, the last because the buffer is full: run again"
+    ):
         measured([None] + [Spoiled("the buffer is full.")] * (MOST_SPOILED + 1))
 
 
 def test_a_board_beyond_every_range_blocks():
-    with pytest.raises(Blocked, match=r"overload; 1 A is the largest range of the Keithley 2450: use another meter or supply"):
+    with pytest.raises(
+        Blocked, match=r"overload; 1 A is the largest range of the Keithley 2450: use another meter or supply"
+    ):
         measured(load=replace(LOAD, levels_a=(1.2, 1.3, 1.1)))
 
 
@@ -174,19 +181,33 @@ def test_the_rules_of_mlperf_tiny_take_five_windows_of_ten_seconds():
     gross = LOAD.net(0.0) + 3.3 * LOAD.idle_a * LOAD.step_s
     assert said["per_step"]["value"] == pytest.approx(gross, rel=0.01)
     told = form(fake.outcome.energy)
-    assert told["median_uj"] == pytest.approx(1e6 * gross, rel=0.01) and told["median_uj"] == pytest.approx(1e6 * said["per_step"]["value"], rel=1e-9)
-    assert [row["iterations"] for row in told["windows"]] == [said["steps_per_window"]] * 5 and all(row["long_enough"] for row in told["windows"])
+    assert told["median_uj"] == pytest.approx(1e6 * gross, rel=0.01) and told["median_uj"] == pytest.approx(
+        1e6 * said["per_step"]["value"], rel=1e-9
+    )
+    assert [row["iterations"] for row in told["windows"]] == [said["steps_per_window"]] * 5 and all(
+        row["long_enough"] for row in told["windows"]
+    )
     row = told["windows"][0]
-    assert row["per_iteration_uj"] * row["iterations"] == pytest.approx(row["total_uj"]) == pytest.approx(1e3 * row["power_mw"] * row["elapsed_s"])
+    assert (
+        row["per_iteration_uj"] * row["iterations"]
+        == pytest.approx(row["total_uj"])
+        == pytest.approx(1e3 * row["power_mw"] * row["elapsed_s"])
+    )
     assert "no silicon: the figures are modelled" in told["differs"] and "not an inference" in told["differs"][0]
 
 
-@pytest.mark.parametrize(("rules", "accuracy", "fastest_hz"), [("", 0.5, 400), ("", 0.9, 10_000), ("mlperf-tiny", None, 400)])
+@pytest.mark.parametrize(
+    ("rules", "accuracy", "fastest_hz"), [("", 0.5, 400), ("", 0.9, 10_000), ("mlperf-tiny", None, 400)]
+)
 def test_the_whole_entry_of_the_record_fits_its_schema(rules, accuracy, fastest_hz):
     wanted = EnergyWindows(steps=20, rules=rules, accuracy=accuracy)
     fake, _ = measured(wanted=wanted, sheet=replace(SHEET, fastest_hz=fastest_hz), interval_s=1 / fastest_hz)
     curve = [{"step": 0, "board": 0.1, "reference": 0.1, "n": 50}, {"step": 5, "board": 0.6, "reference": 0.6, "n": 50}]
-    entry = json.loads(json.dumps(energy_json(fake.outcome.energy, fake.outcome.laps_s, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted))))
+    entry = json.loads(
+        json.dumps(
+            energy_json(fake.outcome.energy, fake.outcome.laps_s, curve, TrialSpec("stm32h7b3", "cls1", energy=wanted))
+        )
+    )
     jsonschema.validate(entry, {"$ref": "#/$defs/Energy", "$defs": schema()["$defs"]})
     assert (entry["goal"] or {}).get("reached") == {0.5: True, 0.9: False, None: None}[accuracy]
     assert (entry["mlperf_tiny"] is None) == (not rules) and bool(entry["phases"]["split"]) == (fastest_hz > 400)
@@ -200,9 +221,13 @@ def test_phases_are_split_where_the_meter_is_fast_enough_and_together_are_the_st
     assert list(phases["split"]) == ["perturb", "forward", "update"] and phases["refused"] is None
     for (name, phase), share, level in zip(phases["split"].items(), LOAD.shares, LOAD.levels_a, strict=True):
         assert phase["energy"]["provenance"] == "modelled"
-        assert phase["energy"]["value"] == pytest.approx(3.3 * share * LOAD.step_s * (level - LOAD.idle_a), rel=0.02), name
+        assert phase["energy"]["value"] == pytest.approx(3.3 * share * LOAD.step_s * (level - LOAD.idle_a), rel=0.02), (
+            name
+        )
         assert phase["power"]["value"] == pytest.approx(3.3 * level, rel=0.02)
-    assert sum(phase["energy"]["value"] for phase in phases["split"].values()) == pytest.approx(said["per_step"]["value"], rel=0.005)
+    assert sum(phase["energy"]["value"] for phase in phases["split"].values()) == pytest.approx(
+        said["per_step"]["value"], rel=0.005
+    )
     assert any("capacitors" in sentence for sentence in said["assumptions"])
     assert [name for name, _ in phases["first_window"][:3]] == ["perturb", "forward", "update"]
 
@@ -214,7 +239,9 @@ def test_a_firmware_that_does_not_tell_its_phases_is_told_so():
 
 @pytest.mark.parametrize("key", ["keysight-n6705c", "rs-ngu401", "tc66c", "polled-scpi"])
 def test_what_the_host_dates_is_refused_on_a_board_with_a_time_of_its_own(key):
-    with pytest.raises(Blocked, match="a virtual board keeps a time of its own: measure it with a meter that dates both itself"):
+    with pytest.raises(
+        Blocked, match="a virtual board keeps a time of its own: measure it with a meter that dates both itself"
+    ):
         measured(sheet=load_data_sheet(key))
     fake, _ = measured(sheet=replace(load_data_sheet(key), ranges=SHEET.ranges), reality="hardware")
     assert fake.outcome.energy.provenance == "measured"
@@ -244,7 +271,10 @@ class Astray(FakeMeter):
 
 
 def test_edges_that_the_board_s_count_contradicts_are_not_believed():
-    with pytest.raises(Blocked, match=r"the edges are 0\.36\d* s apart by the meter, and the board counted 0\.274 s of steps between them"):
+    with pytest.raises(
+        Blocked,
+        match=r"the edges are 0\.36\d* s apart by the meter, and the board counted 0\.274 s of steps between them",
+    ):
         measured(meter=Astray)
 
 
@@ -262,7 +292,10 @@ class Listening(FakeMeter):
 def test_a_meter_without_a_marker_is_told_how_long_the_steps_took():
     _, meter = measured(meter=Listening)
     seconds = 20 * CYCLES["total"] / CLOCK_HZ
-    assert meter.words[:2] == [(True, float("inf"), 0.0), (False, pytest.approx(seconds), pytest.approx(0.01 * seconds))], "the digests are no step"
+    assert meter.words[:2] == [
+        (True, float("inf"), 0.0),
+        (False, pytest.approx(seconds), pytest.approx(0.01 * seconds)),
+    ], "the digests are no step"
 
 
 class FallingOnly(FakeMeter):
@@ -287,7 +320,9 @@ class Thermometer(FakeMeter):
 def test_temperatures_stand_beside_the_windows():
     fake, _ = measured(meter=Thermometer, ambient_c=23.5)
     said = fake.outcome.energy.to_json()
-    assert said["temperature"] == {"ambient_c": 23.5, "meter_c": pytest.approx(30.5)}, "the one that warms up does not count"
+    assert said["temperature"] == {"ambient_c": 23.5, "meter_c": pytest.approx(30.5)}, (
+        "the one that warms up does not count"
+    )
     assert [window["temperature_c"] for window in said["windows"]] == [28.0, 29.0, 30.0, 31.0, 32.0, 33.0]
 
 
@@ -303,7 +338,11 @@ def test_the_warm_up_is_fast_on_the_largest_range_and_the_peak_chooses_the_range
     """0.07 A in its largest reading: 0.1 A would hold it, with less than half as much room above."""
     fake, meter = measured(load=replace(LOAD, levels_a=(0.04, 0.07, 0.03)))
     first, last = meter.settings[0], meter.settings[-1]
-    assert (first.range_a, last.range_a) == (1.0, 1.0) and first.interval_s == SHEET.apertures_s[0] and last.interval_s == 1 / SHEET.fastest_hz
+    assert (
+        (first.range_a, last.range_a) == (1.0, 1.0)
+        and first.interval_s == SHEET.apertures_s[0]
+        and last.interval_s == 1 / SHEET.fastest_hz
+    )
     assert not any("were not looked for" in flag for flag in fake.outcome.energy.flags)
 
 

@@ -30,7 +30,9 @@ def test_trained_tensors_lie_in_the_file_where_the_witness_looks(method: str, va
     prepared = prepare(spec(variant if method == "poor-mans-training" else "adaptive", method=method))
     places = prepared.subject.places(prepared.plan)
     reference = prepared.subject.reference()
-    for (place, tensor), digest in zip(zip(places, prepared.subject.tensors, strict=True), reference.digests(), strict=True):
+    for (place, tensor), digest in zip(
+        zip(places, prepared.subject.tensors, strict=True), reference.digests(), strict=True
+    ):
         assert xxhash.xxh32_intdigest(prepared.blob[place : place + tensor.size]) == digest
 
 
@@ -98,7 +100,9 @@ def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> N
         prepare(spec(**wrong))
 
 
-@pytest.mark.parametrize(("method", "variant"), [(method, variant) for method, variants in METHODS.items() for variant in variants])
+@pytest.mark.parametrize(
+    ("method", "variant"), [(method, variant) for method, variants in METHODS.items() for variant in variants]
+)
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, variant: str) -> None:
     asked = spec(variant, method=method, settings={} if method in ("mezo", "int8-bp") else {"fused": 1})
     outcome = Outcome(asked)

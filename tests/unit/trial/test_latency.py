@@ -86,9 +86,14 @@ BUDGET_MS = boards.load("rp2040").latency_budget_ms("cls1", 8, "sample")
 
 
 def test_silicon_is_held_against_the_budget():
-    assert (latency_outcome("hardware", BUDGET_MS * 0.9).verdict, latency_outcome("hardware", BUDGET_MS * 1.5).verdict) == ("pass", "fail")
+    assert (
+        latency_outcome("hardware", BUDGET_MS * 0.9).verdict,
+        latency_outcome("hardware", BUDGET_MS * 1.5).verdict,
+    ) == ("pass", "fail")
     beyond = latency_outcome("hardware", BUDGET_MS * 1.5)
-    assert "99 of 100 steps take up to" in beyond.reason and f"the budget of rp2040 is {BUDGET_MS:g} ms" in beyond.reason
+    assert (
+        "99 of 100 steps take up to" in beyond.reason and f"the budget of rp2040 is {BUDGET_MS:g} ms" in beyond.reason
+    )
     assert trial_record(beyond).latency["judged"] == "beyond"
     assert trial_record(latency_outcome("hardware", BUDGET_MS * 0.9)).latency["judged"] == "within"
 
@@ -100,7 +105,9 @@ def test_a_modelled_latency_is_never_judged(reality, times):
     assert outcome.verdict == "pass"
     found = trial_record(outcome).latency
     assert (found["judged"], found["budget_ms"], found["provenance"]) == ("not judged: modelled", BUDGET_MS, "modelled")
-    assert {q.provenance for name, q in quantities(trial_record(outcome)).items() if name.startswith("latency.")} == {Provenance.MODELLED}
+    assert {q.provenance for name, q in quantities(trial_record(outcome)).items() if name.startswith("latency.")} == {
+        Provenance.MODELLED
+    }
 
 
 def test_no_budget_no_judgement():
@@ -110,7 +117,9 @@ def test_no_budget_no_judgement():
 
 def test_the_record_fits_the_schema_and_the_table_holds_every_step():
     outcome = latency_outcome("virtual", 5.0)
-    outcome.latency.layers = {way: {layer.name: [7] * 200 for layer in outcome.prepared.network.layers} for way in ("forward", "backward")}
+    outcome.latency.layers = {
+        way: {layer.name: [7] * 200 for layer in outcome.prepared.network.layers} for way in ("forward", "backward")
+    }
     found = trial_record(outcome).latency
     jsonschema.validate(found, {"$ref": "#/$defs/Latency", "$defs": schema()["$defs"]})
     table = latency_table(outcome)

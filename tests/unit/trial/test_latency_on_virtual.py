@@ -70,7 +70,9 @@ def test_a_dwt_counter_that_wraps_within_a_step(tmp_path):
     plain = steps_of("stm32f746", tmp_path / "plain", lambda target, step: None)
     total = plain[0]["total"]
     ends = [50, total // 2, total * 9 // 10, 1]  # cycles to go when the step begins, but for what the request takes
-    wrapped = steps_of("stm32f746", tmp_path / "wrapped", lambda target, step: target.write32(DWT_CYCCNT, 2**32 - ends[step] - 100_000))
+    wrapped = steps_of(
+        "stm32f746", tmp_path / "wrapped", lambda target, step: target.write32(DWT_CYCCNT, 2**32 - ends[step] - 100_000)
+    )
     for found, expected in zip(wrapped, plain, strict=True):
         for phase, cycles in expected.items():
             assert found[phase] == pytest.approx(cycles, rel=1e-4, abs=200), "but for an interrupt or two"
@@ -86,7 +88,9 @@ def test_systick_counts_on_through_its_wraps_and_those_of_32_bits(tmp_path):
     for found, expected in zip(wrapped, plain, strict=True):
         assert found["total"] == pytest.approx(expected["total"], rel=1e-4)
         assert found["total"] > SYSTICK_ROUND, "every step wraps, and is the one in which the 32 bits do"
-        assert found["forward"] == pytest.approx(8 * single[0]["forward"], rel=0.1), "eight samples; a wrap that is lost is seven tenths of them"
+        assert found["forward"] == pytest.approx(8 * single[0]["forward"], rel=0.1), (
+            "eight samples; a wrap that is lost is seven tenths of them"
+        )
 
 
 @pytest.mark.parametrize(("layers", "steps"), [(False, 40), (True, 3)])
@@ -121,6 +125,8 @@ def test_a_graph_s_steps_are_counted_with_their_readings(method, variant, settin
     assert latency["steps"] == len(readings) == 3 and min(readings) >= outcome.work.layer_runs
     total = latency["phases"]["total"]
     assert total["subtracted"] == min(readings) * latency["booking"]["least"]
-    assert sum(latency["phases"][phase]["mean"] for phase in LAP_PHASES) - total["subtracted"] == pytest.approx(total["mean"])
+    assert sum(latency["phases"][phase]["mean"] for phase in LAP_PHASES) - total["subtracted"] == pytest.approx(
+        total["mean"]
+    )
     layers = sum(layer["mean"] for of_direction in latency["layers"].values() for layer in of_direction.values())
     assert layers == pytest.approx(latency["phases"]["forward"]["mean"] + latency["phases"]["backward"]["mean"])

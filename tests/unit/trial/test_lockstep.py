@@ -86,7 +86,9 @@ def _first_tie(monkeypatch):
 def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index(trial, monkeypatch):
     slot, index = _first_tie(monkeypatch)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
-    monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))  # it would see it before step 0
+    monkeypatch.setattr(
+        "hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0)
+    )  # it would see it before step 0
     outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference
@@ -131,7 +133,9 @@ def test_a_firmware_that_counts_no_cycles_by_layer_passes_without(trial, monkeyp
 def test_a_firmware_with_other_tensors_is_wrong(trial, monkeypatch, name, reply, said):
     honest = Session.request
     monkeypatch.setattr(
-        Session, "request", lambda self, asked, *rest, **values: reply if asked == name else honest(self, asked, *rest, **values)
+        Session,
+        "request",
+        lambda self, asked, *rest, **values: reply if asked == name else honest(self, asked, *rest, **values),
     )
     outcome = trial("cls1", 1)
     assert outcome.verdict == "fail" and said in outcome.reason

@@ -202,7 +202,9 @@ def memory(before=(WHOLE, 2000), after=None, **told):
         "static_bytes": STATIC, "arena_base": AT["__arena_start"], "arena_size": AT["__arena_end"] - AT["__arena_start"], "arena_peak": before[0],
         "stack_base": AT["__stack_bottom"], "stack_size": AT["__stack_top"] - AT["__stack_bottom"], "stack_peak": before[1],
     }  # fmt: skip
-    used = check.compare(Said(**said | told), check.stack_before(), through_probe(Memory(*after).read, IMAGE), stepped=True)
+    used = check.compare(
+        Said(**said | told), check.stack_before(), through_probe(Memory(*after).read, IMAGE), stepped=True
+    )
     return set(figures.wrong), used
 
 
@@ -367,13 +369,33 @@ def test_clock_and_counter_are_the_catalogue_s(told, named):
 
 
 def test_padded_taps_are_no_products():
-    assert products_inside(SimpleNamespace(macs=9, in_shape=(3, 3, 1), out_shape=(1, 1, 1), kernel=(3, 3), stride=1, pad=0)) == 9
-    assert products_inside(SimpleNamespace(macs=81, in_shape=(3, 3, 1), out_shape=(3, 3, 1), kernel=(3, 3), stride=1, pad=1)) == 49
-    assert products_inside(SimpleNamespace(macs=40, in_shape=(1, 1, 4), out_shape=(1, 1, 10), kernel=(0, 0), stride=0, pad=0)) == 40
+    assert (
+        products_inside(
+            SimpleNamespace(macs=9, in_shape=(3, 3, 1), out_shape=(1, 1, 1), kernel=(3, 3), stride=1, pad=0)
+        )
+        == 9
+    )
+    assert (
+        products_inside(
+            SimpleNamespace(macs=81, in_shape=(3, 3, 1), out_shape=(3, 3, 1), kernel=(3, 3), stride=1, pad=1)
+        )
+        == 49
+    )
+    assert (
+        products_inside(
+            SimpleNamespace(macs=40, in_shape=(1, 1, 4), out_shape=(1, 1, 10), kernel=(0, 0), stride=0, pad=0)
+        )
+        == 40
+    )
 
 
 def test_what_a_step_takes_at_least_follows_the_method():
-    of = {variant: ExponentSubject("elasticzo-int8", build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)).least_cycles() for variant in ("full-zo", "cls1", "full-bp")}
+    of = {
+        variant: ExponentSubject(
+            "elasticzo-int8", build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)
+        ).least_cycles()
+        for variant in ("full-zo", "cls1", "full-bp")
+    }
     assert of["full-zo"].phases["backward"] == 0 and of["full-bp"].phases["perturb"] == 0
     assert of["cls1"].phases["perturb"] > 0 and of["cls1"].forward[0] > of["full-bp"].forward[0], "two passes, and one"
     zeroth = GraphSubject(build_graph("resnet-tiny", 1), GraphSettings(queries=2)).least_cycles()
@@ -391,7 +413,10 @@ def test_what_a_step_takes_at_least_follows_the_method():
 def test_a_sleep_is_as_long_as_was_asked(wall_s, tick, beside, named):
     figures, said = Figures(), reply()
     board = SimpleNamespace(
-        figures=figures, host_clock=object(), _device=SimpleNamespace(clock_hz=CLOCK_HZ), counter=SimpleNamespace(cycles_a_tick=lambda: tick)
+        figures=figures,
+        host_clock=object(),
+        _device=SimpleNamespace(clock_hz=CLOCK_HZ),
+        counter=SimpleNamespace(cycles_a_tick=lambda: tick),
     )
     timed = SimpleNamespace(frames=1, gone_on=said.cycles["total"] + beside, most_s=wall_s)
     Checks.sleep(board, said, timed, 40)

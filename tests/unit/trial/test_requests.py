@@ -21,7 +21,12 @@ from hil.trial.prepare import prepare
 
 GOOD = TrialSpec("stm32h7b3", "cls1", evaluate=0)
 GRAPH = TrialSpec("stm32h7b3", "adaptive", "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)
-KINDS = {TrialSpec: {"board": "stm32h7b3", "variant": "cls1", "evaluate": 0}, EnergyWindows: {}, LatencySteps: {}, Selection: {}}
+KINDS = {
+    TrialSpec: {"board": "stm32h7b3", "variant": "cls1", "evaluate": 0},
+    EnergyWindows: {},
+    LatencySteps: {},
+    Selection: {},
+}
 WHOLE = {
     TrialSpec: ("batch", "seed", "steps", "evaluate", "evaluate_every", "probe_every", "slots", "first_step"),
     EnergyWindows: ("windows", "steps", "idle_ms"), LatencySteps: ("steps",), Selection: ("steps", "held_out"),
@@ -107,7 +112,11 @@ def test_an_unknown_setting_is_answered_with_settings_that_are_taken(good):
     for name in str(error.value).partition("known are: ")[2].rstrip(".").split(", "):
         with pytest.raises(RigError) as refused:  # each is known, and none is a text
             prepare(replace(good, settings={name: "no value"}))
-        assert name in str(refused.value) and "has no setting" not in str(refused.value) and "field of the trial" not in str(refused.value)
+        assert (
+            name in str(refused.value)
+            and "has no setting" not in str(refused.value)
+            and "field of the trial" not in str(refused.value)
+        )
 
 
 HUGE = 10**5000  # Python refuses to write it in decimal, and no float holds it
@@ -169,14 +178,20 @@ def test_rules_are_one_word(rules):
         ({"method": "elasticzo", "network": "lenet"}, ("no method 'elasticzo'", "did you mean elasticzo-int8")),
         ({"method": "poor-mans", "network": "resnet-tiny"}, ("no method 'poor-mans'", "poor-mans-training")),
         ({"network": "lenet"}, ("no network 'lenet'", "did you mean lenet5")),
-        ({"network": "resnet-tiny"}, ("no network 'resnet-tiny'", "poor-mans-training", "elasticzo-int8 trains lenet5")),
+        (
+            {"network": "resnet-tiny"},
+            ("no network 'resnet-tiny'", "poor-mans-training", "elasticzo-int8 trains lenet5"),
+        ),
         ({"variant": "cls3"}, ("no variant 'cls3'", "did you mean cls")),
         ({"data": "fashion"}, ("no data set 'fashion'",)),
         ({"evaluate": 100_000}, ("evaluate is 100,000", "has 500 test images", "0..500")),
         ({"batch": 2000}, ("batch is 2,000", "1,000 training images")),
         ({"settings": {"batch": 4}}, ("settings has 'batch'", "batch=4")),
         ({"settings": {"seed": 4}}, ("settings has 'seed'",)),
-        ({"method": "int8-bp", "network": "resnet-tiny", "variant": "qas", "settings": {"method": "bp"}}, ("settings has 'method'",)),
+        (
+            {"method": "int8-bp", "network": "resnet-tiny", "variant": "qas", "settings": {"method": "bp"}},
+            ("settings has 'method'",),
+        ),
         ({"settings": {"r_max": True}}, ("r_max is True", "1..127")),
         ({"settings": {"r_max": "7"}}, ("r_max is '7'",)),
         ({"settings": {"loss": 5}}, ("loss is 5",)),
@@ -189,7 +204,21 @@ def test_a_wrong_request_is_one_sentence_before_anything_is_touched(changes, wor
     assert_one_sentence(error, *words)
 
 
-@pytest.mark.parametrize(("name", "value"), [("eta", "fast"), ("eta", math.nan), ("eta", True), ("eta", None), ("eta", 1e-46), ("eta", -1e300), ("momentum", 1e300), ("momentum", "x"), ("momentum", math.nan), ("queries", 2.5)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("eta", "fast"),
+        ("eta", math.nan),
+        ("eta", True),
+        ("eta", None),
+        ("eta", 1e-46),
+        ("eta", -1e300),
+        ("momentum", 1e300),
+        ("momentum", "x"),
+        ("momentum", math.nan),
+        ("queries", 2.5),
+    ],
+)
 def test_settings_of_the_second_family_have_their_types_too(name, value):
     spec = TrialSpec("stm32h7b3", "plain", "resnet-tiny", "int8-bp", batch=1, evaluate=0, settings={name: value})
     with pytest.raises(RigError) as error:
@@ -198,7 +227,15 @@ def test_settings_of_the_second_family_have_their_types_too(name, value):
 
 
 def test_held_out_samples_leave_some_to_train_on():
-    spec = TrialSpec("stm32h7b3", "selected", "resnet-tiny", "poor-mans-training", batch=1, evaluate=0, selection=Selection(held_out=1000))
+    spec = TrialSpec(
+        "stm32h7b3",
+        "selected",
+        "resnet-tiny",
+        "poor-mans-training",
+        batch=1,
+        evaluate=0,
+        selection=Selection(held_out=1000),
+    )
     with pytest.raises(RigError) as error:
         prepare(spec)
     assert_one_sentence(error, "held_out is 1,000", "at most 999")
@@ -306,6 +343,9 @@ def test_a_damaged_checkpoint_is_refused_or_holds_arrays_of_the_right_kind(tmp_p
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.uint8, bool])
 def test_a_checkpoint_of_another_type_is_refused(tmp_path, dtype):
-    np.savez(tmp_path / "epoch.npz", **{f"w{i}": layer.weights.astype(dtype) for i, layer in enumerate(build("lenet5", 2).trained)})
+    np.savez(
+        tmp_path / "epoch.npz",
+        **{f"w{i}": layer.weights.astype(dtype) for i, layer in enumerate(build("lenet5", 2).trained)},
+    )
     with pytest.raises(RigError, match=r"epoch.npz holds .* for conv1: it is of another network"):
         prepare(replace(GOOD, checkpoint=tmp_path / "epoch.npz"))

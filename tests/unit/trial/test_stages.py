@@ -21,8 +21,12 @@ def test_each_stage_has_what_was_said_in_it_and_how_it_ended(tmp_path: Path) -> 
     with pytest.raises(ValueError, match="late"), stages("train"):
         raise ValueError("too late")
     flash, train = ((tmp_path / "log" / f"{name}.log").read_text().splitlines() for name in ("flash", "train"))
-    assert len(flash) == 2 and flash[0].endswith("hil.somewhere.below: erased 3 sectors") and flash[1].endswith(" s; done")
-    assert train[-1].endswith("ValueError: too late") and "Traceback" in " ".join(train), "nobody else will show where the defect is"
+    assert (
+        len(flash) == 2 and flash[0].endswith("hil.somewhere.below: erased 3 sectors") and flash[1].endswith(" s; done")
+    )
+    assert train[-1].endswith("ValueError: too late") and "Traceback" in " ".join(train), (
+        "nobody else will show where the defect is"
+    )
 
 
 def test_a_second_beginning_is_written_behind_the_first(tmp_path: Path) -> None:

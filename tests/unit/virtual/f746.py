@@ -28,7 +28,11 @@ class F746:
 
     def __post_init__(self) -> None:
         self.chip = Stm32F746(
-            np.random.default_rng(1), self.sent.append, lambda *edge: self.edges.append(edge), self.log.append, CRYSTAL_HZ
+            np.random.default_rng(1),
+            self.sent.append,
+            lambda *edge: self.edges.append(edge),
+            self.log.append,
+            CRYSTAL_HZ,
         )
 
     def put(self, address: int, data: bytes) -> None:
@@ -60,4 +64,3 @@ class F746:
             if self.chip.advance() is Pace.WAIT:
                 return
         pytest.fail("the program does not come to rest")
-

@@ -9,9 +9,7 @@ from __future__ import annotations
 #     subs r1, #1
 #     bne 1b
 #     wfi
-LOOP = bytes.fromhex(
-    "00200a2101300139fcd130bf"
-)
+LOOP = bytes.fromhex("00200a2101300139fcd130bf")
 
 # Skipped instructions count: 2 + 1 (IT) + 3 + 1, two of the three are not executed, one is 32 bits wide.
 #     movs r0, #1
@@ -21,9 +19,7 @@ LOOP = bytes.fromhex(
 #     addeq.w r1, r1, #0x100
 #     movne r1, #7
 #     wfi
-IT_BLOCK = bytes.fromhex(
-    "0120002806bf022101f58071072130bf"
-)
+IT_BLOCK = bytes.fromhex("0120002806bf022101f58071072130bf")
 
 # SVC and back: the handler (at +0x20) doubles the stacked r0.
 #     movs r0, #21
@@ -35,9 +31,7 @@ IT_BLOCK = bytes.fromhex(
 #     adds r1, r1, r1
 #     str r1, [sp]
 #     bx lr
-SVC = bytes.fromhex(
-    "152000df013030bf0000000000000000000000000000000000000000000000000099491800917047"
-)
+SVC = bytes.fromhex("152000df013030bf0000000000000000000000000000000000000000000000000099491800917047")
 
 # An undefined instruction; the HardFault handler (at +0x20) reads CFSR and steps over it.
 #     movs r0, #1
@@ -51,9 +45,7 @@ SVC = bytes.fromhex(
 #     adds r1, #2
 #     str r1, [sp, #24]
 #     bx lr
-UDF = bytes.fromhex(
-    "012000de013030bf000000000000000000000000000000000000000000000000024a1568069902310691704728ed00e0"
-)
+UDF = bytes.fromhex("012000de013030bf000000000000000000000000000000000000000000000000024a1568069902310691704728ed00e0")
 
 # SysTick every 1000 core cycles, counted by the handler (at +0x40) in r7; the thread sleeps.
 #     ldr r0, =0xE000E010
@@ -111,9 +103,7 @@ FLOAT_FRAME = bytes.fromhex(
 #     ldr r5, [r2]
 #     ldr r6, [sp, #24]
 #     wfi
-NO_FLOAT = bytes.fromhex(
-    "0120022130ee000a30bf00000000000000000000000000000000000000000000014a1568069e30bf28ed00e0"
-)
+NO_FLOAT = bytes.fromhex("0120022130ee000a30bf00000000000000000000000000000000000000000000014a1568069e30bf28ed00e0")
 
 # Thread mode on PSP, SVC and back; the handler (at +0x40) keeps its own SP in r5.
 #     ldr r0, =0x20001000
@@ -220,17 +210,13 @@ ECHO = bytes.fromhex(
 # One store of r1 to the address in r0, then WFI.
 #     str r1, [r0]
 #     wfi
-STORE = bytes.fromhex(
-    "016030bf"
-)
+STORE = bytes.fromhex("016030bf")
 
 # One load from the address in r0 to r1, then WFI.
 #     nop
 #     ldr r1, [r0]
 #     wfi
-LOAD = bytes.fromhex(
-    "00bf016830bf"
-)
+LOAD = bytes.fromhex("00bf016830bf")
 
 # From RAM: unlock bank 1, set PG, store r4-r7 at r0, poll SR1 until not busy, clear PG.
 #     ldr r1, =0x52002000
@@ -247,6 +233,4 @@ LOAD = bytes.fromhex(
 #     movs r2, #0
 #     str r2, [r1, #12]
 #     wfi
-PROGRAM = bytes.fromhex(
-    "0649074a4a60074a4a600222ca60f0c00b695a07fcd10022ca6030bf0020005223016745ab89efcd"
-)
+PROGRAM = bytes.fromhex("0649074a4a60074a4a600222ca60f0c00b695a07fcd10022ca6030bf0020005223016745ab89efcd")

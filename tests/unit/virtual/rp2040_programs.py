@@ -178,9 +178,7 @@ START = bytes.fromhex(
 #     bmi 2b
 #     str r3, [r0]
 #     b 1b
-ECHO = bytes.fromhex(
-    "8169ca06fcd40368dbb281698a06fcd40360f5e7"
-)
+ECHO = bytes.fromhex("8169ca06fcd40368dbb281698a06fcd40360f5e7")
 
 # Behind START: GP2 high, 200 instructions, low, and once more by the XOR register.
 #     ldr r0, =0xD0000000
@@ -193,9 +191,7 @@ ECHO = bytes.fromhex(
 #     str r1, [r0, #0x1C]
 #     str r1, [r0, #0x1C]
 #     wfi
-MARKER = bytes.fromhex(
-    "0448042141616422013afdd18161c161c16130bf000000d0"
-)
+MARKER = bytes.fromhex("0448042141616422013afdd18161c161c16130bf000000d0")
 
 # Behind START: four alarms of 250 us, counted by the handler (at +0x40) in r7; the thread sleeps.
 #     ldr r0, =0x40054000

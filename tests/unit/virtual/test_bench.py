@@ -208,7 +208,9 @@ def test_it_ends_with_its_parent() -> None:
     """The parent is not waited for when it has gone: its process number is still taken then, and its end of the pipe is not."""
     start = "import subprocess, sys; subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE); sys.stdin.read()"
     command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32h7b3", "--leashed"]
-    parent = subprocess.Popen([sys.executable, "-c", start, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", start, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     assert json.loads(parent.stdout.readline())["board"] == "stm32h7b3"
     parent.kill()

@@ -30,7 +30,19 @@ def test_bytes_are_counted_over_all_pieces() -> None:
     assert [b"".join(faults.apply(piece)) for piece in (b"ab", b"cd")] == [b"ab", b"d"]
 
 
-@pytest.mark.parametrize("spec", ["", "uart_rx_drop", "uart_rx_flip:1", "uart_rx_flip:1:8", "flash_stuck:1", "flash_stuck:1:8", "explode:1", "uart_rx_drop:x"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "",
+        "uart_rx_drop",
+        "uart_rx_flip:1",
+        "uart_rx_flip:1:8",
+        "flash_stuck:1",
+        "flash_stuck:1:8",
+        "explode:1",
+        "uart_rx_drop:x",
+    ],
+)
 def test_a_spec_that_does_not_fit_is_refused(spec: str) -> None:
     with pytest.raises(RigError, match="--inject"):
         parse_injection(spec)
@@ -64,7 +76,9 @@ def test_a_reset_leaves_memory_as_it_is(bare_board: Board) -> None:
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_the_supply_fails_where_the_core_is_for_the_third_time(bare_board: Board, back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_supply_fails_where_the_core_is_for_the_third_time(
+    bare_board: Board, back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hil.standins.virtual.inject.LOOK", 5)
     machine = bare_board.load(programs.LOOP)
     start = machine.core.get(PC) & ~1

@@ -58,7 +58,9 @@ def test_it_says_what_it_is(meter):
     assert ask(meter, "*IDN?").startswith("trainrig,virtual MODEL 2450")
 
 
-@pytest.mark.parametrize("command", [":SENS:CURR:RANG 1", "sense:current:range 1", "SENS:CURR:DC:RANG:UPP 1", "CURR:RANG 1"])
+@pytest.mark.parametrize(
+    "command", [":SENS:CURR:RANG 1", "sense:current:range 1", "SENS:CURR:DC:RANG:UPP 1", "CURR:RANG 1"]
+)
 def test_short_and_long_forms(meter, command):
     assert meter.execute(command) is None
     assert ask(meter, ":SENS:CURR:RANG?") == "1.000000E+00"
@@ -90,7 +92,10 @@ def test_a_busy_core_draws_more_than_a_sleeping_one(meter, load):
 
     meter.execute(":SENS:CURR:RANG 1")
     asleep, half, awake = current(0.0), current(0.5), current(1.0)
-    assert half == pytest.approx((asleep + awake) / 2, rel=0.001) and (asleep, awake) == (pytest.approx(0.03, rel=0.001), pytest.approx(0.09, rel=0.001))
+    assert half == pytest.approx((asleep + awake) / 2, rel=0.001) and (asleep, awake) == (
+        pytest.approx(0.03, rel=0.001),
+        pytest.approx(0.09, rel=0.001),
+    )
     load.stopped = True
     assert current(0.0) == pytest.approx(0.01, rel=0.001)
     assert float(ask(meter, ":MEAS:VOLT?")) == pytest.approx(3.3, abs=0.002)
@@ -108,7 +113,10 @@ def test_a_reading_beyond_the_range_overflows_and_an_automatic_range_follows(met
     meter.execute(":SENS:CURR:RANG 0.01")
     assert float(ask(meter, ":READ?")) > 1e37
     meter.execute(":SENS:CURR:RANG:AUTO ON")
-    assert float(ask(meter, ":READ?")) == pytest.approx(0.09, rel=0.001) and ask(meter, ":SENS:CURR:RANG?") == "1.000000E-01"
+    assert (
+        float(ask(meter, ":READ?")) == pytest.approx(0.09, rel=0.001)
+        and ask(meter, ":SENS:CURR:RANG?") == "1.000000E-01"
+    )
 
 
 PROGRAM = (
@@ -169,7 +177,14 @@ def test_a_full_buffer_wraps_around_or_stays(meter, load, mode, last_s):
 
 
 def test_the_finite_count_of_a_block_holds_the_model_there(meter, load):
-    for command in (*PROGRAM[:5], ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MDIG 1,"steps",7', ':TRIG:BLOC:MDIG 2,"after",INF', ":TRIG:BLOC:DEL:CONS 3,10", ":INIT"):
+    for command in (
+        *PROGRAM[:5],
+        ':TRIG:LOAD "Empty"',
+        ':TRIG:BLOC:MDIG 1,"steps",7',
+        ':TRIG:BLOC:MDIG 2,"after",INF',
+        ":TRIG:BLOC:DEL:CONS 3,10",
+        ":INIT",
+    ):
         meter.execute(command)
     load.pass_by(SECOND // 10)
     assert ask(meter, ':TRAC:ACT? "steps"') == "7" and int(ask(meter, ':TRAC:ACT? "after"')) == 37
@@ -190,4 +205,6 @@ def test_a_digitizer_answers_in_blocks_without_a_length(load, order, dtype):
     assert answer[:2] == b"#0"
     table = np.frombuffer(answer[2:], dtype).reshape(20, 2)
     assert table[:, 0] == pytest.approx(0.09, rel=0.001) and table[:, 1] == pytest.approx(np.arange(20) / 2000)
-    assert meter.execute(':TRAC:DATA? 1,20,"b",READ,SEC') is None and ask(meter, ":SYST:ERR?").startswith("-224,"), "not in a block"
+    assert meter.execute(':TRAC:DATA? 1,20,"b",READ,SEC') is None and ask(meter, ":SYST:ERR?").startswith("-224,"), (
+        "not in a block"
+    )

@@ -52,7 +52,11 @@ def holds(session: Any, data: bytes) -> bool:
 
 
 def test_a_pico_is_not_connected_under_a_reset_that_its_probe_cannot_give() -> None:
-    assert connect.options(boards.load("rp2040"))["connect_mode"] == connect.options(boards.load("nrf52840"))["connect_mode"] == "halt"
+    assert (
+        connect.options(boards.load("rp2040"))["connect_mode"]
+        == connect.options(boards.load("nrf52840"))["connect_mode"]
+        == "halt"
+    )
     assert connect.options(boards.load("stm32h7b3"))["connect_mode"] == "under-reset"
     assert connect.options(boards.load("rp2040"))["auto_unlock"] is False
 

@@ -268,5 +268,8 @@ def test_the_last_word_of_each_alias_starts_the_channel(pico: Pico, trigger: str
         if not name.endswith("TRIG"):
             pico.write(DMA + offset, values[name.split("_", 1)[1] if name.startswith("AL") else name])
             assert not pico.read(CTRL) & BUSY, name
-    pico.write(DMA + places[trigger], values[trigger.removesuffix("_TRIG").split("_", 1)[1] if trigger.startswith("AL") else "CTRL"])
+    pico.write(
+        DMA + places[trigger],
+        values[trigger.removesuffix("_TRIG").split("_", 1)[1] if trigger.startswith("AL") else "CTRL"],
+    )
     assert pico.read(CTRL) & BUSY and pico.read(START) == 7

@@ -36,7 +36,11 @@ def session(bench: Bench) -> Iterator[Any]:
     derived.register(BOARD.pyocd_target)
     options = connect.options(BOARD) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=BOARD.pyocd_target, options=options
+        unique_id=bench.said["probe"],
+        blocking=False,
+        return_first=False,
+        target_override=BOARD.pyocd_target,
+        options=options,
     )
     assert one is not None
     with one:
@@ -60,7 +64,9 @@ def test_the_target_is_the_catalogue_s_and_is_connected_under_reset(bench: Bench
 
 
 def test_sectors_of_every_size_are_programmed_and_their_neighbours_kept(bench: Bench) -> None:
-    first = {address: os.urandom(2000) for address in (FLASH + 0x8000, FLASH + 0x1_F800, FLASH + 0x3_F000, FLASH + 0xC_0000)}
+    first = {
+        address: os.urandom(2000) for address in (FLASH + 0x8000, FLASH + 0x1_F800, FLASH + 0x3_F000, FLASH + 0xC_0000)
+    }
     with session(bench) as one:
         assert one.target.get_state() is Target.State.HALTED
         flash(one, first)

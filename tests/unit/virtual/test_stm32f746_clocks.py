@@ -64,7 +64,9 @@ def test_no_step_may_be_left_out(f746: F746, left_out: str, message: str) -> Non
 def test_each_wait_state_buys_30_mhz(f746: F746, wait_states: int) -> None:
     f746.write(ACR, wait_states)
     flash = f746.chip.flash
-    assert flash.timing_is_enough(30_000_000 * (wait_states + 1)) and not flash.timing_is_enough(30_000_000 * (wait_states + 1) + 1)
+    assert flash.timing_is_enough(30_000_000 * (wait_states + 1)) and not flash.timing_is_enough(
+        30_000_000 * (wait_states + 1) + 1
+    )
 
 
 def test_over_drive_is_entered_before_any_peripheral_has_its_clock(f746: F746) -> None:
@@ -124,7 +126,9 @@ def test_the_flash_is_seen_twice_and_the_core_starts_in_the_other_window(f746: F
     assert f746.chip.core.peek(0x00200000, 16) == f746.chip.core.peek(0x08000000, 16) == bytes(range(16))
     f746.chip.reset()
     assert f746.chip.scb.value["VTOR"] == 0x00200000
-    assert f746.chip.core.peek(0x2000FFFE, 4) and f746.chip.core.find(0x2004FFFF, 2) is None  # DTCM and SRAM1 meet, SRAM2 ends
+    assert (
+        f746.chip.core.peek(0x2000FFFE, 4) and f746.chip.core.find(0x2004FFFF, 2) is None
+    )  # DTCM and SRAM1 meet, SRAM2 ends
 
 
 def test_who_the_chip_is(f746: F746) -> None:

@@ -153,7 +153,9 @@ def test_a_stream_that_is_set_up_wrongly_does_not_start(
         f746.write(register(7, "CR"), control | 1)
 
 
-@pytest.mark.parametrize(("name", "value"), [("NDTR", 8), ("M0AR", RING), ("PAR", RDR), ("CR", RECEIVE & ~(1 << 8) | 1)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("NDTR", 8), ("M0AR", RING), ("PAR", RDR), ("CR", RECEIVE & ~(1 << 8) | 1)]
+)
 def test_a_running_stream_is_not_set_up(f746: F746, name: str, value: int) -> None:
     line(f746)
     with pytest.raises(ModelFault, match="while the stream is on"):
@@ -169,7 +171,9 @@ def test_what_is_not_modelled_says_so(f746: F746, bits: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(1, 9), st.booleans(), st.lists(st.binary(max_size=12), max_size=6), st.booleans(), st.booleans())
-def test_a_stream_is_a_ring_or_a_buffer(size: int, circular: bool, pieces: list[bytes], half: bool, complete: bool) -> None:
+def test_a_stream_is_a_ring_or_a_buffer(
+    size: int, circular: bool, pieces: list[bytes], half: bool, complete: bool
+) -> None:
     """Brute force, byte by byte: contents, place, the number of events, and how far the next one is."""
     events: list[int] = []
     stream = Stream(np.zeros(size, np.uint8), circular, events.append, half, complete)
@@ -186,5 +190,7 @@ def test_a_stream_is_a_ring_or_a_buffer(size: int, circular: bool, pieces: list[
         assert (bytes(stream.memory), stream.left) == (bytes(ring), size - place)
         assert sum(bin(flags).count("1") for flags in events) == seen
         stops = ({size - size // 2} if half else set()) | ({size} if complete else set())
-        steps = [n for n in range(1, 2 * size + 1) if (place + n - 1) % size + 1 in stops and (circular or place + n <= size)]
+        steps = [
+            n for n in range(1, 2 * size + 1) if (place + n - 1) % size + 1 in stops and (circular or place + n <= size)
+        ]
         assert stream.until_interrupt() == min(steps, default=1 << 31)

@@ -54,7 +54,11 @@ def svd_registers(peripherals: dict[str, ET.Element], name: str) -> dict[str, tu
     for register in one.iter("register"):
         bits = [(int(f.findtext("bitOffset"), 0), int(f.findtext("bitWidth"), 0)) for f in register.iter("field")]
         covered = sum({low: (1 << low + width) - (1 << low) for low, width in bits}.values())
-        found[register.findtext("name")] = int(register.findtext("addressOffset"), 0), int(register.findtext("resetValue"), 0), covered
+        found[register.findtext("name")] = (
+            int(register.findtext("addressOffset"), 0),
+            int(register.findtext("resetValue"), 0),
+            covered,
+        )
     return found
 
 
@@ -84,7 +88,9 @@ def test_a_shared_peripheral_is_that_of_pyocd_s_svd(peripheral: str, f746: F746,
     if peripheral == "GPIOA":  # SWDIO on PA13 is fast, as SWO on PB3, which the SVD has (RM0385, GPIOx_OSPEEDR)
         stated["OSPEEDR"] = (stated["OSPEEDR"][0], 0x0C000000, stated["OSPEEDR"][2])
     assert block.base == int(f429[peripheral].findtext("baseAddress"), 0)
-    assert {r.name: (r.offset, block.value[r.name]) for r in block.REGISTERS} == {name: s[:2] for name, s in stated.items()}
+    assert {r.name: (r.offset, block.value[r.name]) for r in block.REGISTERS} == {
+        name: s[:2] for name, s in stated.items()
+    }
     for register in block.REGISTERS:
         # Bit 20 of a stream's control register, ACK, is in that SVD and in no manual of STM32F4 or STM32F7.
         surplus = 1 << 20 if register.name.endswith("CR") and peripheral == "DMA2" and register.name[0] == "S" else 0

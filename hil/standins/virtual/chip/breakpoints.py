@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 from hil.standins.virtual.chip.registers import Block
 
-_LOWER, _UPPER = 1, 2  # the two highest bits of a comparator (REPLACE, BP_MATCH): break at the lower or the upper halfword, or at both
+_LOWER, _UPPER = (
+    1,
+    2,
+)  # the two highest bits of a comparator (REPLACE, BP_MATCH): break at the lower or the upper halfword, or at both
 
 
 class WordBreakpoints(Block):

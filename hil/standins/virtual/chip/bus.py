@@ -23,7 +23,7 @@ class Target(Protocol):
 
 class Bus:
     """Attributes:
-        debugger: true while the debugger, not the core, is the master of the access.
+    debugger: true while the debugger, not the core, is the master of the access.
     """
 
     def __init__(self) -> None:

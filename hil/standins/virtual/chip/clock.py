@@ -16,8 +16,8 @@ SLEEPS_KEPT = 100_000
 
 class Clock:
     """Args:
-        count: returns the instructions executed since power-on.
-        hz: frequency of the core.
+    count: returns the instructions executed since power-on.
+    hz: frequency of the core.
     """
 
     def __init__(self, count: Callable[[], int], hz: int) -> None:
@@ -26,7 +26,9 @@ class Clock:
         self._base_ps = 0
         self._base_count = count()
         self.asleep_ps = 0
-        self.sleeps: deque[tuple[int, int]] = deque(maxlen=SLEEPS_KEPT)  # begin and end of the latest sleeps, for who looks at the current
+        self.sleeps: deque[tuple[int, int]] = deque(
+            maxlen=SLEEPS_KEPT
+        )  # begin and end of the latest sleeps, for who looks at the current
 
     @property
     def now(self) -> int:

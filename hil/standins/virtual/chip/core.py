@@ -29,10 +29,10 @@ WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
 
 class Core(MappedMemories):
     """Args:
-        memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
-        peripherals: (base, size) ranges whose accesses go to `read` and `write`.
-        read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
-        cpu: Unicorn's CPU model.
+    memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
+    peripherals: (base, size) ranges whose accesses go to `read` and `write`.
+    read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
+    cpu: Unicorn's CPU model.
     """
 
     def __init__(
@@ -50,7 +50,9 @@ class Core(MappedMemories):
         self._ended: Ended | None = None
         self._breakpoints: dict[int, object] = {}
         self._stale_code = False
-        self.on_code_changed: list[Callable[[], None]] = []  # called first: what has a hand in what a memory holds after a change
+        self.on_code_changed: list[
+            Callable[[], None]
+        ] = []  # called first: what has a hand in what a memory holds after a change
         self._stepping = False
         super().__init__(uc, memories, peripherals, read, write)
         self._install_hooks()
@@ -213,8 +215,13 @@ class Core(MappedMemories):
             self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, offset
         handle = ctypes.c_size_t()
         uclib.uc_hook_add(
-            self.handle, ctypes.byref(handle), unicorn.UC_HOOK_BLOCK, ctypes.c_void_p(block_hook.address),
-            ctypes.c_void_p(self._shared.ctypes.data), ctypes.c_uint64(1), ctypes.c_uint64(0),
+            self.handle,
+            ctypes.byref(handle),
+            unicorn.UC_HOOK_BLOCK,
+            ctypes.c_void_p(block_hook.address),
+            ctypes.c_void_p(self._shared.ctypes.data),
+            ctypes.c_uint64(1),
+            ctypes.c_uint64(0),
         )
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def private_peripherals(
-    machine: Machine, cpuid: int, data_cache: int, instruction_cache: int, mpu_regions: int,
+    machine: Machine,
+    cpuid: int,
+    data_cache: int,
+    instruction_cache: int,
+    mpu_regions: int,
     fixed: dict[str, int] | None = None,
 ) -> SystemControlBlock:
     """Attach everything at 0xE0000000; `data_cache` and `instruction_cache` are CCSIDR values, `fixed` those of more registers."""

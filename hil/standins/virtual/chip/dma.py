@@ -26,7 +26,9 @@ _NEVER = 1 << 31
 
 def _flags(first: int, access: str) -> str:
     """Return the fields of a flag register of four streams, the lowest of which is `first`."""
-    fields = " ".join(_EVENTS.format(first + i, *(at + bit for bit in (0, 2, 3, 4, 5))) for i, at in enumerate(_FLAGS_AT))
+    fields = " ".join(
+        _EVENTS.format(first + i, *(at + bit for bit in (0, 2, 3, 4, 5))) for i, at in enumerate(_FLAGS_AT)
+    )
     return " ".join(f"{field}/{access}" for field in fields.split())
 
 
@@ -71,11 +73,15 @@ class Stream:
         half, complete: whether each of them interrupts.
     """
 
-    def __init__(self, memory: np.ndarray, circular: bool, events: Callable[[int], None], half: bool, complete: bool) -> None:
+    def __init__(
+        self, memory: np.ndarray, circular: bool, events: Callable[[int], None], half: bool, complete: bool
+    ) -> None:
         self.memory = memory
         self._circular = circular
         self._events = events
-        self._stops = [stop for wanted, stop in ((half, memory.size - memory.size // 2), (complete, memory.size)) if wanted]
+        self._stops = [
+            stop for wanted, stop in ((half, memory.size - memory.size // 2), (complete, memory.size)) if wanted
+        ]
         self.done = 0
 
     @property
@@ -119,12 +125,12 @@ class Stream:
 
 class Dma(Block):
     """Args:
-        name, base: as in the manual.
-        memory: the chip's memories; the DMA reaches those in `reachable`.
-        request: returns what asks for a stream whose SxCR is given; raises ModelFault where nothing is wired to it.
-        drive: called with stream and level of an interrupt line when it changes.
-        sync: brings the peripherals up to the present before a register is looked at.
-        started: called with the name of the request whose stream has been enabled.
+    name, base: as in the manual.
+    memory: the chip's memories; the DMA reaches those in `reachable`.
+    request: returns what asks for a stream whose SxCR is given; raises ModelFault where nothing is wired to it.
+    drive: called with stream and level of an interrupt line when it changes.
+    sync: brings the peripherals up to the present before a register is looked at.
+    started: called with the name of the request whose stream has been enabled.
     """
 
     def __init__(
@@ -193,7 +199,9 @@ class Dma(Block):
 
     def _set_up(self, i: int, register: str, new: int) -> None:
         if self._is_on(i):
-            raise ModelFault(f"{self.name}_S{i}{register} is written while the stream is on; clear EN and wait until it reads 0")
+            raise ModelFault(
+                f"{self.name}_S{i}{register} is written while the stream is on; clear EN and wait until it reads 0"
+            )
         if register == "NDTR":
             self._running.pop(i, None)
         self.value[f"S{i}{register}"] = new
@@ -214,12 +222,20 @@ class Dma(Block):
         if self._flags_of(i):
             raise ModelFault(f"{where} while a flag of the stream is up; clear its flags first")
         request = self._request(i, control)
-        if control >> 6 & 3 != int(request.to_peripheral) or self.value[f"S{i}PAR"] != request.address or not control & MINC:
+        if (
+            control >> 6 & 3 != int(request.to_peripheral)
+            or self.value[f"S{i}PAR"] != request.address
+            or not control & MINC
+        ):
             raise ModelFault(f"{where} with direction, address or increment that do not fit {request.name}")
         memory = self._window(i, where)
         self._serving[request.name] = i
         self._running[i] = Stream(
-            memory, bool(control & CIRC), lambda flags: self._event(i, flags), bool(control & HTIE), bool(control & TCIE)
+            memory,
+            bool(control & CIRC),
+            lambda flags: self._event(i, flags),
+            bool(control & HTIE),
+            bool(control & TCIE),
         )
         self._started(request.name)
 

@@ -23,8 +23,8 @@ _EXC_RETURN = 0xFFFFFFE1  # with bits 2 (process stack), 3 (thread mode), 4 (bas
 
 class Exceptions:
     """Args:
-        core: the registers and memories.
-        nvic: who is pending and active.
+    core: the registers and memories.
+    nvic: who is pending and active.
     """
 
     def __init__(self, core: Core, nvic: Nvic) -> None:
@@ -76,7 +76,9 @@ class Exceptions:
         back = _EXC_RETURN | (0 if handler_mode else 8) | (4 if on_psp else 0) | (0 if extended else 0x10)
         (target,) = struct.unpack("<I", self._core.peek(vectors + 4 * number, 4))
         if not target & 1:
-            raise ModelFault(f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number)
+            raise ModelFault(
+                f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number
+            )
         self._nvic.enter(number)
         # In this order: the stack pointer of the old mode, then the switch to handler mode, which has MSP in its place.
         self._entry.write([frame, control & 1, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number, back, target])
@@ -89,7 +91,9 @@ class Exceptions:
             raise ModelFault(f"return from exception {ending}, which is not active")
         basic, to_thread, on_psp = bool(target & 0x10), bool(target & 8), bool(target & 4)
         if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or target & 3 != 1:
-            raise ModelFault(f"exception return with 0x{target:08X} does not fit the {len(self._nvic.active)} still active")
+            raise ModelFault(
+                f"exception return with 0x{target:08X} does not fit the {len(self._nvic.active)} still active"
+            )
         if ending != NMI:
             self._core.set(c.FAULTMASK, 0)
         frame = self._core.get(c.PSP if on_psp else c.MSP)

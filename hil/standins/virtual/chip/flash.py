@@ -36,31 +36,43 @@ WAIT_STATES = {
 }
 PROGRAM_DELAY = (0, 0, 1, 1, 2, 2, 3)
 
-_CR = ("LOCK:0 PG:1 SER:2 BER:3 FW:4 START:5 SSN:6-12 CRC_EN:15/x EOPIE:16/x WRPERRIE:17/x PGSERRIE:18/x STRBERRIE:19/x "
-       "INCERRIE:21/x RDPERRIE:23/x RDSERRIE:24/x SNECCERRIE:25/x DBECCERRIE:26/x CRCENDIE:27/x CRCRDERRIE:28/x")
-_SR = ("BSY:0/r WBNE:1/r QW:2/r CRC_BUSY:3/r EOP:16/r WRPERR:17/r PGSERR:18/r STRBERR:19/r INCERR:21/r RDPERR:23/r "
-       "RDSERR:24/r SNECCERR:25/r DBECCERR:26/r CRCEND:27/r CRCRDERR:28/r")
+_CR = (
+    "LOCK:0 PG:1 SER:2 BER:3 FW:4 START:5 SSN:6-12 CRC_EN:15/x EOPIE:16/x WRPERRIE:17/x PGSERRIE:18/x STRBERRIE:19/x "
+    "INCERRIE:21/x RDPERRIE:23/x RDSERRIE:24/x SNECCERRIE:25/x DBECCERRIE:26/x CRCENDIE:27/x CRCRDERRIE:28/x"
+)
+_SR = (
+    "BSY:0/r WBNE:1/r QW:2/r CRC_BUSY:3/r EOP:16/r WRPERR:17/r PGSERR:18/r STRBERR:19/r INCERR:21/r RDPERR:23/r "
+    "RDSERR:24/r SNECCERR:25/r DBECCERR:26/r CRCEND:27/r CRCRDERR:28/r"
+)
 # CLR_OPERR is not in RM0455, but the flash algorithm that pyOCD carries for this family writes it, and silicon bears it.
-_CCR = ("CLR_EOP:16/w CLR_WRPERR:17/w CLR_PGSERR:18/w CLR_STRBERR:19/w CLR_INCERR:21/w CLR_OPERR:22/w CLR_RDPERR:23/w CLR_RDSERR:24/w "
-        "CLR_SNECCERR:25/w CLR_DBECCERR:26/w CLR_CRCEND:27/w CLR_CRCRDERR:28/w")
-_OPTIONS = ("OPT_BUSY:0/r BOR_LEV:2-3/{0} IWDG_SW:4/{0} NRST_STOP:6/{0} NRST_STDY:7/{0} RDP:8-15/{0} VDDMMC_HSLV:16/{0} "
-            "IWDG_FZ_STOP:17/{0} IWDG_FZ_SDBY:18/{0} ST_RAM_SIZE:19-20/{0} SECURITY:21/{0} VDDIO_HSLV:29/{0} "
-            "OPTCHANGEERR:30/r SWAP_BANK_OPT:31/{0}")
+_CCR = (
+    "CLR_EOP:16/w CLR_WRPERR:17/w CLR_PGSERR:18/w CLR_STRBERR:19/w CLR_INCERR:21/w CLR_OPERR:22/w CLR_RDPERR:23/w CLR_RDSERR:24/w "
+    "CLR_SNECCERR:25/w CLR_DBECCERR:26/w CLR_CRCEND:27/w CLR_CRCRDERR:28/w"
+)
+_OPTIONS = (
+    "OPT_BUSY:0/r BOR_LEV:2-3/{0} IWDG_SW:4/{0} NRST_STOP:6/{0} NRST_STDY:7/{0} RDP:8-15/{0} VDDMMC_HSLV:16/{0} "
+    "IWDG_FZ_STOP:17/{0} IWDG_FZ_SDBY:18/{0} ST_RAM_SIZE:19-20/{0} SECURITY:21/{0} VDDIO_HSLV:29/{0} "
+    "OPTCHANGEERR:30/r SWAP_BANK_OPT:31/{0}"
+)
 _FACTORY_OPTIONS = 0x0016AAD0
 
 
 def _bank(bank: int) -> tuple[Register, ...]:
     at = 0x100 * (bank - 1)
-    return (Register(f"KEYR{bank}", at + 0x04, "KEYR:0-31/w"), Register(f"CR{bank}", at + 0x0C, _CR, LOCK),
-            Register(f"SR{bank}", at + 0x10, _SR), Register(f"CCR{bank}", at + 0x14, _CCR))
+    return (
+        Register(f"KEYR{bank}", at + 0x04, "KEYR:0-31/w"),
+        Register(f"CR{bank}", at + 0x0C, _CR, LOCK),
+        Register(f"SR{bank}", at + 0x10, _SR),
+        Register(f"CCR{bank}", at + 0x14, _CCR),
+    )
 
 
 class Flash(Block):
     """Args:
-        clock: virtual time.
-        core: holds the array as its memory `flash`.
-        power: its supply.
-        log: receives one line about what silicon would do silently.
+    clock: virtual time.
+    core: holds the array as its memory `flash`.
+    power: its supply.
+    log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (
@@ -121,7 +133,9 @@ class Flash(Block):
 
     def _key(self, bank: int, key: int) -> None:
         if not self.field(f"CR{bank}", "LOCK") or key != KEYS[self._keys[bank]]:
-            raise ModelFault(f"FLASH_KEYR{bank} is written with 0x{key:08X} out of sequence: the bank stays locked until reset")
+            raise ModelFault(
+                f"FLASH_KEYR{bank} is written with 0x{key:08X} out of sequence: the bank stays locked until reset"
+            )
         self._keys[bank] += 1
         if self._keys[bank] == len(KEYS):
             self._keys[bank] = 0
@@ -180,7 +194,9 @@ class Flash(Block):
         elif self._word != word:
             self._drop_buffer()
             self._raise(bank, INCERR)
-            raise ModelFault(f"write of 0x{address:08X} while another flash word waits for its missing bytes", address, "write")
+            raise ModelFault(
+                f"write of 0x{address:08X} while another flash word waits for its missing bytes", address, "write"
+            )
         place = offset - word
         lanes = (1 << size) - 1 << place
         if self._filled & lanes:

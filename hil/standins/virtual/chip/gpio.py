@@ -20,10 +20,10 @@ _RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000}
 
 class GpioPort(Block):
     """Args:
-        letter: A to K.
-        on_edge: called with (pin, level) when an output pin changes.
-        first: base of port A.
-        resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
+    letter: A to K.
+    on_edge: called with (pin, level) when an output pin changes.
+    first: base of port A.
+    resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
     """
 
     SIZES = (1, 2, 4)
@@ -41,7 +41,11 @@ class GpioPort(Block):
     )
 
     def __init__(
-        self, letter: str, on_edge: Callable[[int, int], None], first: int = 0x58020000, resets: dict[str, int] | None = None
+        self,
+        letter: str,
+        on_edge: Callable[[int, int], None],
+        first: int = 0x58020000,
+        resets: dict[str, int] | None = None,
     ) -> None:
         super().__init__(f"GPIO{letter}", first + 0x400 * (ord(letter) - ord("A")))
         self._resets = _RESET.get(letter, {}) if resets is None else resets

@@ -40,9 +40,9 @@ class Pace(enum.Enum):
 
 class Machine:
     """Args:
-        spec: the core.
-        memories, peripherals: as for Core.
-        log: receives one line about each noteworthy event.
+    spec: the core.
+    memories, peripherals: as for Core.
+    log: receives one line about each noteworthy event.
     """
 
     def __init__(

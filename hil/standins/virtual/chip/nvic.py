@@ -16,8 +16,8 @@ _IPR_BYTES = 496
 
 class Nvic:
     """Args:
-        interrupts: number of external interrupts.
-        priority_bits: implemented bits of a priority, at the top of its byte.
+    interrupts: number of external interrupts.
+    priority_bits: implemented bits of a priority, at the top of its byte.
     """
 
     name = "NVIC"
@@ -106,7 +106,10 @@ class Nvic:
             return int.from_bytes(self._priorities(first, size), "little")
         array, word = offset & ~0x7F, (offset & 0x7F) >> 2
         source = {
-            _ISER: self.enabled, _ICER: self.enabled, _ISPR: self.waiting(), _ICPR: self.waiting(),
+            _ISER: self.enabled,
+            _ICER: self.enabled,
+            _ISPR: self.waiting(),
+            _ICPR: self.waiting(),
             _IABR: sum(1 << n for n in self.active),
         }.get(array, 0)
         return source >> FIRST_IRQ + 32 * word & 0xFFFFFFFF if word < _WORDS else 0

@@ -16,7 +16,15 @@ from hil.standins.virtual.chip.registers import Block
 
 HSI_HZ, CSI_HZ = 64_000_000, 4_000_000
 # Microseconds until ready, by the bit of CR that starts the source.
-_START_PS = {0: 2_000_000, 7: 2_000_000, 12: 4_000_000, 16: 2_000_000_000, 24: 100_000_000, 26: 100_000_000, 28: 100_000_000}
+_START_PS = {
+    0: 2_000_000,
+    7: 2_000_000,
+    12: 4_000_000,
+    16: 2_000_000_000,
+    24: 100_000_000,
+    26: 100_000_000,
+    28: 100_000_000,
+}
 _READY_BIT = {0: 2, 7: 8, 12: 13, 16: 17, 24: 25, 26: 27, 28: 29}
 _HPRE = {8: 2, 9: 4, 10: 8, 11: 16, 12: 64, 13: 128, 14: 256, 15: 512}
 _PPRE = {4: 2, 5: 4, 6: 8, 7: 16}
@@ -25,8 +33,8 @@ _PLL_INPUT = ((1_000_000, 2_000_000), (2_000_000, 4_000_000), (4_000_000, 8_000_
 
 class Rcc(Block):
     """Args:
-        clock: virtual time; its frequency follows the clock tree.
-        hse_hz: frequency of the crystal on the board, 0 for none.
+    clock: virtual time; its frequency follows the clock tree.
+    hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
     REGISTERS = REGISTERS
@@ -59,8 +67,12 @@ class Rcc(Block):
 
     def apb_hz(self, bus: int) -> int:
         """Return the clock of APB 1 to 4."""
-        register, name = {1: ("CDCFGR2", "CDPPRE1"), 2: ("CDCFGR2", "CDPPRE2"), 3: ("CDCFGR1", "CDPPRE"),
-                          4: ("SRDCFGR", "SRDPPRE")}[bus]
+        register, name = {
+            1: ("CDCFGR2", "CDPPRE1"),
+            2: ("CDCFGR2", "CDPPRE2"),
+            3: ("CDCFGR1", "CDPPRE"),
+            4: ("SRDCFGR", "SRDPPRE"),
+        }[bus]
         return self.ahb_hz() // _PPRE.get(self.field(register, name), 1)
 
     def system_hz(self) -> int:
@@ -84,9 +96,14 @@ class Rcc(Block):
     def usart1_hz(self) -> int:
         """Return USART1's kernel clock (CDCCIP2R.USART16910SEL); raises ModelFault for a source that does not run."""
         select = self.field("CDCCIP2R", "USART16910SEL")
-        sources = {0: (self.apb_hz(2), True), 1: (self.pll_hz(2, "Q"), self._is_ready(26)),
-                   2: (self.pll_hz(3, "Q"), self._is_ready(28)), 3: (self.hsi_hz(), self._is_ready(0)),
-                   4: (CSI_HZ, self._is_ready(7)), 5: (32768, False)}
+        sources = {
+            0: (self.apb_hz(2), True),
+            1: (self.pll_hz(2, "Q"), self._is_ready(26)),
+            2: (self.pll_hz(3, "Q"), self._is_ready(28)),
+            3: (self.hsi_hz(), self._is_ready(0)),
+            4: (CSI_HZ, self._is_ready(7)),
+            5: (32768, False),
+        }
         hz, running = sources.get(select, (0, False))
         if not hz or not running:
             raise ModelFault(f"the kernel clock of USART1 does not run (RCC_CDCCIP2R.USART16910SEL is {select})")
@@ -132,7 +149,9 @@ class Rcc(Block):
         vco = self.pll_hz(pll, "P") * (self.field(f"PLL{pll}DIVR", "P") + 1)
         vco_low, vco_high = ((128e6, 560e6), (150e6, 420e6))[self.field("PLLCFGR", f"PLL{pll}VCOSEL")]
         if not divider or not low <= reference <= high:
-            raise ModelFault(f"PLL{pll}: input {reference} Hz is outside {low}..{high} Hz, the range that PLLCFGR selects")
+            raise ModelFault(
+                f"PLL{pll}: input {reference} Hz is outside {low}..{high} Hz, the range that PLLCFGR selects"
+            )
         if not vco_low <= vco <= vco_high:
             raise ModelFault(f"PLL{pll}: VCO at {vco} Hz is outside {vco_low:.0f}..{vco_high:.0f} Hz")
 
@@ -149,7 +168,9 @@ class Rcc(Block):
         switch = new & 7
         if switch != old & 7:
             if switch > 3 or not self._is_ready((0, 7, 16, 24)[switch]):
-                raise ModelFault(f"RCC_CFGR.SW is set to {switch} before that clock is ready; wait for its flag in RCC_CR")
+                raise ModelFault(
+                    f"RCC_CFGR.SW is set to {switch} before that clock is ready; wait for its flag in RCC_CR"
+                )
             if switch == 3 and not self.field("PLLCFGR", "DIVP1EN"):
                 raise ModelFault("RCC_CFGR.SW selects PLL1, whose output P is off; set RCC_PLLCFGR.DIVP1EN")
         self._apply("CFGR", new)

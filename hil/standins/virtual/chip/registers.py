@@ -111,14 +111,18 @@ class Block:
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
-        self._readers: dict[str, Callable] = {r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS}
+        self._readers: dict[str, Callable] = {
+            r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS
+        }
         # Words that a program polls: names and readers by offset, without the checks of other accesses.
         self._reader_at = {
             r.offset: (r.name, self._readers[r.name])
             for r in self.REGISTERS
             if self._readers[r.name] is not None and not r.acting
         }
-        self._writers: dict[str, Callable] = {r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS}
+        self._writers: dict[str, Callable] = {
+            r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS
+        }
 
     def reset(self) -> None:
         """Return every register to its reset value."""

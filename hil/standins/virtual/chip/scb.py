@@ -22,8 +22,18 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 ID = "VALUE:0-31/r"
 VECTKEY, VECTKEY_READ = 0x05FA, 0xFA05
-_MAINTENANCE = ("ICIALLU", 0xF50), ("ICIMVAU", 0xF58), ("DCIMVAC", 0xF5C), ("DCISW", 0xF60), ("DCCMVAU", 0xF64), (
-    "DCCMVAC", 0xF68), ("DCCSW", 0xF6C), ("DCCIMVAC", 0xF70), ("DCCISW", 0xF74), ("BPIALL", 0xF78)
+_MAINTENANCE = (
+    ("ICIALLU", 0xF50),
+    ("ICIMVAU", 0xF58),
+    ("DCIMVAC", 0xF5C),
+    ("DCISW", 0xF60),
+    ("DCCMVAU", 0xF64),
+    ("DCCMVAC", 0xF68),
+    ("DCCSW", 0xF6C),
+    ("DCCIMVAC", 0xF70),
+    ("DCCISW", 0xF74),
+    ("BPIALL", 0xF78),
+)
 _REGION = "ENABLE:0 SIZE:1-5 SRD:8-15 B:16 C:17 S:18 TEX:19-21 AP:24-26 XN:28"
 
 
@@ -43,10 +53,10 @@ class System(Protocol):
 
 class SystemControlBlock(Block):
     """Args:
-        system: the machine.
-        cpuid: CPUID value.
-        data_cache, instruction_cache: CCSIDR values.
-        fixed: reset values of registers where the chip differs from STM32H7.
+    system: the machine.
+    cpuid: CPUID value.
+    data_cache, instruction_cache: CCSIDR values.
+    fixed: reset values of registers where the chip differs from STM32H7.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)
@@ -134,8 +144,13 @@ class SystemControlBlock(Block):
 
     def write_icsr(self, _old: int, _new: int, acting: int) -> None:
         nvic = self._system.nvic
-        for bit, action, number in ((25, nvic.unpend, SYSTICK), (26, nvic.pend, SYSTICK), (27, nvic.unpend, PEND_SV),
-                                    (28, nvic.pend, PEND_SV), (31, nvic.pend, NMI)):
+        for bit, action, number in (
+            (25, nvic.unpend, SYSTICK),
+            (26, nvic.pend, SYSTICK),
+            (27, nvic.unpend, PEND_SV),
+            (28, nvic.pend, PEND_SV),
+            (31, nvic.pend, NMI),
+        ):
             if acting >> bit & 1:
                 action(number)
 

@@ -52,11 +52,11 @@ _GATED = {"ahb1": ("AHB2ENR", "AHBSRAM1"), "ahb2": ("AHB2ENR", "AHBSRAM2"), "srd
 
 class Stm32H7B3(Chip):
     """Args:
-        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-        send: takes each byte that USART1 has sent.
-        on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
-        hse_hz: crystal on the board, 0 for none.
+    rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
+    send: takes each byte that USART1 has sent.
+    on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
+    log: receives one line about each noteworthy event.
+    hse_hz: crystal on the board, 0 for none.
     """
 
     def __init__(
@@ -83,7 +83,16 @@ class Stm32H7B3(Chip):
             send, self.dma1.stream,
         )  # fmt: skip
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
-        for block in (self.flash, self.pwr, self.rcc, self.syscfg, self.dma1, self.dmamux1, self.usart1, *self.ports.values()):
+        for block in (
+            self.flash,
+            self.pwr,
+            self.rcc,
+            self.syscfg,
+            self.dma1,
+            self.dmamux1,
+            self.usart1,
+            *self.ports.values(),
+        ):
             self.add(block, 0x400)
         dbgmcu = DbgMcu("DBGMCU", 0x5C001000)
         self.bus.attach(dbgmcu, 0x400)
@@ -147,9 +156,13 @@ class Stm32H7B3(Chip):
             raise ModelFault(f"the core runs at {core} Hz, voltage scale {scale} allows {CORE_LIMIT_HZ[scale]} Hz")
         for bus in (1, 2, 3, 4):
             if self.rcc.apb_hz(bus) > CORE_LIMIT_HZ[scale] // 2 and core != HSI_HZ:
-                raise ModelFault(f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, scale {scale} allows {CORE_LIMIT_HZ[scale] // 2}")
+                raise ModelFault(
+                    f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, scale {scale} allows {CORE_LIMIT_HZ[scale] // 2}"
+                )
         if not self.flash.timing_is_enough(ahb, scale):
             acr = self.flash.value["ACR"]
-            raise ModelFault(f"flash at {ahb} Hz and voltage scale {scale} needs more than FLASH_ACR = 0x{acr:02X} allows")
+            raise ModelFault(
+                f"flash at {ahb} Hz and voltage scale {scale} needs more than FLASH_ACR = 0x{acr:02X} allows"
+            )
         if core > CORE_LIMIT_HZ[3] and not self.pwr.scale_is_stable():
             raise ModelFault(f"the core goes to {core} Hz before the new voltage is ready; wait for PWR_SRDCR.VOSRDY")

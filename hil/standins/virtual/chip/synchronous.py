@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class SynchronousFaults:
     """Args:
-        machine: whose core takes them.
+    machine: whose core takes them.
     """
 
     def __init__(self, machine: Machine) -> None:

@@ -24,12 +24,12 @@ _STOP_HALF_BITS = (2, 1, 4, 3)
 
 class Usart(Block):
     """Args:
-        name, base: as in the manual.
-        clock: virtual time.
-        kernel_hz: returns the kernel clock's frequency; may raise ModelFault.
-        connected: whether the pins are routed to this USART: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: takes each byte when its stop bit has left.
+    name, base: as in the manual.
+    clock: virtual time.
+    kernel_hz: returns the kernel clock's frequency; may raise ModelFault.
+    connected: whether the pins are routed to this USART: (transmit, receive).
+    drive: called with the level of the interrupt line when it changes.
+    send: takes each byte when its stop bit has left.
     """
 
     SIZES = (1, 2, 4)
@@ -56,7 +56,9 @@ class Usart(Block):
         self._rx_end = 0  # when the first incoming byte will have been received
         self._tx_end = 0  # when the byte in the shift register will have left
         self._shifting: int | None = None
-        self._silence_from: int | None = None  # end of the last received byte, until a time-out or idle line is reported
+        self._silence_from: int | None = (
+            None  # end of the last received byte, until a time-out or idle line is reported
+        )
         self._idle_from: int | None = None
         self._due = 0
         self._high = False
@@ -260,7 +262,9 @@ class Usart(Block):
         if over8:
             divider = divider & 0xFFF0 | (divider & 7) << 1
         if divider < 16:
-            raise ModelFault(f"{self.name}_BRR is 0x{self.value['BRR']:X} when UE is set; the divider must be at least 16")
+            raise ModelFault(
+                f"{self.name}_BRR is 0x{self.value['BRR']:X} when UE is set; the divider must be at least 16"
+            )
         clock = self._kernel_hz() // self._prescaler() * (2 if over8 else 1)
         self._bit_ps = divider * PS_PER_S // clock
         data_bits = {0: 8, 1: 9, 2: 7}.get(self.field("CR1", "M1") << 1 | self.field("CR1", "M0"), 8)

@@ -12,7 +12,7 @@ _ROUNDS = 14
 
 class Aes:
     """Args:
-        key: 32 bytes.
+    key: 32 bytes.
     """
 
     def __init__(self, key: Sequence[int]) -> None:
@@ -22,7 +22,9 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return whole blocks of 16 bytes, enciphered."""
-        return _enciphered(np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double).tobytes()
+        return _enciphered(
+            np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double
+        ).tobytes()
 
     def _expand(self, key: list[int]) -> np.ndarray:
         """Return the round keys, uint8[15, 16] (section 5.2)."""
@@ -53,7 +55,11 @@ def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np
                 value = turned[place]
                 if number < _ROUNDS:
                     column, row = place // 4 * 4, place % 4
-                    below, second, third = turned[column + (row + 1) % 4], turned[column + (row + 2) % 4], turned[column + (row + 3) % 4]
+                    below, second, third = (
+                        turned[column + (row + 1) % 4],
+                        turned[column + (row + 2) % 4],
+                        turned[column + (row + 3) % 4],
+                    )
                     value = double[value] ^ double[below] ^ below ^ second ^ third
                 state[place] = value ^ keys[number, place]
     return blocks

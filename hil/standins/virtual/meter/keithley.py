@@ -163,7 +163,11 @@ class KeithleyInstrument(ScpiInstrument):
         buffer = self._buffer(name)
         low, high = int(number(first, 1, len(buffer))), int(number(last, 1, len(buffer)))
         names = [_element(word) for word in elements] or ["READ"]
-        if low > high or any(one not in _ELEMENTS for one in names) or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names)):
+        if (
+            low > high
+            or any(one not in _ELEMENTS for one in names)
+            or (self._format != "ASC" and not {"READ", "REL", "RELA"} >= set(names))
+        ):
             raise ScpiError(-224)
         chosen, origin = buffer.places(low, high), int(buffer.places(buffer.start(), buffer.start()).begin[0])
         columns = [_ELEMENTS[one][0](chosen, origin) for one in names]

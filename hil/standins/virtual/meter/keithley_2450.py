@@ -21,7 +21,15 @@ from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 DEAD_PS = PS_PER_S // 4000
 LIMITED = 1 << 5  # of the source status: its limit holds the current back (2450-901-01 Rev. B, 8-29)
 # The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V range.
-LIMITS = Limits(gain=0.0002, offset_a=600e-9, voltage_gain=0.00015, voltage_offset_v=1e-3, timebase=50e-6, noise_a=40e-9, noise_v=10e-6)
+LIMITS = Limits(
+    gain=0.0002,
+    offset_a=600e-9,
+    voltage_gain=0.00015,
+    voltage_offset_v=1e-3,
+    timebase=50e-6,
+    noise_a=40e-9,
+    noise_v=10e-6,
+)
 
 
 class VirtualKeithley2450(KeithleyInstrument):

@@ -30,14 +30,21 @@ class VirtualKeithleyDmm(KeithleyInstrument):
     over_range = 1.2
 
     def __init__(
-        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None, model: str = "DMM6500"
+        self,
+        truth: Truth,
+        errors: Errors,
+        rng: np.random.Generator,
+        time: VirtualTime | None = None,
+        model: str = "DMM6500",
     ) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SENSe]:DIGitize:FUNCtion[:ON]": self._set_function, "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.set_range,
             "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}", "[:SENSe]:DIGitize:CURRent:SRATe": self._set_rate,
             "[:SENSe]:DIGitize:CURRent:SRATe?": lambda _: str(self._rate), "[:SENSe]:DIGitize:CURRent:APERture": self._set_aperture,
         }  # fmt: skip
-        super().__init__(f"trainrig,virtual MODEL {model},{rng.integers(10**8):08d},1", truth, errors, rng, time, commands)
+        super().__init__(
+            f"trainrig,virtual MODEL {model},{rng.integers(10**8):08d},1", truth, errors, rng, time, commands
+        )
 
     def preset(self) -> None:
         """Return every setting to its value after *RST."""

@@ -87,7 +87,7 @@ class Block:
 
 class TriggerModel:
     """Args:
-        measure: makes the readings of the apertures that begin at int64[n].
+    measure: makes the readings of the apertures that begin at int64[n].
     """
 
     def __init__(self, measure: Callable[[np.ndarray], Readings]) -> None:

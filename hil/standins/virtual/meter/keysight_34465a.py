@@ -158,7 +158,9 @@ class VirtualKeysight34465A(ScpiInstrument):
             first = trigger if trigger is not None else now + 1
             done = max(0, (now - first - round(self._aperture_s * PS_PER_S)) // period + 1)
             return first, min(done, self._count)
-        until = over if trigger is None else (trigger - self._began) // period + 1  # a reading that the trigger falls into came before it
+        until = (
+            over if trigger is None else (trigger - self._began) // period + 1
+        )  # a reading that the trigger falls into came before it
         dropped = max(0, until - self._before)
         last = over if trigger is None else min(over, until + self._count - self._before)
         return self._began + dropped * period, max(0, last - dropped)
@@ -171,7 +173,10 @@ class VirtualKeysight34465A(ScpiInstrument):
             begin = first + period * np.arange(count, dtype=np.int64)
             begins, ends = self._clock.true(begin), self._clock.true(begin + round(self._aperture_s * PS_PER_S))
             true = mean_current(self._truth, begins, ends - begins)
-            read = self._errors_drawn.current(true, self._aperture_s, (begin - first) / PS_PER_S, self._rng) - self._null[0] * self._null[1]
+            read = (
+                self._errors_drawn.current(true, self._aperture_s, (begin - first) / PS_PER_S, self._rng)
+                - self._null[0] * self._null[1]
+            )
             over = np.abs(true) > self._range * OVER_RANGE
             self._questionable |= OVERLOAD * bool(np.any(over)) | TIMING * (self._least() > self._timer_s + 1e-9)
             self._memory = np.where(over, OVERFLOW, read)

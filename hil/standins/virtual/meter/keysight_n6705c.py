@@ -18,13 +18,23 @@ from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 # Of the data sheet in hil/measure/meters for the 1 mA range, which the larger ranges' hold.
-LIMITS = Limits(gain=0.0003, offset_a=100e-9, voltage_gain=0.00025, voltage_offset_v=1.8e-3, timebase=100e-6, noise_a=3.1e-9, noise_v=11e-6)
+LIMITS = Limits(
+    gain=0.0003,
+    offset_a=100e-9,
+    voltage_gain=0.00025,
+    voltage_offset_v=1.8e-3,
+    timebase=100e-6,
+    noise_a=3.1e-9,
+    noise_v=11e-6,
+)
 RANGES_A = (1e-3, 0.1, 3.0)
 OVERLOAD = 9.91e37  # not a number, as SCPI says it
 STEP_PS = 20_480_000
 LEAST_STEPS = 5  # of each parameter
 KEPT_PS = 20 * PS_PER_S
-LIMIT_REACHED = 1 << 7  # questionable status: the output is at its limit of current (N6705C Operating and Service Guide, page 350)
+LIMIT_REACHED = (
+    1 << 7
+)  # questionable status: the output is at its limit of current (N6705C Operating and Service Guide, page 350)
 
 
 class VirtualKeysightN6705C(ScpiInstrument):
@@ -103,7 +113,11 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._steps = round(number(_value(argument), 0, 60) * PS_PER_S / STEP_PS)
 
     def _parameters(self) -> int:
-        return sum(3 if key in ("CURR", "VOLT") and self._logged[key + ":MINMax"] else 1 for key in ("CURR", "VOLT") if self._logged[key])
+        return sum(
+            3 if key in ("CURR", "VOLT") and self._logged[key + ":MINMax"] else 1
+            for key in ("CURR", "VOLT")
+            if self._logged[key]
+        )
 
     def _period(self) -> int:
         return max(self._steps, LEAST_STEPS * max(self._parameters(), 1)) * STEP_PS
@@ -174,7 +188,11 @@ class VirtualKeysightN6705C(ScpiInstrument):
         read = self._drawn.current(true, period / PS_PER_S, (begin - self._began) / PS_PER_S, self._rng)
         current = read if self._auto else np.where(np.abs(true) > self._range, OVERLOAD, read)
         voltage = self._drawn.voltage(self._truth.volt(), len(begin), period / PS_PER_S, self._rng)
-        return [one for name, one in (("CURR", current), ("VOLT", voltage)) for _ in range(3 if self._logged[name + ":MINMax"] else 1)]
+        return [
+            one
+            for name, one in (("CURR", current), ("VOLT", voltage))
+            for _ in range(3 if self._logged[name + ":MINMax"] else 1)
+        ]
 
 
 def _value(argument: str) -> str:

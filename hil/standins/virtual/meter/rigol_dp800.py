@@ -74,5 +74,9 @@ class VirtualRigolDP800(PolledInstrument):
         if self.timer:
             volt *= 0.5
         self._limited |= current > self._limit
-        values = {"V": f"{round(volt / VOLT) * VOLT:.4f}", "I": f"{round(current / AMPERE) * AMPERE:.4f}", "P": f"{volt * current:.3f}"}
+        values = {
+            "V": f"{round(volt / VOLT) * VOLT:.4f}",
+            "I": f"{round(current / AMPERE) * AMPERE:.4f}",
+            "P": f"{volt * current:.3f}",
+        }
         return ",".join(values[column] for column in columns)

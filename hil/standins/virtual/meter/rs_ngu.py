@@ -30,10 +30,10 @@ _LEVELS = ("", ":INSTrument", ":INSTrument:ISUMmary1")
 
 class VirtualRsNGU(ScpiInstrument):
     """Args:
-        truth: what it is wired to.
-        errors: its own; the time base is that of the log.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+    truth: what it is wired to.
+    errors: its own; the time base is that of the log.
+    rng: of noise and latency.
+    time: lets the time of an answer pass; None where the host's own clock does.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
@@ -153,7 +153,9 @@ class VirtualRsNGU(ScpiInstrument):
             return block(np.empty(0), "<f4")
         begin, self._waiting = self._waiting * BLOCK_PS, None
         first, last = (-(-edge * self._rate // PS_PER_S) for edge in (begin, begin + BLOCK_PS))
-        times = self._start + np.round(np.arange(first, last) * (PS_PER_S / self._rate) * (1 + self._off.timebase)).astype(np.int64)
+        times = self._start + np.round(
+            np.arange(first, last) * (PS_PER_S / self._rate) * (1 + self._off.timebase)
+        ).astype(np.int64)
         current = self._off.current(self._truth.current(times), 1.0, times / PS_PER_S, self._rng)
         if self._auto:
             self._range = next((one for one in RANGES_A if np.max(np.abs(current), initial=0.0) <= one), RANGES_A[-1])

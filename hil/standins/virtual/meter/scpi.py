@@ -48,6 +48,6 @@ def pattern(header: str) -> re.Pattern[str]:
         if text in "[]":
             return "(?:" if text == "[" else ")?"
         short = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-        return f"{re.escape(short)}(?:{text[len(short):]})?" if short != text else re.escape(text)
+        return f"{re.escape(short)}(?:{text[len(short) :]})?" if short != text else re.escape(text)
 
     return re.compile(re.sub(r"[A-Z]+[a-z]*|.", token, header), re.IGNORECASE)

@@ -26,8 +26,8 @@ class SerialMeter(Protocol):
 
 class SerialServer:
     """Args:
-        meter: the instrument.
-        log: receives a line when the host does not read.
+    meter: the instrument.
+    log: receives a line when the host does not read.
     """
 
     def __init__(self, meter: SerialMeter, log: Callable[[str], None] = print) -> None:

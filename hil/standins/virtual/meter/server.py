@@ -51,7 +51,9 @@ class InstrumentServer:
             verify_request = staticmethod(same_user_only(log))
 
         self._server = Server(("127.0.0.1", 0), Session)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), name="instrument", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_S,), name="instrument", daemon=True
+        )
 
     @property
     def resource(self) -> str:

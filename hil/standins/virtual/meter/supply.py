@@ -86,7 +86,9 @@ class Supply:
         return [edge for edge in tuple(self._edges) if edge[0] <= self._latest().now]
 
     def charge(self, times: np.ndarray) -> np.ndarray:
-        return (self.currents.awake_a * times - (self.currents.awake_a - self.currents.asleep_a) * self._slept(times)) / PS_PER_S
+        return (
+            self.currents.awake_a * times - (self.currents.awake_a - self.currents.asleep_a) * self._slept(times)
+        ) / PS_PER_S
 
     def current(self, times: np.ndarray) -> np.ndarray:
         seen = self._latest()

@@ -7,7 +7,7 @@ import numpy as np
 
 class Timebase:
     """Args:
-        error: a clock that is fast by 50 ppm has 50e-6.
+    error: a clock that is fast by 50 ppm has 50e-6.
     """
 
     def __init__(self, error: float) -> None:

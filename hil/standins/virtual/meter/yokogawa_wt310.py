@@ -31,10 +31,10 @@ _ITEMS = ("WH", "TIME", "U", "I", "P")
 
 class VirtualYokogawaWT310(ScpiInstrument):
     """Args:
-        truth: what it is wired to.
-        errors: its own; the time base is that of its updates.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+    truth: what it is wired to.
+    errors: its own; the time base is that of its updates.
+    rng: of noise and latency.
+    time: lets the time of an answer pass; None where the host's own clock does.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
@@ -186,7 +186,13 @@ class VirtualYokogawaWT310(ScpiInstrument):
             return ",".join(["INF"] * self._count)
         finest = self._volts * self._amperes / COUNTS
         power = (self._smooth if self.averaging else self._power) * (10 if self.scaling else 1)
-        table = {"WH": round(self._hours / finest) * finest, "TIME": self._seconds, "U": self._volt, "I": self._current, "P": power}
+        table = {
+            "WH": round(self._hours / finest) * finest,
+            "TIME": self._seconds,
+            "U": self._volt,
+            "I": self._current,
+            "P": power,
+        }
         return ",".join(f"{table[name]:.6E}" if name else "NAN" for name in self._items[: self._count])
 
 

@@ -16,7 +16,12 @@ from unicorn import arm_const as reg
 from tests.unit.renode.scripted.peripherals import MODELS, ArrayMemory, Counters
 
 NOWHERE = 0xFFFFFFFE
-SPACES = (0x10000000, 0x10000), (0x40000000, 0x20000000), (0xD0000000, 0x10000), (0xE0000000, 0x100000)  # where peripherals may be
+SPACES = (
+    (0x10000000, 0x10000),
+    (0x40000000, 0x20000000),
+    (0xD0000000, 0x10000),
+    (0xE0000000, 0x100000),
+)  # where peripherals may be
 
 
 A_WAKE_UP = 11  # bytes that come between two looks of the core, about
@@ -56,7 +61,9 @@ class Machine:
                 self._add(name, ArrayMemory(int(size[1], 16)), [(start, int(size[1], 16), 0)])
             elif model in MODELS:
                 cut = re.findall(r"address: (\w+); size: (\w+)(?:; offset: (\w+))?", block)
-                ranges = [(int(a, 16), int(n, 16), int(o or "0", 16)) for a, n, o in cut] or [(start, MODELS[model].SIZE, 0)]
+                ranges = [(int(a, 16), int(n, 16), int(o or "0", 16)) for a, n, o in cut] or [
+                    (start, MODELS[model].SIZE, 0)
+                ]
                 self._add(name, MODELS[model](self._send, self), ranges)
             elif model not in ("CPU.CortexM", "IRQControllers.NVIC", "Miscellaneous.DWT"):
                 raise Refused(f"Error E04: Could not resolve type: '{model}'.")
@@ -68,7 +75,9 @@ class Machine:
         self.named[name] = model
         for start, size, offset in ranges:
             if any(start < other + length and other < start + size for other, length, *_ in self.ranges):
-                raise Refused(f"Error E39: Exception was thrown during registration of '{name}' in 'sysbus':\nCould not register it")
+                raise Refused(
+                    f"Error E39: Exception was thrown during registration of '{name}' in 'sysbus':\nCould not register it"
+                )
             self.ranges.append((start, size, model, offset))
 
     def load_elf(self, path: str) -> None:
@@ -114,7 +123,9 @@ class Machine:
         try:
             self.listening = socket.create_server(("127.0.0.1", port), backlog=1)
         except OSError as error:
-            raise Refused(f"Unable to create '0.0.0.0:{port}' socket:[AddressAlreadyInUse] Address already in use") from error
+            raise Refused(
+                f"Unable to create '0.0.0.0:{port}' socket:[AddressAlreadyInUse] Address already in use"
+            ) from error
 
     def connect(self, name: str) -> None:
         if name not in self.named:

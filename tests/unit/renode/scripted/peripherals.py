@@ -116,7 +116,15 @@ class Nrf52840Uarte:
     def __init__(self, send: Send, memory: Memory) -> None:
         self.send, self.memory, self.waiting = send, memory, deque[int]()
         self.words = dict.fromkeys(
-            (self.ENABLE, self.RXD_PTR, self.RXD_MAXCNT, self.TXD_PTR, self.TXD_MAXCNT, *(event for event, _ in self.BITS)), 0
+            (
+                self.ENABLE,
+                self.RXD_PTR,
+                self.RXD_MAXCNT,
+                self.TXD_PTR,
+                self.TXD_MAXCNT,
+                *(event for event, _ in self.BITS),
+            ),
+            0,
         )
         self.enabled = self.amount = self.to = 0
         self.started = False

@@ -122,7 +122,10 @@ def serve_robot(renode: Renode) -> None:
         if keyword != "ExecuteCommand":
             raise Fault(1, f'Keyword "{keyword}" not found')
         if len(arguments) != 1 or not isinstance(arguments[0], str):
-            raise Fault(2, f'Arguments types do not match any available keyword "{keyword}" : [{", ".join(map(str, arguments))}]')
+            raise Fault(
+                2,
+                f'Arguments types do not match any available keyword "{keyword}" : [{", ".join(map(str, arguments))}]',
+            )
         (command,) = arguments
         if renode.script.junk and command.startswith(renode.script.junk):
             return "*** junk"

@@ -29,7 +29,12 @@ from hil.standins.virtual.chip.nrf52840.watchdog import Watchdog
 
 # 48 interrupts and 3 bits of priority (CPU: configuration).
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M4, interrupts=48, priority_bits=3, boot_address=0, reset_hz=CORE_HZ, private=private_peripherals
+    cpu=UC_CPU_ARM_CORTEX_M4,
+    interrupts=48,
+    priority_bits=3,
+    boot_address=0,
+    reset_hz=CORE_HZ,
+    private=private_peripherals,
 )
 FLASH = Memory("flash", 0x00000000, FLASH_SIZE, writable=False)
 PERIPHERALS = (0x10000000, 0x2000), (0x40000000, 0x40000), (0x50000000, 0x1000), (0xE0000000, 0x00100000)

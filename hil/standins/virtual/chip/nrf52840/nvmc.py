@@ -25,11 +25,11 @@ _ERASED = b"\xff" * 4
 
 class Nvmc(Block):
     """Args:
-        clock: virtual time.
-        core: holds the array as its memory `flash`.
-        uicr: the words beside it.
-        power: their supply.
-        log: receives one line about what silicon would do silently.
+    clock: virtual time.
+    core: holds the array as its memory `flash`.
+    uicr: the words beside it.
+    power: their supply.
+    log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (
@@ -77,7 +77,9 @@ class Nvmc(Block):
         """Take a store of the core. The store itself lands in the array; `_settle` puts that right."""
         self._settle()
         if size != 4 or address % 4:
-            raise ModelFault(f"write of {size} bytes at 0x{address:08X}: the flash takes whole words only", address, "write")
+            raise ModelFault(
+                f"write of {size} bytes at 0x{address:08X}: the flash takes whole words only", address, "write"
+            )
         before = self.array[address : address + 4].tobytes()
         after = self._program(address, before, value)
         done = self._power.lasts_for(address, 4)
@@ -88,7 +90,9 @@ class Nvmc(Block):
         if self._mode != WRITE:
             raise ModelFault(f"write of 0x{address:08X} while NVMC_CONFIG.WEN is not set", address, "write")
         before = self._uicr.words[address - self._uicr.base >> 2].to_bytes(4, "little")
-        self._uicr.words[address - self._uicr.base >> 2] = int.from_bytes(self._program(address, before, value), "little")
+        self._uicr.words[address - self._uicr.base >> 2] = int.from_bytes(
+            self._program(address, before, value), "little"
+        )
 
     def _program(self, address: int, before: bytes, value: int) -> bytes:
         """Return what a word becomes, and be busy with it."""

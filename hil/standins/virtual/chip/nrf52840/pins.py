@@ -13,9 +13,9 @@ _DIR, _INPUT_OFF, _PULL_UP = 1, 2, 3
 
 class Port(Block):
     """Args:
-        number: 0 or 1.
-        pins: how many it has.
-        on_edge: called with (pin, level) when an output pin changes.
+    number: 0 or 1.
+    pins: how many it has.
+    on_edge: called with (pin, level) when an output pin changes.
     """
 
     def __init__(self, number: int, pins: int, on_edge: Callable[[int, int], None]) -> None:
@@ -51,7 +51,9 @@ class Port(Block):
         return not self.value[f"PIN_CNF{pin}"] & (_DIR | _INPUT_OFF)
 
     def read_in(self, _value: int) -> int:
-        pulled = sum(1 << i for i in range(self._pins) if self.field(f"PIN_CNF{i}", "PULL") == _PULL_UP and self.listens(i))
+        pulled = sum(
+            1 << i for i in range(self._pins) if self.field(f"PIN_CNF{i}", "PULL") == _PULL_UP and self.listens(i)
+        )
         connected = sum(1 << i for i in range(self._pins) if not self.value[f"PIN_CNF{i}"] & _INPUT_OFF)
         return pulled | self._driven & connected
 

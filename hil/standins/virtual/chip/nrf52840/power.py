@@ -21,7 +21,9 @@ from hil.standins.virtual.chip.nrf52840.events import (
 from hil.standins.virtual.chip.registers import Register
 
 CORE_HZ = 64_000_000
-CRYSTAL_PS = 360_000_000  # typical start-up of a 32 MHz crystal (CLOCK: electrical specification), from memory: `unverified`
+CRYSTAL_PS = (
+    360_000_000  # typical start-up of a 32 MHz crystal (CLOCK: electrical specification), from memory: `unverified`
+)
 SW_DISABLE = 0x5A
 RESETPIN, DOG, SREQ = 1, 2, 4
 _INTERRUPTS = (
@@ -33,9 +35,9 @@ _SECTIONS = " ".join(f"S{i}POWER:{i}{{0}} S{i}RETENTION:{16 + i}{{0}}" for i in 
 
 class PowerClock(EventBlock):
     """Args:
-        clock: virtual time.
-        drive, fire, now: as for EventBlock.
-        disable_protection: called with what is written to APPROTECT.DISABLE.
+    clock: virtual time.
+    drive, fire, now: as for EventBlock.
+    disable_protection: called with what is written to APPROTECT.DISABLE.
     """
 
     REGISTERS = (

@@ -54,7 +54,9 @@ class Ppi(Block):
 
     def write_chen(self, _old: int, new: int, _acting: int) -> None:
         if new >> PROGRAMMABLE:
-            raise ModelFault(f"PPI_CHEN enables the fixed channels 0x{new >> PROGRAMMABLE << PROGRAMMABLE:08X}, which this model does not have")
+            raise ModelFault(
+                f"PPI_CHEN enables the fixed channels 0x{new >> PROGRAMMABLE << PROGRAMMABLE:08X}, which this model does not have"
+            )
         self.value["CHEN"] = new
         self._route()
 
@@ -85,4 +87,6 @@ class Ppi(Block):
     def _check(self, channel: int, event: int, tasks: list[int]) -> None:
         for address in (event, *tasks):
             if address >> 12 not in self.blocks:
-                raise ModelFault(f"PPI channel {channel} is enabled with 0x{address:08X}, where the model has no event or task")
+                raise ModelFault(
+                    f"PPI channel {channel} is enabled with 0x{address:08X}, where the model has no event or task"
+                )

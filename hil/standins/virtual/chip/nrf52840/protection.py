@@ -19,8 +19,8 @@ IDR = 0x12880000  # with the version from memory, `unverified`; pyOCD compares t
 
 class Protection:
     """Args:
-        uicr: where the user's choice is kept.
-        build: build code of the chip, such as F0.
+    uicr: where the user's choice is kept.
+    build: build code of the chip, such as F0.
     """
 
     def __init__(self, uicr: Uicr, build: str) -> None:
@@ -51,14 +51,18 @@ class Protection:
 
 class CtrlAp:
     """Args:
-        protection: what APPROTECTSTATUS tells.
-        erase_all: erases flash and UICR.
-        hold_reset: called with whether RESET is asserted.
-        log: receives one line about an erase.
+    protection: what APPROTECTSTATUS tells.
+    erase_all: erases flash and UICR.
+    hold_reset: called with whether RESET is asserted.
+    log: receives one line about an erase.
     """
 
     def __init__(
-        self, protection: Protection, erase_all: Callable[[], None], hold_reset: Callable[[bool], None], log: Callable[[str], None]
+        self,
+        protection: Protection,
+        erase_all: Callable[[], None],
+        hold_reset: Callable[[bool], None],
+        log: Callable[[str], None],
     ) -> None:
         self._protection = protection
         self._erase_all = erase_all

@@ -15,10 +15,10 @@ _WIDTH = (16, 8, 24, 32)  # of BITMODE
 
 class Timer(EventBlock):
     """Args:
-        number: of the instance; 0 to 2 have four registers for comparing, 3 and 4 six.
-        clock: virtual time.
-        drive, fire, now: as for EventBlock.
-        cleared_until: until when a stream of events that clears this timer will go on, as far as is known; 0 if none does.
+    number: of the instance; 0 to 2 have four registers for comparing, 3 and 4 six.
+    clock: virtual time.
+    drive, fire, now: as for EventBlock.
+    cleared_until: until when a stream of events that clears this timer will go on, as far as is known; 0 if none does.
     """
 
     def __init__(
@@ -40,7 +40,13 @@ class Timer(EventBlock):
         self._running = False
         self._value = 0
         self._since = 0  # the virtual time at which a running timer had this value
-        super().__init__(f"TIMER{number}", 0x40008000 + 0x1000 * number if number < 3 else 0x40017000 + 0x1000 * number, drive, fire, now)
+        super().__init__(
+            f"TIMER{number}",
+            0x40008000 + 0x1000 * number if number < 3 else 0x40017000 + 0x1000 * number,
+            drive,
+            fire,
+            now,
+        )
         for i in range(n):
             setattr(self, f"task_capture{i}", lambda times, i=i: self._capture(i, times))
             self._writers[f"CC{i}"] = lambda _old, new, _acting, i=i: self._set_compare(i, new)
@@ -79,7 +85,11 @@ class Timer(EventBlock):
 
     def _due(self) -> tuple[int, int] | None:
         """Return when which compare comes next."""
-        waits = [((self.value[f"CC{i}"] - self._value & self._mask) or self._mask + 1, i) for i in range(self._n) if self._noticed(i)]
+        waits = [
+            ((self.value[f"CC{i}"] - self._value & self._mask) or self._mask + 1, i)
+            for i in range(self._n)
+            if self._noticed(i)
+        ]
         ticks, i = min(waits, default=(0, -1))
         return (self._since + self._ps(ticks), i) if waits else None
 
@@ -137,7 +147,9 @@ class Timer(EventBlock):
         if times.count > 1 and self._running and self._counts_time:
             distance = (times.last - times.first) // (times.count - 1)
             if self._shortest() <= distance:
-                raise ModelFault(f"{self.name} is cleared every {distance} ps and compares earlier, which this model does not do")
+                raise ModelFault(
+                    f"{self.name} is cleared every {distance} ps and compares earlier, which this model does not do"
+                )
         self._value, self._since = 0, times.last
 
     def _capture(self, i: int, times: Times) -> None:

@@ -31,14 +31,14 @@ class Pins(Protocol):
 
 class Uarte(EventBlock):
     """Args:
-        name, base: as in the Product Specification.
-        clock: virtual time.
-        memory: where EasyDMA reads and writes.
-        pins: those of the chip, by the number in PSEL.
-        crystal: whether the clock comes from the crystal; the RC oscillator is too far off for a line.
-        drive, fire, now: as for EventBlock.
-        send: takes each byte when its stop bit has left.
-        line_baud: what the other end of the line is set to.
+    name, base: as in the Product Specification.
+    clock: virtual time.
+    memory: where EasyDMA reads and writes.
+    pins: those of the chip, by the number in PSEL.
+    crystal: whether the clock comes from the crystal; the RC oscillator is too far off for a line.
+    drive, fire, now: as for EventBlock.
+    send: takes each byte when its stop bit has left.
+    line_baud: what the other end of the line is set to.
     """
 
     REGISTERS = u.REGISTERS
@@ -94,7 +94,9 @@ class Uarte(EventBlock):
     @property
     def stream_end(self) -> int:
         """When the last byte that is on its way will have been received; 0 if there is none or nobody listens."""
-        return self._rx_end + (len(self._incoming) - 1) * self._line_byte_ps if self._incoming and self._receiving else 0
+        return (
+            self._rx_end + (len(self._incoming) - 1) * self._line_byte_ps if self._incoming and self._receiving else 0
+        )
 
     def damage(self) -> None:
         """A character arrives whose stop bit is wrong."""
@@ -200,7 +202,9 @@ class Uarte(EventBlock):
     def _finish_sending(self, times: Times) -> None:
         data, self._tx = self._tx or b"", None
         if self._memory.peek(self._tx_at, len(data)) != data:
-            raise ModelFault(f"the buffer of {self.name} at 0x{self._tx_at:08X} has changed while it was sent; wait for ENDTX")
+            raise ModelFault(
+                f"the buffer of {self.name} at 0x{self._tx_at:08X} has changed while it was sent; wait for ENDTX"
+            )
         self.value["TXD_AMOUNT"] = len(data)
         if self._pins.drives(self.value["PSEL_TXD"]):
             for byte in data:
@@ -211,7 +215,9 @@ class Uarte(EventBlock):
 
     def task_stoptx(self, times: Times) -> None:
         if self._tx is not None:
-            raise ModelFault(f"{self.name}_TASKS_STOPTX is triggered while bytes are sent, which this model does not do")
+            raise ModelFault(
+                f"{self.name}_TASKS_STOPTX is triggered while bytes are sent, which this model does not do"
+            )
         self.emit("TXSTOPPED", times)
 
     # what both need
@@ -220,7 +226,9 @@ class Uarte(EventBlock):
         if self.value["ENABLE"] != u.ENABLED:
             raise ModelFault(f"{self.name}_TASKS_{name} is triggered while the UARTE is off; set ENABLE to 8")
         if not self._crystal():
-            raise ModelFault(f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; start the crystal first")
+            raise ModelFault(
+                f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; start the crystal first"
+            )
         if self.value[f"PSEL_{pointer}"] & u.DISCONNECTED:
             raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} names no pin")
 
@@ -228,28 +236,38 @@ class Uarte(EventBlock):
         """Return address and size of a buffer; raises ModelFault where EasyDMA does not reach."""
         address, size = self.value[f"{which}_PTR"], self.value[f"{which}_MAXCNT"]
         if not RAM_BASE <= address <= address + size <= RAM_BASE + RAM_SIZE:
-            raise ModelFault(f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA reaches the RAM only")
+            raise ModelFault(
+                f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA reaches the RAM only"
+            )
         return address, size
 
     def _check_speed(self) -> None:
         baud = u.BAUD[self.value["BAUDRATE"]]
         if abs(baud / self._line_baud - 1) > TOLERANCE:
-            raise ModelFault(f"{self.name} runs at {baud} baud, the line at {self._line_baud}: every byte would be damaged")
+            raise ModelFault(
+                f"{self.name} runs at {baud} baud, the line at {self._line_baud}: every byte would be damaged"
+            )
 
     # registers
 
     def write_baudrate(self, _old: int, new: int, _acting: int) -> None:
         if new not in u.BAUD:
-            raise ModelFault(f"{self.name}_BAUDRATE is written with 0x{new:08X}, which the Product Specification does not list")
+            raise ModelFault(
+                f"{self.name}_BAUDRATE is written with 0x{new:08X}, which the Product Specification does not list"
+            )
         self.value["BAUDRATE"] = new
 
     def write_enable(self, _old: int, new: int, _acting: int) -> None:
         if new not in (u.DISABLED, u.ENABLED):
-            raise ModelFault(f"{self.name}_ENABLE is written with {new}: 8 turns the UARTE on, 4 (the UART) is not modelled")
+            raise ModelFault(
+                f"{self.name}_ENABLE is written with {new}: 8 turns the UARTE on, 4 (the UART) is not modelled"
+            )
         if new:
             self._check_pins()
         elif self._receiving or self._tx is not None or self._stopped_at is not None:
-            raise ModelFault(f"{self.name}_ENABLE is cleared while bytes may be on their way; stop and wait for RXTO and ENDTX")
+            raise ModelFault(
+                f"{self.name}_ENABLE is cleared while bytes may be on their way; stop and wait for RXTO and ENDTX"
+            )
         self.value["ENABLE"] = new
 
     def _check_pins(self) -> None:
@@ -258,7 +276,9 @@ class Uarte(EventBlock):
         if not rx & u.DISCONNECTED and not self._pins.listens(rx):
             raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is no input; set PIN_CNF first")
         if not tx & u.DISCONNECTED and not self._pins.drives(tx):
-            raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; set OUT and PIN_CNF first")
+            raise ModelFault(
+                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; set OUT and PIN_CNF first"
+            )
 
     def _select(self, name: str, new: int) -> None:
         if self.value["ENABLE"]:

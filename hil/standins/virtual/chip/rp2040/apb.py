@@ -26,7 +26,9 @@ class ApbBlock(Block):
     def write(self, offset: int, size: int, value: int) -> None:
         register = self._register(offset, size, "write")
         if size != 4:
-            raise self._fault(register, "write", f"{size} bytes wide, which the bus repeats over the word; write a word")
+            raise self._fault(
+                register, "write", f"{size} bytes wide, which the bus repeats over the word; write a word"
+            )
         super().write(offset, size, value)
 
     def change(self, offset: int, operation: Callable[[int, int], int], bits: int) -> None:

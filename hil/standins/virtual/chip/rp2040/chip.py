@@ -44,7 +44,10 @@ _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
 MEMORIES = (
     Memory("rom", 0x00000000, rom.SIZE, writable=False),
     Memory(_XIP[0], XIP, FLASH_SIZE, writable=False),
-    *(Memory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0]) for i, name in enumerate(_XIP[1:])),
+    *(
+        Memory(name, 0x11000000 + i * 0x01000000, FLASH_SIZE, writable=False, alias=_XIP[0])
+        for i, name in enumerate(_XIP[1:])
+    ),
     Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
 PERIPHERALS = (
@@ -76,12 +79,12 @@ class Regulator(ApbBlock):
 
 class Rp2040(Chip):
     """Args:
-        rng: fills what power-on leaves undefined (SRAM).
-        send: takes each byte that UART0 has sent.
-        on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
-        line_baud: baud rate of the line at UART0.
-        crystal_hz: crystal on the board.
+    rng: fills what power-on leaves undefined (SRAM).
+    send: takes each byte that UART0 has sent.
+    on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
+    log: receives one line about each noteworthy event.
+    line_baud: baud rate of the line at UART0.
+    crystal_hz: crystal on the board.
     """
 
     clocks: Clocks
@@ -115,7 +118,14 @@ class Rp2040(Chip):
             "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer, "UART0": self.uart0,
             "DMA": self.dma,
         })  # fmt: skip
-        self._always: list[ApbBlock] = [self.rosc, self.xosc, self.clocks, Psm(), Regulator("VREG", 0x40064000), self.watchdog]
+        self._always: list[ApbBlock] = [
+            self.rosc,
+            self.xosc,
+            self.clocks,
+            Psm(),
+            Regulator("VREG", 0x40064000),
+            self.watchdog,
+        ]
         for block in (*self._always, self.resets, *self.resets.held.values()):
             self._attach(block)
         for target in (self.sio, self.ssi, self.xip_control):
@@ -139,10 +149,22 @@ class Rp2040(Chip):
         self.rosc = Rosc(self.clock, lambda: self.clocks.settle())
         self.xosc = Xosc(self.clock, crystal_hz, lambda: self.clocks.settle())
         self.pll_sys, self.pll_usb = (
-            Pll(name, base, self.clock, self.xosc, lambda name=name: self.clocks.uses(name.lower()), lambda: self.clocks.settle())
+            Pll(
+                name,
+                base,
+                self.clock,
+                self.xosc,
+                lambda name=name: self.clocks.uses(name.lower()),
+                lambda: self.clocks.settle(),
+            )
             for name, base in (("PLL_SYS", 0x40028000), ("PLL_USB", 0x4002C000))
         )
-        sources: dict[str, Rosc | Xosc | Pll] = {"rosc": self.rosc, "xosc": self.xosc, "pll_sys": self.pll_sys, "pll_usb": self.pll_usb}
+        sources: dict[str, Rosc | Xosc | Pll] = {
+            "rosc": self.rosc,
+            "xosc": self.xosc,
+            "pll_sys": self.pll_sys,
+            "pll_usb": self.pll_usb,
+        }
         self.clocks = Clocks(self.clock, lambda name: sources[name].hz, self._clocks_changed)
         self.watchdog = Watchdog(self.clocks.ref_hz, self._tick_changed, self._watchdog_reset)
 

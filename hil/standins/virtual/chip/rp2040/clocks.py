@@ -13,7 +13,9 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
-LIMIT_HZ = 133_000_000  # data sheet, 2.15.1 and 5.2.3 (as first published; later ones allow 200 MHz at a higher voltage)
+LIMIT_HZ = (
+    133_000_000  # data sheet, 2.15.1 and 5.2.3 (as first published; later ones allow 200 MHz at a higher voltage)
+)
 _GPOUT = "AUXSRC:5-8/x KILL:10/x ENABLE:11/x DC50:12/x PHASE:16-17/x NUDGE:20/x"
 _OTHER = "AUXSRC:5-7 KILL:10 ENABLE:11 PHASE:16-17 NUDGE:20"
 _ALL = "BITS:0-31"
@@ -26,9 +28,9 @@ def _slice(name: str, at: int, control: str, divider: str) -> tuple[Register, ..
 
 class Clocks(ApbBlock):
     """Args:
-        clock: virtual time; its frequency follows clk_sys.
-        sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 when it does not run.
-        changed: called after every change of a clock.
+    clock: virtual time; its frequency follows clk_sys.
+    sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 when it does not run.
+    changed: called after every change of a clock.
     """
 
     REGISTERS = (
@@ -100,7 +102,9 @@ class Clocks(ApbBlock):
         for name, hz in (("CLK_REF", self.ref_hz()), ("CLK_SYS", system)):
             if not hz:
                 control = self.value[f"{name}_CTRL"]
-                raise ModelFault(f"{name.lower()} is switched to a source that does not run ({name}_CTRL is 0x{control:X})")
+                raise ModelFault(
+                    f"{name.lower()} is switched to a source that does not run ({name}_CTRL is 0x{control:X})"
+                )
         if system > LIMIT_HZ or self.peri_hz() > LIMIT_HZ:
             raise ModelFault(f"clk_sys at {system} Hz, clk_peri at {self.peri_hz()} Hz: the chip allows {LIMIT_HZ} Hz")
         if system != self._clock.hz:
@@ -125,7 +129,9 @@ class Clocks(ApbBlock):
 
     def write_clk_sys_ctrl(self, old: int, new: int, _acting: int) -> None:
         if old & new & 1 and (old ^ new) & 0xE0:
-            raise ModelFault("CLK_SYS_CTRL.AUXSRC changes while clk_sys comes from it, and glitches; switch SRC to clk_ref first")
+            raise ModelFault(
+                "CLK_SYS_CTRL.AUXSRC changes while clk_sys comes from it, and glitches; switch SRC to clk_ref first"
+            )
         self._apply("CLK_SYS_CTRL", new)
 
     def write_clk_sys_div(self, _old: int, new: int, _acting: int) -> None:

@@ -47,7 +47,11 @@ class Dma(ApbBlock):
     REGISTERS = d.REGISTERS
 
     def __init__(
-        self, memory: MemoryMap, sources: dict[int, Source], drive: Callable[[int, bool], None], sync: Callable[[], None]
+        self,
+        memory: MemoryMap,
+        sources: dict[int, Source],
+        drive: Callable[[int, bool], None],
+        sync: Callable[[], None],
     ) -> None:
         super().__init__("DMA", 0x50000000)
         self._memory, self._sources = memory, sources
@@ -59,7 +63,9 @@ class Dma(ApbBlock):
             self._readers[f"CH{n}_TRANS_COUNT"] = lambda _value, n=n: self._left.get(n, 0)
             self._readers[f"CH{n}_DBG_TCR"] = lambda _value, n=n: self.value[f"CH{n}_TRANS_COUNT"]
             for name in ("READ_ADDR", "WRITE_ADDR", "CTRL"):
-                self._writers[f"CH{n}_{name}"] = lambda old, new, _acting, n=n, name=name: self._set_up(n, name, old, new)
+                self._writers[f"CH{n}_{name}"] = lambda old, new, _acting, n=n, name=name: self._set_up(
+                    n, name, old, new
+                )
         for line in range(IRQS):
             self._readers[f"INTS{line}"] = lambda _value, line=line: self._asking(line)
             self._writers[f"INTS{line}"] = lambda _old, _new, _acting: None  # `write` clears INTR
@@ -90,7 +96,11 @@ class Dma(ApbBlock):
     def until_interrupt(self, request: int) -> int | None:
         """Return how many more bytes make the channel that serves a request interrupt, None when they never will."""
         channel = self._serving(request)
-        if channel is None or self._control(channel) & d.IRQ_QUIET or not (self.value["INTE0"] | self.value["INTE1"]) >> channel & 1:
+        if (
+            channel is None
+            or self._control(channel) & d.IRQ_QUIET
+            or not (self.value["INTE0"] | self.value["INTE1"]) >> channel & 1
+        ):
             return None
         return self._left[channel]
 
@@ -135,10 +145,16 @@ class Dma(ApbBlock):
         if self._serving(self._request(channel)) is not None:
             raise ModelFault(f"{where} for {source.name}, which another channel serves already")
         steps, ring = control & (d.INCR_READ | d.INCR_WRITE), self._ring(channel)
-        if self.value[f"CH{channel}_READ_ADDR"] != source.address or steps != d.INCR_WRITE or self.field(f"CH{channel}_CTRL", "DATA_SIZE"):
+        if (
+            self.value[f"CH{channel}_READ_ADDR"] != source.address
+            or steps != d.INCR_WRITE
+            or self.field(f"CH{channel}_CTRL", "DATA_SIZE")
+        ):
             raise ModelFault(f"{where} for {source.name}, but not to bring bytes from 0x{source.address:08X} to memory")
         if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & d.RING_SEL):
-            raise ModelFault(f"{where} with a chain to another channel or a ring of the register, which this model does not have")
+            raise ModelFault(
+                f"{where} with a chain to another channel or a ring of the register, which this model does not have"
+            )
         self._left[channel] = self._count(channel, ring, where)
         source.offer()
 
@@ -148,7 +164,9 @@ class Dma(ApbBlock):
         first = start - start % ring if ring else start
         place = self._memory.find(first, ring or count)
         if not count or place is None or not place[0].writable:
-            raise ModelFault(f"{where} for {count} bytes at 0x{start:08X}, where the chip has no memory for them", start)
+            raise ModelFault(
+                f"{where} for {count} bytes at 0x{start:08X}, where the chip has no memory for them", start
+            )
         return count
 
     # interrupts

@@ -22,7 +22,12 @@ CHANNEL_BYTES = 4 * len(WORDS)
 
 def _channel(n: int) -> tuple[Register, ...]:
     at, debug = CHANNEL_BYTES * n, 0x800 + 0x40 * n
-    fields = {"READ_ADDR": "READ_ADDR:0-31", "WRITE_ADDR": "WRITE_ADDR:0-31", "TRANS_COUNT": "TRANS_COUNT:0-31", "CTRL": _CTRL}
+    fields = {
+        "READ_ADDR": "READ_ADDR:0-31",
+        "WRITE_ADDR": "WRITE_ADDR:0-31",
+        "TRANS_COUNT": "TRANS_COUNT:0-31",
+        "CTRL": _CTRL,
+    }
     return (
         *(Register(f"CH{n}_{name}", at + 4 * i, fields[name]) for i, name in enumerate(ORDERS[0])),
         Register(f"CH{n}_DBG_CTDREQ", debug, "DBG_CTDREQ:0-5/c"), Register(f"CH{n}_DBG_TCR", debug + 4, "DBG_TCR:0-31/r"),
@@ -31,7 +36,11 @@ def _channel(n: int) -> tuple[Register, ...]:
 
 def _interrupts(line: int) -> tuple[Register, ...]:
     at = 0x404 + 0x10 * line
-    return Register(f"INTE{line}", at, "E:0-15"), Register(f"INTF{line}", at + 4, "F:0-15"), Register(f"INTS{line}", at + 8, "S:0-15/c")
+    return (
+        Register(f"INTE{line}", at, "E:0-15"),
+        Register(f"INTF{line}", at + 4, "F:0-15"),
+        Register(f"INTS{line}", at + 8, "S:0-15/c"),
+    )
 
 
 REGISTERS = (

@@ -32,7 +32,10 @@ class IoBank(ApbBlock):
         self.REGISTERS = tuple(
             register
             for i in range(pins)
-            for register in (Register(f"GPIO{i}_STATUS", 8 * i, _STATUS), Register(f"GPIO{i}_CTRL", 8 * i + 4, _CTRL, 0x1F))
+            for register in (
+                Register(f"GPIO{i}_STATUS", 8 * i, _STATUS),
+                Register(f"GPIO{i}_CTRL", 8 * i + 4, _CTRL, 0x1F),
+            )
         )
         super().__init__(name, base)
         self._changed = changed
@@ -104,8 +107,8 @@ class Sio(Block):
         for register in ("GPIO_OUT", "GPIO_OE"):
             self._writers[register] = lambda _old, new, _acting, name=register: self._set(name, new)
             for how, operation in zip(("XOR", "SET", "CLR"), OPERATIONS, strict=True):
-                self._writers[f"{register}_{how}"] = lambda _old, _new, bits, name=register, operation=operation: self._set(
-                    name, operation(self.value[name], bits)
+                self._writers[f"{register}_{how}"] = lambda _old, _new, bits, name=register, operation=operation: (
+                    self._set(name, operation(self.value[name], bits))
                 )
         for register in ("DIV_UDIVIDEND", "DIV_UDIVISOR", "DIV_SDIVIDEND", "DIV_SDIVISOR"):
             self._writers[register] = lambda _old, new, _acting, name=register: self._divide(name, new)

@@ -33,10 +33,10 @@ class Fetcher(Protocol):
 
 class Pl011(LineUart, ApbBlock):
     """Args:
-        name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
-        kernel_hz: returns clk_peri, 0 while it is off.
-        dma: takes received bytes.
-        request: the number of the request for that.
+    name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
+    kernel_hz: returns clk_peri, 0 while it is off.
+    dma: takes received bytes.
+    request: the number of the request for that.
     """
 
     REGISTERS = u.REGISTERS
@@ -177,9 +177,13 @@ class Pl011(LineUart, ApbBlock):
         if not hz:
             raise ModelFault(f"{self.name} is enabled while clk_peri is off; set CLK_PERI_CTRL.ENABLE first")
         if self._divisor < 1 << 6 or self._divisor > 0xFFFF << 6:
-            raise ModelFault(f"{self.name} is enabled with a divisor of {self._divisor / 64}; write IBRD, FBRD, then LCR_H")
+            raise ModelFault(
+                f"{self.name} is enabled with a divisor of {self._divisor / 64}; write IBRD, FBRD, then LCR_H"
+            )
         if self.field("LCR_H", "WLEN") != 3:
-            raise ModelFault(f"{self.name} is enabled with words of {5 + self.field('LCR_H', 'WLEN')} bits; the line has 8")
+            raise ModelFault(
+                f"{self.name} is enabled with words of {5 + self.field('LCR_H', 'WLEN')} bits; the line has 8"
+            )
         baud = 4 * hz / self._divisor
         self._bit_ps = self._divisor * PS_PER_S // (4 * hz)
         self._byte_ps = (11 if self.field("LCR_H", "STP2") else 10) * self._bit_ps
@@ -225,7 +229,9 @@ class Pl011(LineUart, ApbBlock):
     def read_dr(self, _value: int) -> int:
         self.update(self._clock.now)
         if self._fetching and self._dma.left(self._request):
-            raise ModelFault(f"{self.name}_DR is read while a DMA channel serves it, and the two fall out of step (2.5.3.2)")
+            raise ModelFault(
+                f"{self.name}_DR is read while a DMA channel serves it, and the two fall out of step (2.5.3.2)"
+            )
         word = self._received.popleft() if self._received else 0
         self._drained()
         return word
@@ -248,7 +254,9 @@ class Pl011(LineUart, ApbBlock):
         elif len(self._queued) < self._depth:
             self._queued.append(acting & 0xFF)
         else:
-            raise ModelFault(f"{self.name}_DR is written while the transmit FIFO is full: the byte is lost; wait for FR.TXFF")
+            raise ModelFault(
+                f"{self.name}_DR is written while the transmit FIFO is full: the byte is lost; wait for FR.TXFF"
+            )
         if len(self._queued) > self._tx_trigger:
             self._raw &= ~u.TX
         self._refresh()

@@ -20,7 +20,7 @@ _PSM = " ".join(f"{name}:{i}" for i, name in enumerate(_STAGES))
 
 class Resets(ApbBlock):
     """Args:
-        held: the modelled peripherals by their name in RESET.
+    held: the modelled peripherals by their name in RESET.
     """
 
     REGISTERS = (

@@ -70,8 +70,8 @@ def crc32(data: bytes) -> int:
 
 class BootRom:
     """Args:
-        host: the chip.
-        flash, ssi: what the routines work on.
+    host: the chip.
+    flash, ssi: what the routines work on.
     """
 
     def __init__(self, host: Host, flash: W25Q16, ssi: Ssi) -> None:
@@ -128,7 +128,9 @@ class BootRom:
             self._host.jump(BOOT2, link=0)
             return
         why = f"the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}"
-        self._host.say(f"boot ROM: {'the program has left for the boot loader' if asked else why}: the chip waits in USB boot")
+        self._host.say(
+            f"boot ROM: {'the program has left for the boot loader' if asked else why}: the chip waits in USB boot"
+        )
         self._prepare_usb()
         self._host.jump(WAIT, link=WAIT)
 

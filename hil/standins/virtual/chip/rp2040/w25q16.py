@@ -34,7 +34,9 @@ class W25Q16:
         continuous: whether it takes an address without a command (EBh with mode bits 5:4 = 10b).
     """
 
-    def __init__(self, clock: Clock, array: np.ndarray, base: int, power: FlashPower, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, clock: Clock, array: np.ndarray, base: int, power: FlashPower, changed: Callable[[], None]
+    ) -> None:
         self._clock = clock
         self.array = array
         self._base, self._power = base, power
@@ -64,7 +66,9 @@ class W25Q16:
             raise ModelFault(f"command 0x{command:02X} is sent to the flash, which this model does not know")
         if place == 0:
             if until < self._busy_until and command != 0x05:
-                raise ModelFault(f"command 0x{command:02X} is sent to the flash while it is busy; poll status register 1 (05h)")
+                raise ModelFault(
+                    f"command 0x{command:02X} is sent to the flash while it is busy; poll status register 1 (05h)"
+                )
             return 0xFF
         return self._answers[command](place) if command in self._answers else 0xFF
 
@@ -82,7 +86,9 @@ class W25Q16:
 
     def _write_status(self, sent: list[int]) -> None:
         if not self._status[0] & WEL:
-            raise ModelFault("a status register of the flash is written without write enable (06h); nothing happens on silicon")
+            raise ModelFault(
+                "a status register of the flash is written without write enable (06h); nothing happens on silicon"
+            )
         if sent[0] == 0x31:
             self._status[1] = sent[1]
         else:
@@ -97,7 +103,9 @@ class W25Q16:
         if command is not None and self.continuous:
             raise ModelFault("the flash is in continuous read mode: it takes the command for an address")
         if command not in (None, 0xEB):
-            raise ModelFault(f"command 0x{command:02X} is sent on several lines, which this model of the flash does not know")
+            raise ModelFault(
+                f"command 0x{command:02X} is sent on several lines, which this model of the flash does not know"
+            )
         if not self._status[1] & QE:
             raise ModelFault("a quad read is sent to the flash while its QE bit is 0; set it in status register 2")
         self.continuous = mode & 0x30 == 0x20
@@ -112,7 +120,9 @@ class W25Q16:
     def erase(self, offset: int, count: int, block: int) -> None:
         """Erase sectors, or blocks of `block` bytes where they fit. Raises ModelFault outside sectors of the chip."""
         if offset % SECTOR or count % SECTOR or offset + count > SIZE:
-            raise ModelFault(f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash")
+            raise ModelFault(
+                f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash"
+            )
         self.array[offset : offset + self._power.lasts_for(self._base + offset, count)] = 0xFF
         end, spent = offset + count, 0
         while offset < end:
@@ -124,7 +134,9 @@ class W25Q16:
     def program(self, offset: int, data: bytes) -> None:
         """Program whole pages. Raises ModelFault outside pages of the chip."""
         if offset % PAGE or len(data) % PAGE or offset + len(data) > SIZE:
-            raise ModelFault(f"flash_range_program of {len(data)} bytes at 0x{offset:X}: not whole pages of {PAGE} bytes of the flash")
+            raise ModelFault(
+                f"flash_range_program of {len(data)} bytes at 0x{offset:X}: not whole pages of {PAGE} bytes of the flash"
+            )
         done = self._power.lasts_for(self._base + offset, len(data))
         self.array[offset : offset + done] &= np.frombuffer(data[:done], np.uint8)
         self._finish(len(data) // PAGE * PAGE_PS)

@@ -13,20 +13,24 @@ from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 class Watchdog(ApbBlock):
     """Args:
-        ref_hz: returns clk_ref.
-        tick_changed: called when the tick's frequency changes.
-        trigger: called when software asks for a reset.
+    ref_hz: returns clk_ref.
+    tick_changed: called when the tick's frequency changes.
+    trigger: called when software asks for a reset.
     """
 
     REGISTERS = (
-        Register("CTRL", 0x00, "TIME:0-23/r PAUSE_JTAG:24 PAUSE_DBG0:25 PAUSE_DBG1:26 ENABLE:30/x TRIGGER:31/w", 0x07000000),
+        Register(
+            "CTRL", 0x00, "TIME:0-23/r PAUSE_JTAG:24 PAUSE_DBG0:25 PAUSE_DBG1:26 ENABLE:30/x TRIGGER:31/w", 0x07000000
+        ),
         Register("LOAD", 0x04, "LOAD:0-23/w"),
         Register("REASON", 0x08, "TIMER:0/r FORCE:1/r"),
         *(Register(f"SCRATCH{i}", 0x0C + 4 * i, "SCRATCH:0-31") for i in range(8)),
         Register("TICK", 0x2C, "CYCLES:0-8 ENABLE:9 RUNNING:10/r COUNT:11-19/r", 0x200),
     )
 
-    def __init__(self, ref_hz: Callable[[], int], tick_changed: Callable[[], None], trigger: Callable[[], None]) -> None:
+    def __init__(
+        self, ref_hz: Callable[[], int], tick_changed: Callable[[], None], trigger: Callable[[], None]
+    ) -> None:
         super().__init__("WATCHDOG", 0x40058000)
         self._ref_hz = ref_hz
         self._tick_changed = tick_changed

@@ -56,11 +56,11 @@ _GPIO_RESET = {"A": {"MODER": 0xA8000000, "OSPEEDR": 0x0C000000, "PUPDR": 0x6400
 
 class Stm32F746(Chip):
     """Args:
-        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-        send: takes each byte that USART1 has sent.
-        on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
-        hse_hz: crystal on the board, 0 for none.
+    rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
+    send: takes each byte that USART1 has sent.
+    on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
+    log: receives one line about each noteworthy event.
+    hse_hz: crystal on the board, 0 for none.
     """
 
     def __init__(
@@ -116,7 +116,11 @@ class Stm32F746(Chip):
         for i, port in enumerate(self.ports.values()):
             port.clocked = bool(self.rcc.value["AHB1ENR"] >> i & 1)
             port.clock_name = f"RCC_AHB1ENR.{port.name}EN"
-        for block, register, gate in ((self.dma2, "AHB1ENR", "DMA2"), (self.pwr, "APB1ENR", "PWR"), (self.usart1, "APB2ENR", "USART1")):
+        for block, register, gate in (
+            (self.dma2, "AHB1ENR", "DMA2"),
+            (self.pwr, "APB1ENR", "PWR"),
+            (self.usart1, "APB2ENR", "USART1"),
+        ):
             block.clocked = bool(self.rcc.field(register, gate))
             block.clock_name = f"RCC_{register}.{gate}EN"
 
@@ -134,7 +138,9 @@ class Stm32F746(Chip):
         quiet = {"AHB1ENR": 1 << 20, "APB1ENR": self.rcc.mask("APB1ENR", "PWR")}
         for register in ("AHB1ENR", "AHB2ENR", "AHB3ENR", "APB1ENR", "APB2ENR"):
             if self.rcc.value[register] & ~quiet.get(register, 0):
-                raise ModelFault(f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable peripherals after it")
+                raise ModelFault(
+                    f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable peripherals after it"
+                )
 
     def _check_speed(self) -> None:
         """Fault where clocks, voltage and flash timing do not go together."""
@@ -144,6 +150,10 @@ class Stm32F746(Chip):
             raise ModelFault(f"the core runs at {core} Hz, voltage scale and over-drive allow {self.pwr.limit_hz()} Hz")
         for bus, limits in APB_LIMIT_HZ.items():
             if self.rcc.apb_hz(bus) > limits[self.pwr.over_drive()]:
-                raise ModelFault(f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, it may have {limits[self.pwr.over_drive()]} Hz")
+                raise ModelFault(
+                    f"APB{bus} runs at {self.rcc.apb_hz(bus)} Hz, it may have {limits[self.pwr.over_drive()]} Hz"
+                )
         if not self.flash.timing_is_enough(core):
-            raise ModelFault(f"flash at {core} Hz needs more wait states than FLASH_ACR = 0x{self.flash.value['ACR']:02X} has")
+            raise ModelFault(
+                f"flash at {core} Hz needs more wait states than FLASH_ACR = 0x{self.flash.value['ACR']:02X} has"
+            )

@@ -32,10 +32,10 @@ HZ_PER_WAIT_STATE = 30_000_000  # RM0385, FLASH: number of wait states, 2.7 to 3
 
 class Flash(Block):
     """Args:
-        clock: virtual time.
-        core: holds the array as its memory `flash`.
-        power: its supply.
-        log: receives one line about what silicon would do silently.
+    clock: virtual time.
+    core: holds the array as its memory `flash`.
+    power: its supply.
+    log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (
@@ -79,7 +79,9 @@ class Flash(Block):
 
     def write_keyr(self, _old: int, _new: int, key: int) -> None:
         if not self.value["CR"] & LOCK or key != KEYS[self._keys]:
-            raise ModelFault(f"FLASH_KEYR is written with 0x{key:08X} out of sequence: the flash stays locked until reset")
+            raise ModelFault(
+                f"FLASH_KEYR is written with 0x{key:08X} out of sequence: the flash stays locked until reset"
+            )
         self._keys += 1
         if self._keys == len(KEYS):
             self._keys = 0
@@ -127,7 +129,9 @@ class Flash(Block):
         if not control & PG:
             raise ModelFault(f"write of 0x{address:08X} while FLASH_CR.PG is not set", address, "write")
         if size != 1 << (control >> 8 & 3) or address % size:
-            raise ModelFault(f"write of {size} bytes at 0x{address:08X} while FLASH_CR.PSIZE is {control >> 8 & 3}", address, "write")
+            raise ModelFault(
+                f"write of {size} bytes at 0x{address:08X} while FLASH_CR.PSIZE is {control >> 8 & 3}", address, "write"
+            )
         if size == 8:
             raise ModelFault("FLASH_CR.PSIZE selects 64 bits, which need an external voltage at VPP", address, "write")
         if self._clock.now < self._busy_until:  # the bus waits (RM0385, FLASH: standard programming)

@@ -9,7 +9,11 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 
 DEV_ID, REV_ID = 0x449, 0x1001  # RM0385, DBGMCU_IDCODE: STM32F74x and STM32F75x
-SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = 0x1FF0F400, 0x20, 0x40  # RM0385, device electronic signature; the size in the upper half word
+SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = (
+    0x1FF0F400,
+    0x20,
+    0x40,
+)  # RM0385, device electronic signature; the size in the upper half word
 ROM_TABLE = 0xE00FD000
 
 
@@ -55,5 +59,15 @@ def signature(rng: np.random.Generator, flash_bytes: int) -> Rom:
 
 def rom_table() -> Rom:
     """Return the chip's ROM table, which leads to the processor's behind it (part 0x449 of STMicroelectronics, JEP106 0x20)."""
-    ids = {0xFE0: DEV_ID & 0xFF, 0xFE4: DEV_ID >> 8, 0xFE8: 0x20 >> 4 | 8, 0xFEC: 0, 0xFD0: 0, 0xFF0: 0x0D, 0xFF4: 0x10, 0xFF8: 0x05, 0xFFC: 0xB1}
+    ids = {
+        0xFE0: DEV_ID & 0xFF,
+        0xFE4: DEV_ID >> 8,
+        0xFE8: 0x20 >> 4 | 8,
+        0xFEC: 0,
+        0xFD0: 0,
+        0xFF0: 0x0D,
+        0xFF4: 0x10,
+        0xFF8: 0x05,
+        0xFFC: 0xB1,
+    }
     return Rom("chip ROM table", ROM_TABLE, {0: 0x00001003} | ids)
