@@ -147,7 +147,8 @@ class VisaSession:
             Blocked: no block comes, or a part of one.
         """
         with self._blocked(query):
-            resource, array = self._resource(), np.array  # a type that PyVISA reads the bytes into as they are
+            resource = self._resource()
+            array: Any = np.array  # a type that PyVISA reads the bytes into as they are
             if isinstance(resource, TCPIPSocket):
                 data = _block_by_socket(resource, query, count * np.dtype(datatype).itemsize)
                 found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
@@ -155,7 +156,7 @@ class VisaSession:
                 resource.write(query)
                 values: Any = resource.read_binary_values(
                     datatype, big_endian, array, data_points=count, monitoring_interface=_Count()
-                )  # type: ignore[arg-type]
+                )
                 found = np.asarray(values, np.float64)
             _require_count(found, count or None)
             return found

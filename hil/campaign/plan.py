@@ -61,15 +61,15 @@ class Asked(BaseModel):
         Raises:
             RigError: a field is out of its range.
         """
-        given = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
+        given: dict[str, Any] = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
         variant = self.variant or next(iter(METHODS.get(self.method, (FIRST_FAMILY_VARIANT,))))
-        schedule = tuple((change.step, change.settings) for change in self.schedule)
+        schedule: Any = tuple((change.step, change.settings) for change in self.schedule)
         return TrialSpec(
             variant=variant,
             **given,
             schedule=schedule,
             checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-        )  # type: ignore[arg-type]
+        )
 
 
 @dataclass(frozen=True)

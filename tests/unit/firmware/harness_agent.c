@@ -98,7 +98,10 @@ static void operate(uint32_t offset, const uint8_t *bytes, size_t n) {
 }
 
 port_flash_t port_flash(void) {
-    return (port_flash_t){.base = 0x09000000, .size = getenv("HARNESS_SLOTS") == NULL ? 0 : (uint32_t)slots_size, .erase = PIECE, .program = UNIT};
+    return (port_flash_t){.base = 0x09000000,
+                          .size = getenv("HARNESS_SLOTS") == NULL ? 0 : (uint32_t)slots_size,
+                          .erase = PIECE,
+                          .program = UNIT};
 }
 
 bool port_flash_erase(uint32_t offset) {

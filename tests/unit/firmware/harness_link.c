@@ -28,7 +28,7 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
     }
     memcpy(body, request->body, request->length);
     harness_event("%u %zu %08x\n", (unsigned)request->type, request->length,
-          (unsigned)link_crc32(0, body, request->length));
+                  (unsigned)link_crc32(0, body, request->length));
     link_error_t outcome = {.code = 0, .a = 0, .b = 0};
     if (request->length > 0 && body[0] == 0xEE) {
         outcome = (link_error_t){.code = MSG_ERROR_BAD_SLOT, .a = (uint32_t)request->length, .b = 7};
