@@ -128,11 +128,16 @@ class Probe:
         told = self._program(image, always)
         again = told == "reset"
         if again:
-            LOG.warning("something other than the probe reset the board while its flash was written: it is written again.")
+            LOG.warning(
+                "something other than the probe reset the board while its flash was written: it is written again."
+            )
             self._connect(self._pack)
             told = self._program(image, always)
         if told == "reset":
-            raise Blocked("flash", "the board was reset twice while its flash was written: look at its supply, its reset line and its watchdog.")
+            raise Blocked(
+                "flash",
+                "the board was reset twice while its flash was written: look at its supply, its reset line and its watchdog.",
+            )
         if told == "differs":
             raise Blocked(
                 "flash",

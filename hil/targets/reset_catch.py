@@ -38,7 +38,9 @@ class ResetCatch:
         self._session.subscribe(self._look, Target.Event.PRE_RUN)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._session.unsubscribe(self._look, Target.Event.PRE_RUN)
         try:
             self._look()

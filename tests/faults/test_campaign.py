@@ -87,19 +87,35 @@ def test_an_interval_may_miss_the_truth_as_often_as_chance_explains() -> None:
 
     def campaign_of(missed: int, outcome: str = "pass") -> Record:
         outcomes = ["missed"] * missed + [outcome] + ["pass"] * (99 - missed)
-        return Record(1, 100, ["1/1"], "", [{"number": n, "fault": "meter: instrument", "outcome": one, "seconds": 1.0} for n, one in enumerate(outcomes)])
+        return Record(
+            1,
+            100,
+            ["1/1"],
+            "",
+            [
+                {"number": n, "fault": "meter: instrument", "outcome": one, "seconds": 1.0}
+                for n, one in enumerate(outcomes)
+            ],
+        )
 
     allowed = misses_allowed(100)
     assert campaign_of(allowed).holds and not campaign_of(allowed + 1).holds
     assert not campaign_of(0, "wrong verdict").holds
 
 
-@pytest.mark.parametrize(("ratio", "outcome"), [(1.009, "pass"), (1.011, "missed"), (0.974, "missed"), (1.028, "wrong verdict")])
-def test_an_energy_far_beyond_its_interval_is_a_wrong_verdict(monkeypatch: pytest.MonkeyPatch, ratio: float, outcome: str) -> None:
+@pytest.mark.parametrize(
+    ("ratio", "outcome"), [(1.009, "pass"), (1.011, "missed"), (0.974, "missed"), (1.028, "wrong verdict")]
+)
+def test_an_energy_far_beyond_its_interval_is_a_wrong_verdict(
+    monkeypatch: pytest.MonkeyPatch, ratio: float, outcome: str
+) -> None:
     result = Result(ratio, 0.01, abs(ratio - 1) <= 0.01, 0, "", (), (), ())
     monkeypatch.setattr(instrument_kinds, "run", lambda row, number: result)
     row = next(row for row in instrument_kinds.FAULTY if "begins 5 ms" in row.name)
-    assert instrument_kinds.outcome_of(Fault("meter: instrument", "", "instrument", row.name, options={"number": 1}))[0] == outcome
+    assert (
+        instrument_kinds.outcome_of(Fault("meter: instrument", "", "instrument", row.name, options={"number": 1}))[0]
+        == outcome
+    )
 
 
 def test_the_port_of_a_wire_that_is_gone_is_nobody_elses() -> None:

@@ -41,7 +41,11 @@ class Record:
     @property
     def misses(self) -> tuple[int, int]:
         """How many energies missed the truth, and how many may of as many that were stated with nothing but their interval."""
-        stated = [row for row in self.rows if row["fault"].startswith("meter: instrument") and row["outcome"] in ("pass", MISSED)]
+        stated = [
+            row
+            for row in self.rows
+            if row["fault"].startswith("meter: instrument") and row["outcome"] in ("pass", MISSED)
+        ]
         return sum(row["outcome"] == MISSED for row in stated), misses_allowed(len(stated))
 
     @property
@@ -83,7 +87,9 @@ class Record:
         ]
         missed, allowed = self.misses
         if missed:
-            lines.append(f"{missed} energies missed the truth by more than their interval of 95 %; by chance up to {allowed} may")
+            lines.append(
+                f"{missed} energies missed the truth by more than their interval of 95 %; by chance up to {allowed} may"
+            )
         if seconds:
             lines.append(
                 f"seconds a fault: mean {statistics.mean(seconds):.1f}, median {statistics.median(seconds):.1f}, largest {max(seconds):.1f}"

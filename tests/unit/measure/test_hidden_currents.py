@@ -73,11 +73,15 @@ def test_a_display_that_repeats_itself_scatters_the_net_energy_by_the_time_betwe
         current = np.where((renewed >= up) & (renewed < down), 0.02 + rise_w / VOLT, 0.02)
         t = t - every_s / 2
         edges = Edge(up, every_s / 2, True), Edge(down, every_s / 2, False)
-        capture = Capture(t, current * VOLT, current, np.full(len(t), VOLT), 0.0, poll_s, edges, 1.0, None, renewed_s=every_s)
+        capture = Capture(
+            t, current * VOLT, current, np.full(len(t), VOLT), 0.0, poll_s, edges, 1.0, None, renewed_s=every_s
+        )
         window = window_of(capture, idle_s)
         errors.append(window.net - rise_w * (down - up))
     assert window.ends_u == pytest.approx(np.std(errors), rel=0.1)
-    assert window_of(replace(capture, renewed_s=0.0), idle_s).ends_u < 0.3 * window.ends_u, "of polls alone it would be smaller"
+    assert window_of(replace(capture, renewed_s=0.0), idle_s).ends_u < 0.3 * window.ends_u, (
+        "of polls alone it would be smaller"
+    )
 
 
 def test_bursts_that_even_the_fastest_readings_blur_are_flagged():
