@@ -5,7 +5,6 @@
 #include "graph/sizes.h"
 #include "kernels/tflite_conv2d_s8.h"
 #include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_pointwise_s8.h"
 
 /* The rows under the window of one row of outputs of the depthwise layer, one behind the other, with the padding to both sides in place. */
 typedef struct {

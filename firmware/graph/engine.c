@@ -5,7 +5,7 @@
 #include "arith/xxh32.h"
 #include "graph/forward.h"
 #include "graph/slots.h"
-#include "kernels/argmax_s8.h"
+#include "kernels/losses.h"
 #include "methods/graph_gradient.h"
 #include "net/stages.h"
 

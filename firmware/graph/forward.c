@@ -2,18 +2,13 @@
 
 #include "graph/layer_args.h"
 #include "graph/sizes.h"
-#include "kernels/cross_entropy_scaled_f32.h"
-#include "kernels/requantize_channels_s8.h"
-#include "kernels/requantize_channels_single_s8.h"
+#include "kernels/losses.h"
 #include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_average_pool_s8.h"
 #include "kernels/tflite_conv2d_s8.h"
 #include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_fold_bias.h"
-#include "kernels/tflite_fold_bias_sums.h"
 #include "kernels/tflite_fully_connected_s8.h"
-#include "kernels/tflite_max_pool_s8.h"
-#include "kernels/tflite_pointwise_s8.h"
+#include "kernels/tflite_layer.h"
+#include "kernels/tflite_pooling_s8.h"
 
 const int8_t *graph_value(const graph_model_t *model, const pass_t *pass, uint8_t value) {
     if (value == 0 && !graph_consumes(&model->settings)) {

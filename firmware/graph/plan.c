@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "graph/placement.h"
-#include "kernels/query.h"
+#include "kernels/zeroth_order_gradient.h"
 
 enum { LABEL_BYTES = sizeof(uint16_t), LONGEST_CHAIN = 3 };
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "graph/model.h"
-#include "kernels/tflite_fold_bias.h"
+#include "kernels/tflite_layer.h"
 
 /* A file in RAM is written in place; what is trained of a file in flash was copied. */
 tensors_t graph_tensors(const graph_model_t *model, uint8_t l) {

@@ -1,6 +1,4 @@
-#include "kernels/align_gradient_s32.h"
-
-#include "kernels/scale_gradient_s32.h"
+#include "kernels/bfp8_gradient.h"
 
 int32_t align_gradient_s32(int32_t *gradient, uint32_t n, bool first, int32_t x, int32_t *exponent) {
     if (first) {

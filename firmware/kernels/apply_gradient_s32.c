@@ -1,4 +1,4 @@
-#include "kernels/apply_gradient_s32.h"
+#include "kernels/gradient_update.h"
 
 #include "arith/clip127.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/apply_velocity_s8.h"
+#include "kernels/gradient_update.h"
 
 #include "arith/clip127.h"
 #include "kernels/velocity.h"

@@ -1,4 +1,4 @@
-#include "kernels/argmax_s8.h"
+#include "kernels/losses.h"
 
 uint32_t argmax_s8(const int8_t *values, uint32_t n) {
     uint32_t best = 0;

@@ -1,4 +1,5 @@
-/* Forward pass of conv2d: docs/arithmetic.md, section 4. */
+/* conv2d in the format bfp8, stride 1, forward and backward: docs/arithmetic.md, sections 4 and 7. Sums are exact in int32.
+   Each kernel has a scratch function where it needs a buffer; it returns the buffer's size in bytes. */
 #ifndef CONV2D_S8_H
 #define CONV2D_S8_H
 
@@ -6,10 +7,18 @@
 
 #include "kernels/shapes.h"
 
-/* Bytes of scratch that conv2d_s8 needs. */
+/* Forward pass: acc[y][x][o] = the sum of weights[o][ky][kx][c] * input over the window. The padding is 0. */
 uint64_t conv2d_s8_scratch(const layer_shape_t *shape);
-
-/* acc[y][x][o]: the exact sum of weight times input, stride 1. */
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc);
+
+/* Error of the input, a transposed convolution: acc[y][x][c] = the sum of weight * error[y'][x'][o] over the outputs that read
+   the input. What falls on the padding is dropped. */
+void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc);
+
+/* Weight gradient: gradient = sat32(gradient + trunc(g / 2^shift)) for each weight, where g is the exact sum of error * input
+   over the output positions. */
+uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape);
+void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
+                               int8_t *scratch, int32_t *gradient);
 
 #endif

@@ -2,9 +2,8 @@
 
 #if KERNELS_DSP
 
-#include "kernels/conv2d_s8_input_error.h"
-#include "kernels/four_channels_dsp.h"
-#include "kernels/weighted_runs_dsp.h"
+#include "kernels/backward_dsp.h"
+#include "kernels/conv2d_s8.h"
 
 enum { FEW_TAPS = 48 };
 

@@ -3,10 +3,9 @@
 #if KERNELS_DSP
 
 #include "arith/round_shift.h"
-#include "kernels/conv2d_s8_weight_gradient.h"
-#include "kernels/gradient_fours_dsp.h"
+#include "kernels/backward_dsp.h"
+#include "kernels/conv2d_s8.h"
 #include "kernels/pad_input_s8.h"
-#include "kernels/weighted_runs_dsp.h"
 
 /* Add the windows of all positions, each times its error, to the sums of one channel. `in` is at the first window, `error` at the
    channel. An error of 0, of which pooling and relu leave many, adds nothing. */

@@ -5,8 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/conv_band_s8.h"
-#include "kernels/products_2x2_dsp.h"
-#include "kernels/products_5x5_dsp.h"
+#include "kernels/products_dsp.h"
 #include "kernels/widen_s8_dsp.h"
 
 enum { WIDE = sizeof(int16_t), SUM = sizeof(int32_t) };

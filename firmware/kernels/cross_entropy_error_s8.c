@@ -1,8 +1,7 @@
-#include "kernels/cross_entropy_error_s8.h"
+#include "kernels/losses.h"
 
 #include "arith/exp32.h"
 #include "arith/float32.h"
-#include "kernels/argmax_s8.h"
 
 static float term(int32_t logit, int32_t maximum, float scale) {
     const float x = (float)(logit - maximum) * scale;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernels/four_channels_dsp.h"
+#include "kernels/backward_dsp.h"
 
 void four_channels_widen(const int8_t *weights, uint32_t taps, four_weights_t *wide) {
     for (const int8_t *end = weights + taps; weights != end; weights++, wide++) {

@@ -1,4 +1,4 @@
-#include "kernels/four_moves.h"
+#include "kernels/sign_moves.h"
 
 #define BIT(signs, i) ((signs) >> (i) & 1u)
 #if KERNELS_DSP

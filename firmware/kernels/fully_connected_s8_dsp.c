@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "kernels/fully_connected_s8.h"
-#include "kernels/products_rows_dsp.h"
+#include "kernels/products_dsp.h"
 
 enum { CHUNK = 256 }; /* inputs held in lanes of 16 bits, on the stack */
 

@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else fully_connected_s8_input_error_dsp.c, fully_connected_s8_input_error_m0.c */
 
-#include "kernels/fully_connected_s8_input_error.h"
+#include "kernels/fully_connected_s8.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 
 #if KERNELS_DSP
 
-#include "kernels/fully_connected_s8_input_error.h"
-#include "kernels/weighted_runs_dsp.h"
+#include "kernels/backward_dsp.h"
+#include "kernels/fully_connected_s8.h"
 
 void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,
                                     int32_t *acc) {

@@ -4,8 +4,8 @@
 
 #include "arith/bits.h"
 #include "arith/round_shift.h"
-#include "kernels/fully_connected_s8_weight_gradient.h"
-#include "kernels/outer_products_dsp.h"
+#include "kernels/backward_dsp.h"
+#include "kernels/fully_connected_s8.h"
 
 /* Errors that leave something, and the rows of the gradient that belong to them. */
 typedef struct {

@@ -2,7 +2,7 @@
 
 #if KERNELS_DSP
 
-#include "kernels/gradient_fours_dsp.h"
+#include "kernels/backward_dsp.h"
 
 enum { FOURS = 32, WIDEST = 5, SAMPLE = 31 };
 

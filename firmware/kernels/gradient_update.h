@@ -1,4 +1,5 @@
-/* What an update makes of a gradient: docs/arithmetic-zeroth-order.md, section 6; docs/arithmetic-backward.md, section 4. */
+/* Updates of int8 weights and int32 biases from a gradient, with and without momentum, format tflite8:
+   docs/arithmetic-zeroth-order.md, section 6; docs/arithmetic-backward.md, section 4. */
 #ifndef GRADIENT_UPDATE_H
 #define GRADIENT_UPDATE_H
 
@@ -7,17 +8,17 @@
 
 #include "arith/bits.h"
 
-/* Weights and biases at rest are within plus or minus these (section 2 there). */
+/* Weights and biases at rest are within plus or minus these (docs/arithmetic-zeroth-order.md, section 2). */
 enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
 
-/* The update of a layer. */
+/* The update of one layer. */
 typedef struct {
     float rate;     /* update_rate() */
-    bool nodes;     /* the gradient is made of errors of the outputs: node perturbation, back-propagation */
-    float factor;   /* then: C of the output, 1 with node perturbation */
+    bool nodes;     /* the gradient comes from errors of the outputs: node perturbation, back-propagation */
+    float factor;   /* with `nodes`: C of the output, 1 with node perturbation */
     bool qas;       /* quantization-aware scaling */
     bool depthwise; /* weights are height, width, channel; else output first */
-    uint32_t taps;  /* weights behind one output channel */
+    uint32_t taps;  /* weights of one output channel */
     uint32_t channels;
     float input_scale;
     const float *weight_scale; /* these three by output channel */
@@ -32,21 +33,36 @@ typedef struct {
     int32_t n;
 } update_factor_t;
 
-/* f as far as it is the same for all channels of a layer: `eta`, with gns scaled for `dimensions` (d), divided by samples * queries. */
+/* The part of f that all channels of a layer share: `eta`, with gns scaled for `dimensions` (d), divided by samples * queries. */
 float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint32_t dimensions);
 
-/* Of output channel `o`, for its weights or for its bias. */
+/* The factor of output channel `o`, for its weights or for its bias. */
 update_factor_t weight_update_factor(const gradient_update_t *update, uint32_t o);
 update_factor_t bias_update_factor(const gradient_update_t *update, uint32_t o);
 
 /* D of one element for any n: -2^30..2^30. */
 int32_t update_step(int32_t gradient, update_factor_t factor);
 
-/* The same for n in 33..62: the half lies above the lower word of the product, and nothing reaches 2^30. */
+/* The same for n in 33..62: the half lies above the lower word of the product, and no result reaches 2^30. */
 static inline int32_t update_step_upper(int32_t gradient, uint32_t m, int32_t n) {
     const uint32_t upper = (uint32_t)((uint64_t)magnitude(gradient) * m >> 32);
     const int32_t step = (int32_t)((upper + (1u << (n - 33))) >> (n - 32));
     return gradient < 0 ? -step : step;
 }
+
+/* Update `n` weights of a layer. weights[i] and gradient[i] have the index first + i in the tensor. `sums` has the sum of the
+   weights of every output channel of the layer, and is kept up to date. */
+void apply_gradient_s8(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n,
+                       const gradient_update_t *update, int32_t *sums);
+
+/* Update `n` biases. bias[i] and gradient[i] belong to output channel first + i. */
+void apply_gradient_s32(int32_t *bias, const int32_t *gradient, uint32_t first, uint32_t n,
+                        const gradient_update_t *update);
+
+/* The same two with momentum: velocity[i] belongs to weights[i] or bias[i], and is updated from gradient[i] first. */
+void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
+                       float momentum, const gradient_update_t *update, int32_t *sums);
+void apply_velocity_s32(int32_t *bias, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
+                        float momentum, const gradient_update_t *update);
 
 #endif

@@ -1,4 +1,4 @@
-#include "kernels/integer_loss_s8.h"
+#include "kernels/losses.h"
 
 #include "arith/bits.h"
 

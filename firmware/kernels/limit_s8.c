@@ -1,4 +1,4 @@
-#include "kernels/limit_s8.h"
+#include "kernels/limits.h"
 
 #include "arith/clip127.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/loss_delta.h"
+#include "kernels/losses.h"
 
 #include "arith/float32.h"
 

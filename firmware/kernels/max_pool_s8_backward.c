@@ -1,4 +1,4 @@
-#include "kernels/max_pool_s8_backward.h"
+#include "kernels/max_pool_s8.h"
 
 #include <string.h>
 

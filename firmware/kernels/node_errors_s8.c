@@ -1,9 +1,8 @@
-#include "kernels/node_errors_s8.h"
+#include "kernels/zeroth_order_gradient.h"
 
 #include "arith/bits.h"
 #include "arith/clip127.h"
 #include "kernels/passing_outputs.h"
-#include "kernels/signed_sums_s32.h"
 
 int32_t node_error_shift(const query_t *queries, uint32_t count) {
     uint32_t sum = 0;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernels/outer_products_dsp.h"
+#include "kernels/backward_dsp.h"
 
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 

@@ -1,4 +1,4 @@
-#include "kernels/perturb_biases_s32.h"
+#include "kernels/perturbation.h"
 
 #include "arith/rademacher.h"
 

@@ -1,7 +1,7 @@
-#include "kernels/perturb_nodes_s8.h"
+#include "kernels/perturbation.h"
 
 #include "arith/rademacher.h"
-#include "kernels/gated_moves.h"
+#include "kernels/sign_moves.h"
 
 static void move_word(const int8_t *in, uint32_t signs, const gate_t *gate, int8_t *out) {
     in = __builtin_assume_aligned(in, 4);

@@ -1,7 +1,7 @@
-#include "kernels/perturb_weights_s8.h"
+#include "kernels/perturbation.h"
 
 #include "arith/rademacher.h"
-#include "kernels/four_moves.h"
+#include "kernels/sign_moves.h"
 
 static void move_word(int8_t *weights, uint32_t signs) {
     weights = __builtin_assume_aligned(weights, 4);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernels/products_2x2_dsp.h"
+#include "kernels/products_dsp.h"
 
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 

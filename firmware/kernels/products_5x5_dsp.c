@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernels/products_5x5_dsp.h"
+#include "kernels/products_dsp.h"
 
 static inline uint32_t pair(int32_t low, int32_t high) {
     return low_lanes((uint32_t)low, (uint32_t)high);

@@ -4,7 +4,7 @@
 
 #include "arith/rescale.h"
 #include "kernels/dsp_multiply.h"
-#include "kernels/requantize_channels_s8.h"
+#include "kernels/tflite_layer.h"
 
 /* Each kind of channel has its registers for itself. */
 #define APART __attribute__((noinline)) static

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "arith/rescale.h"
-#include "kernels/requantize_channels_s8.h"
+#include "kernels/tflite_layer.h"
 
 /* Any sum and any shift of channel `c`. */
 __attribute__((noinline)) static int32_t any_sum(int32_t acc, uint32_t c, const tflite_layer_t *layer) {

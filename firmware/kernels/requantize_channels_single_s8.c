@@ -1,4 +1,4 @@
-#include "kernels/requantize_channels_single_s8.h"
+#include "kernels/tflite_layer.h"
 
 #include "arith/rescale.h"
 

@@ -6,7 +6,6 @@
 #include "kernels/requantize_s8.h"
 
 #include "arith/round_shift.h"
-#include "kernels/largest_bits_s32.h"
 
 int32_t requantize_s8(const int32_t *acc, uint32_t n, int8_t *out) {
     const int32_t s = largest_bits_s32(acc, n) - 7;

@@ -3,7 +3,6 @@
 #if KERNELS_DSP
 
 #include "arith/round_shift.h"
-#include "kernels/largest_bits_s32.h"
 #include "kernels/requantize_s8.h"
 
 /* Four bytes from values of at most 128 in magnitude; 128 becomes 127. */

@@ -1,4 +1,4 @@
-#include "kernels/scale_gradient_s32.h"
+#include "kernels/bfp8_gradient.h"
 
 #include "arith/round_shift.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/signed_sums_s32.h"
+#include "kernels/zeroth_order_gradient.h"
 
 #include <stdbool.h>
 

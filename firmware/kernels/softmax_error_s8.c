@@ -1,8 +1,7 @@
-#include "kernels/softmax_error_s8.h"
+#include "kernels/losses.h"
 
 #include "arith/psto_shift.h"
 #include "arith/round_shift.h"
-#include "kernels/argmax_s8.h"
 
 #define LOG2_E 47274 /* * 2^-15 */
 

@@ -1,9 +1,9 @@
-#include "kernels/tflite_conv2d_s8_input_error.h"
+#include "kernels/tflite_conv2d_s8.h"
 
 #include <string.h>
 
-#include "kernels/fully_connected_s8_input_error.h"
-#include "kernels/tflite_span.h"
+#include "kernels/fully_connected_s8.h"
+#include "kernels/tflite_windows.h"
 
 uint64_t tflite_conv2d_s8_input_error_scratch(const layer_shape_t *shape) {
     return (uint64_t)shape->kernel_h * shape->kernel_w * shape->in_c * sizeof(int32_t);

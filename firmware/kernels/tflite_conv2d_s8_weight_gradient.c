@@ -1,8 +1,6 @@
-#include "kernels/tflite_conv2d_s8_weight_gradient.h"
+#include "kernels/tflite_conv2d_s8.h"
 
 #include "kernels/tflite_gradient_sums_s8.h"
-#include "kernels/tflite_patches_s8.h"
-#include "kernels/tflite_unfold_gradient.h"
 
 enum { POSITIONS = 32 }; /* patches held at once: so many products for one load and store of a gradient */
 

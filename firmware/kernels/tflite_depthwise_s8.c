@@ -1,7 +1,6 @@
 #include "kernels/tflite_depthwise_s8.h"
 
 #include "kernels/tflite_plane_s8.h"
-#include "kernels/tflite_plane_sums_s8.h"
 
 static uint32_t padded(uint32_t outputs, uint32_t stride, uint32_t kernel) {
     return (outputs - 1) * stride + kernel;

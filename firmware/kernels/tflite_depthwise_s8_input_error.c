@@ -1,10 +1,9 @@
-#include "kernels/tflite_depthwise_s8_input_error.h"
+#include "kernels/tflite_depthwise_s8.h"
 
 #include <string.h>
 
-#include "kernels/tflite_phase.h"
 #include "kernels/tflite_plane_s8.h"
-#include "kernels/tflite_plane_sums_s8.h"
+#include "kernels/tflite_windows.h"
 
 /* Within a phase the error of the input is the phase's taps, turned around, slid over the plane of the errors. */
 

@@ -1,8 +1,7 @@
-#include "kernels/tflite_depthwise_s8_weight_gradient.h"
+#include "kernels/tflite_depthwise_s8.h"
 
-#include "kernels/tflite_phase.h"
 #include "kernels/tflite_plane_s8.h"
-#include "kernels/tflite_plane_sums_s8.h"
+#include "kernels/tflite_windows.h"
 
 /* Within a phase the gradient is the plane of the errors slid over the plane of the inputs. */
 

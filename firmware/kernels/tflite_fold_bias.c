@@ -1,4 +1,4 @@
-#include "kernels/tflite_fold_bias.h"
+#include "kernels/tflite_layer.h"
 
 #include "kernels/dsp.h"
 

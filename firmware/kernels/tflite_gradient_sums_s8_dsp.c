@@ -2,8 +2,8 @@
 
 #if KERNELS_DSP
 
+#include "kernels/backward_dsp.h"
 #include "kernels/tflite_gradient_sums_s8.h"
-#include "kernels/weighted_runs_dsp.h"
 
 /* The inputs of four positions whose errors are not 0 meet one row of the gradient at a time. */
 void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,

@@ -1,6 +1,6 @@
-#include "kernels/tflite_max_pool_s8.h"
+#include "kernels/tflite_pooling_s8.h"
 
-#include "kernels/tflite_span.h"
+#include "kernels/tflite_windows.h"
 
 /* The largest of one channel, over `h` by `w` positions that are `row` and `column` bytes apart. */
 static int32_t largest(const int8_t *in, uint32_t h, uint32_t w, uint32_t row, uint32_t column) {

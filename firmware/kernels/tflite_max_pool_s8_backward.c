@@ -1,4 +1,4 @@
-#include "kernels/tflite_max_pool_s8_backward.h"
+#include "kernels/tflite_pooling_s8.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-#include "kernels/tflite_patches_s8.h"
+#include "kernels/tflite_gradient_sums_s8.h"
 
 #include <string.h>
 
-#include "kernels/tflite_span.h"
+#include "kernels/tflite_windows.h"
 
 static int8_t *take_patch(const int8_t *in, const layer_shape_t *shape, int8_t zero, span_t vertical, span_t horizontal,
                           int8_t *patch) {

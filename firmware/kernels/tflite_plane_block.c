@@ -1,4 +1,4 @@
-#include "kernels/tflite_plane_block.h"
+#include "kernels/tflite_plane_s8.h"
 
 static inline uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;

@@ -1,5 +1,6 @@
-/* One channel of a tensor as a plane of its own, with padding: what depthwise convolutions work on. Positions of a plane may be
-   every step-th of the tensor, so that the passes of strided convolutions become convolutions of stride 1. */
+/* Depthwise convolutions work on one channel at a time, as a padded plane: docs/arithmetic-tflite.md, section 3. Private to the
+   kernels of depthwise. A plane may take every step-th position of the tensor, which turns the backward passes of strided
+   convolutions into convolutions of stride 1. */
 #ifndef TFLITE_PLANE_S8_H
 #define TFLITE_PLANE_S8_H
 
@@ -22,5 +23,29 @@ void tflite_plane_fill(const plane_axis_t *vertical, const plane_axis_t *horizon
 /* Copy what is in the image of one channel, `in` being at its first value; the padding stays as it is. */
 void tflite_plane_take(const int8_t *in, uint32_t channels, const plane_axis_t *vertical,
                        const plane_axis_t *horizontal, int8_t *plane);
+
+/* The outputs of a plane are computed in blocks: as many as have their sums on the stack. */
+enum { TFLITE_PLANE_SUMS = 64 }; /* of a block, at most */
+
+/* A block of outputs: rows y..y+rows-1, columns x..x+columns-1; rows * columns is at most TFLITE_PLANE_SUMS. */
+typedef struct {
+    uint32_t y, x, rows, columns;
+} plane_block_t;
+
+/* The first block of an output of this size, and the one after `block`; without rows behind the last. Blocks of more than one row
+   are as wide as the output, so that their sums are contiguous in it. */
+plane_block_t tflite_first_block(uint32_t height, uint32_t width);
+plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uint32_t width);
+
+/* The products, forward and backward: a small plane (the kernel) moved over a larger one. */
+typedef struct {
+    uint32_t width; /* bytes from one row of the plane to the next */
+    uint32_t kernel_h, kernel_w, stride;
+} plane_window_t;
+
+/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx] times
+   kernel[ky * kernel_w + kx]. Up to TFLITE_PLANE_SLACK bytes behind the plane are read, and as many behind the kernel. */
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums);
 
 #endif

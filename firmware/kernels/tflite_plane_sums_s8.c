@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else tflite_plane_sums_s8_dsp.c or tflite_plane_sums_s8_m0.c */
 
-#include "kernels/tflite_plane_sums_s8.h"
+#include "kernels/tflite_plane_s8.h"
 
 /* One output. The width of the kernel is a constant to the compiler where it is a common one. */
 static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h,

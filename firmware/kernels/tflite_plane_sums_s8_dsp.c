@@ -3,7 +3,7 @@
 #if KERNELS_DSP
 
 #include "kernels/dsp_multiply.h"
-#include "kernels/tflite_plane_sums_s8.h"
+#include "kernels/tflite_plane_s8.h"
 
 /* Each kind of kernel has its registers for itself. */
 #define APART __attribute__((noinline)) static

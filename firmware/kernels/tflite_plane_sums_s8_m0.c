@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "kernels/tflite_plane_sums_s8.h"
+#include "kernels/tflite_plane_s8.h"
 
 /* One output. `kernel_w` is that of the window, a constant to the compiler where it is a common one. */
 static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,

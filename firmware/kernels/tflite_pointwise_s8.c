@@ -1,5 +1,3 @@
-#include "kernels/tflite_pointwise_s8.h"
-
 #include "kernels/tflite_conv2d_s8.h"
 
 /* A block's positions pay for the work on the weights, which is done once a block; its inputs, copied, are the scratch. */

@@ -1,7 +1,6 @@
-#include "kernels/tflite_pointwise_s8_weight_gradient.h"
+#include "kernels/tflite_conv2d_s8.h"
 
 #include "kernels/tflite_gradient_sums_s8.h"
-#include "kernels/tflite_unfold_gradient.h"
 
 void tflite_pointwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                          int8_t input_zero, int32_t *gradient) {

@@ -1,4 +1,4 @@
-#include "kernels/tflite_unfold_gradient.h"
+#include "kernels/tflite_gradient_sums_s8.h"
 
 static inline int32_t less(int32_t value, uint32_t offset) {
     return (int32_t)((uint32_t)value - offset);

@@ -1,8 +1,8 @@
 #include "methods/deepzero.h"
 
 #include "arith/rademacher.h"
-#include "kernels/loss_delta.h"
-#include "kernels/perturb_biases_s32.h"
+#include "kernels/losses.h"
+#include "kernels/perturbation.h"
 #include "methods/graph_gradient.h"
 
 enum { UNIT = -16, DRAWN = 24 /* a coordinate looks at the upper byte of its draw */ };

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "arith/random.h"
-#include "kernels/cross_entropy_f32.h"
-#include "kernels/integer_loss_s8.h"
-#include "kernels/limit_s8.h"
+#include "kernels/limits.h"
+#include "kernels/losses.h"
 #include "kernels/move_s8.h"
 #include "net/backward.h"
 #include "net/forward.h"

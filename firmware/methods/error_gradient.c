@@ -3,12 +3,10 @@
 #include <string.h>
 
 #include "graph/sizes.h"
-#include "kernels/pack_channels_s8.h"
-#include "kernels/tflite_bias_gradient_s8.h"
-#include "kernels/tflite_conv2d_s8_weight_gradient.h"
-#include "kernels/tflite_depthwise_s8_weight_gradient.h"
-#include "kernels/tflite_fully_connected_s8_weight_gradient.h"
-#include "kernels/tflite_pointwise_s8_weight_gradient.h"
+#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/tflite_errors_s8.h"
+#include "kernels/tflite_fully_connected_s8.h"
 #include "methods/graph_gradient.h"
 
 /* The buffer `sums`, of so many output channels at a time. */

@@ -2,14 +2,9 @@
 
 #include <string.h>
 
-#include "kernels/add_gradient_s32.h"
-#include "kernels/align_gradient_s32.h"
-#include "kernels/apply_gradient_s32.h"
-#include "kernels/apply_gradient_s8.h"
-#include "kernels/apply_velocity_s32.h"
-#include "kernels/apply_velocity_s8.h"
-#include "kernels/limit_s32.h"
-#include "kernels/limit_s8.h"
+#include "kernels/bfp8_gradient.h"
+#include "kernels/gradient_update.h"
+#include "kernels/limits.h"
 
 /* d of a layer: what is drawn for it. */
 static uint32_t dimensions_of(const graph_model_t *model, uint8_t l) {

@@ -8,7 +8,7 @@
 
 #include "graph/model.h"
 #include "kernels/gradient_update.h"
-#include "kernels/query.h"
+#include "kernels/zeroth_order_gradient.h"
 #include "methods/graph_step.h"
 
 /* The gradient of a layer, of one sample, while it is made. */

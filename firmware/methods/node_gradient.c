@@ -1,5 +1,5 @@
 /* The gradient of a layer whose nodes were perturbed: docs/arithmetic-zeroth-order.md, section 5, NP. */
-#include "kernels/node_errors_s8.h"
+#include "kernels/zeroth_order_gradient.h"
 #include "methods/graph_gradient.h"
 
 enum { UNIT = -16 }; /* exponent of the deltas */

@@ -1,11 +1,9 @@
 #include "methods/poor_mans.h"
 
 #include "arith/rademacher.h"
-#include "kernels/loss_delta.h"
-#include "kernels/perturb_biases_s32.h"
-#include "kernels/perturb_nodes_s8.h"
-#include "kernels/perturb_weights_s8.h"
-#include "kernels/signed_sums_s32.h"
+#include "kernels/losses.h"
+#include "kernels/perturbation.h"
+#include "kernels/zeroth_order_gradient.h"
 #include "methods/graph_gradient.h"
 
 enum { UNIT = -16 /* exponent of the deltas */, BLOCK = 2 * SIGNS_PER_WORD /* numbers of a gradient on the stack */ };

@@ -2,16 +2,13 @@
 
 #include <string.h>
 
-#include "kernels/bp_update_s8.h"
-#include "kernels/conv2d_s8_input_error.h"
-#include "kernels/conv2d_s8_weight_gradient.h"
-#include "kernels/fully_connected_s8_input_error.h"
-#include "kernels/fully_connected_s8_weight_gradient.h"
-#include "kernels/max_pool_s8_backward.h"
-#include "kernels/relu_s8_backward.h"
+#include "kernels/bfp8_gradient.h"
+#include "kernels/conv2d_s8.h"
+#include "kernels/fully_connected_s8.h"
+#include "kernels/losses.h"
+#include "kernels/max_pool_s8.h"
+#include "kernels/relu_s8.h"
 #include "kernels/requantize_s8.h"
-#include "kernels/scale_gradient_s32.h"
-#include "kernels/softmax_error_s8.h"
 
 /* The errors of a layer's outputs for a group of samples, on their way towards the input. */
 typedef struct {

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "arith/xxh32.h"
-#include "kernels/argmax_s8.h"
-#include "kernels/integer_loss_s8.h"
+#include "kernels/losses.h"
 #include "methods/elasticzo_int8.h"
 #include "net/forward.h"
 #include "net/slots.h"

@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 #include "kernels/conv2d_s8.h"
-#include "kernels/conv2d_s8_weight_gradient.h"
 #include "kernels/move_s8.h"
 
 /* The network with the time slots of its layers. */

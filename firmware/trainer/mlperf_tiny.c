@@ -4,7 +4,7 @@
 
 #include "agent/port.h"
 #include "arith/exp32.h"
-#include "kernels/cross_entropy_f32.h"
+#include "kernels/losses.h"
 #include "trainer/pulse.h"
 
 /* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may be repeated. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/cross_entropy_f32.h"
+#include "kernels/losses.h"
 
 /* All samples of a step. */
 typedef struct {

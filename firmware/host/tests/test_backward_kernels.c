@@ -1,14 +1,11 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/bp_update_s8.h"
-#include "kernels/conv2d_s8_input_error.h"
-#include "kernels/conv2d_s8_weight_gradient.h"
-#include "kernels/fully_connected_s8_input_error.h"
-#include "kernels/fully_connected_s8_weight_gradient.h"
-#include "kernels/max_pool_s8_backward.h"
-#include "kernels/relu_s8_backward.h"
-#include "kernels/scale_gradient_s32.h"
+#include "kernels/bfp8_gradient.h"
+#include "kernels/conv2d_s8.h"
+#include "kernels/fully_connected_s8.h"
+#include "kernels/max_pool_s8.h"
+#include "kernels/relu_s8.h"
 #include "naive.h"
 #include "shapes_drawn.h"
 

@@ -2,11 +2,9 @@
 #include <math.h>
 
 #include "check.h"
-#include "kernels/cross_entropy_error_s8.h"
-#include "kernels/level_errors_s8.h"
-#include "kernels/merge_errors_s8.h"
-#include "kernels/tflite_average_pool_s8_backward.h"
-#include "kernels/tflite_max_pool_s8_backward.h"
+#include "kernels/losses.h"
+#include "kernels/tflite_errors_s8.h"
+#include "kernels/tflite_pooling_s8.h"
 #include "tflite_drawn.h"
 
 enum { ROUNDS = 3000, CHANNELS = 6 };

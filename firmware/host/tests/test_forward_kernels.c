@@ -1,10 +1,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/argmax_s8.h"
 #include "kernels/conv2d_s8.h"
 #include "kernels/fully_connected_s8.h"
-#include "kernels/largest_bits_s32.h"
+#include "kernels/losses.h"
 #include "kernels/max_pool_s8.h"
 #include "kernels/relu_s8.h"
 #include "kernels/requantize_s8.h"

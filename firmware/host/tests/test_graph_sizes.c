@@ -2,12 +2,7 @@
 #include "check.h"
 #include "graph/sizes.h"
 #include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_conv2d_s8_input_error.h"
-#include "kernels/tflite_conv2d_s8_weight_gradient.h"
 #include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_depthwise_s8_input_error.h"
-#include "kernels/tflite_depthwise_s8_weight_gradient.h"
-#include "kernels/tflite_pointwise_s8.h"
 #include "tflite_drawn.h"
 
 enum { ROUNDS = 20000 };

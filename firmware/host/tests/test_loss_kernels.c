@@ -2,9 +2,7 @@
 
 #include "arith/float32.h"
 #include "check.h"
-#include "kernels/cross_entropy_f32.h"
-#include "kernels/integer_loss_s8.h"
-#include "kernels/softmax_error_s8.h"
+#include "kernels/losses.h"
 #include "naive.h"
 
 static void test_softmax_error(void) {

@@ -2,7 +2,7 @@
 
 #include "arith/random.h"
 #include "check.h"
-#include "kernels/limit_s8.h"
+#include "kernels/limits.h"
 #include "kernels/move_s8.h"
 #include "naive.h"
 

@@ -2,10 +2,8 @@
 
 #include "arith/rademacher.h"
 #include "check.h"
-#include "kernels/limit_s32.h"
-#include "kernels/perturb_biases_s32.h"
-#include "kernels/perturb_nodes_s8.h"
-#include "kernels/perturb_weights_s8.h"
+#include "kernels/limits.h"
+#include "kernels/perturbation.h"
 #include "naive_zeroth_order.h"
 
 enum { ROUNDS = 400, LONGEST = 150 };

@@ -1,15 +1,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/tflite_bias_gradient_s8.h"
-#include "kernels/tflite_clamp_s8_backward.h"
-#include "kernels/tflite_conv2d_s8_input_error.h"
-#include "kernels/tflite_conv2d_s8_weight_gradient.h"
-#include "kernels/tflite_depthwise_s8_input_error.h"
-#include "kernels/tflite_depthwise_s8_weight_gradient.h"
-#include "kernels/tflite_fully_connected_s8_weight_gradient.h"
-#include "kernels/tflite_pointwise_s8_input_error.h"
-#include "kernels/tflite_pointwise_s8_weight_gradient.h"
+#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/tflite_errors_s8.h"
+#include "kernels/tflite_fully_connected_s8.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"
 

@@ -1,14 +1,11 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/requantize_channels_single_s8.h"
-#include "kernels/tflite_average_pool_s8.h"
 #include "kernels/tflite_conv2d_s8.h"
 #include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_fold_bias.h"
 #include "kernels/tflite_fully_connected_s8.h"
-#include "kernels/tflite_max_pool_s8.h"
-#include "kernels/tflite_pointwise_s8.h"
+#include "kernels/tflite_layer.h"
+#include "kernels/tflite_pooling_s8.h"
 #include "naive.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"

@@ -1,7 +1,6 @@
 #include "arith/rescale.h"
 #include "check.h"
-#include "kernels/requantize_channels_s8.h"
-#include "kernels/requantize_channels_single_s8.h"
+#include "kernels/tflite_layer.h"
 #include "naive.h"
 #include "naive_tflite.h"
 

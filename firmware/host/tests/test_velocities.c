@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/apply_velocity_s32.h"
-#include "kernels/apply_velocity_s8.h"
+#include "kernels/gradient_update.h"
 #include "kernels/velocity.h"
 
 enum { ROUNDS = 3000, CHANNELS = 6 };

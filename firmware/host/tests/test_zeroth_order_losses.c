@@ -3,11 +3,9 @@
 
 #include "arith/float32.h"
 #include "check.h"
-#include "kernels/cross_entropy_f32.h"
-#include "kernels/cross_entropy_scaled_f32.h"
+#include "kernels/losses.h"
 #include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_fold_bias.h"
-#include "kernels/tflite_fold_bias_sums.h"
+#include "kernels/tflite_layer.h"
 #include "naive.h"
 #include "naive_zeroth_order.h"
 

@@ -3,8 +3,7 @@
 
 #include "arith/float32.h"
 #include "check.h"
-#include "kernels/apply_gradient_s32.h"
-#include "kernels/apply_gradient_s8.h"
+#include "kernels/gradient_update.h"
 #include "naive_zeroth_order.h"
 
 enum { ROUNDS = 3000 };

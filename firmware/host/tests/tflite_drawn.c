@@ -1,8 +1,7 @@
 #include "tflite_drawn.h"
 
 #include "check.h"
-#include "kernels/requantize_channels_s8.h"
-#include "kernels/requantize_channels_single_s8.h"
+#include "kernels/tflite_layer.h"
 
 static uint16_t draw_outputs(int32_t in, int32_t padding, int32_t stride) {
     return (uint16_t)draw(1, (in + padding - 1) / stride + 1);
