@@ -1,5 +1,5 @@
-/* The agent: greets the host, answers for the board, and hands what trains to an engine. A firmware of one's own takes this folder, gives it a
-   port (port.h) and an engine (docs/own-firmware.md). */
+/* The agent: greets the host, answers questions about the board, and passes all other requests to an engine. Your own
+   firmware can use this folder with a port (port.h) and an engine of its own (docs/own-firmware.md). */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -9,15 +9,16 @@
 
 #include "agent/link.h"
 
-/* What trains. `context` is passed to each function. */
+/* The training engine. `context` is passed to each function. */
 typedef struct {
-    /* Forget what the last session loaded: a new one has begun. */
+    /* A new session has begun: discard everything that the last one loaded. */
     void (*begin_session)(void *context);
-    /* Execute any request but hello, echo, memory and boot_loader; link_unknown() for those that the engine does not have. */
+    /* Execute any request except hello, echo, memory and boot_loader. Return link_unknown() for requests that the
+       engine does not know. */
     link_error_t (*execute)(void *context, const link_request_t *request, link_reply_t *reply);
-    /* The arena from its start to the highest byte in use so far, in bytes. */
+    /* Return the high-water mark of the arena in bytes, from its start. */
     uint32_t (*arena_peak)(const void *context);
-    /* See the bytes that have arrived, once the link has taken its frames from them; may be NULL. */
+    /* Called with the received bytes after the link has read its frames from them; may be NULL. */
     void (*received)(void *context, const uint8_t *bytes, size_t n);
     void *context;
 } agent_engine_t;
@@ -27,13 +28,13 @@ typedef struct {
     link_handler_t handler;
     const agent_engine_t *engine;
     uint32_t image_digest;
-    bool leaving; /* for the boot loader, once the answer has been sent */
+    bool leaving; /* enter the boot loader once the reply has been sent */
 } agent_t;
 
-/* Begin with no session. `engine` is kept. Behind port_init(). */
+/* Begin without a session, after port_init(). `engine` must stay valid. */
 void agent_init(agent_t *agent, const agent_engine_t *engine);
 
-/* Answer everything that has arrived; returns the number of bytes taken. */
+/* Answer all requests that have arrived. Returns the number of bytes read. */
 size_t agent_poll(agent_t *agent);
 
 #endif

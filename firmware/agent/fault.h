@@ -7,7 +7,7 @@
 /* Name the link whose session and number the fault frame carries. */
 void fault_watch(const link_t *link);
 
-/* Handler of every fault and of every interrupt that nobody expects; does not return. */
+/* Handler of every fault and of every interrupt without a handler; does not return. */
 void fault_handler(void);
 
 #endif

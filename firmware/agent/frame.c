@@ -1,7 +1,7 @@
 /* One frame on the wire: CRC-32, header and COBS encoding (docs/link.md, "Frame"). */
 #include "agent/link.h"
 
-enum { COBS_BLOCK = 254 }; /* data bytes behind the largest code byte (Cheshire and Baker 1999) */
+enum { COBS_BLOCK = 254 }; /* data bytes after the largest code byte (Cheshire and Baker 1999) */
 
 uint32_t link_crc32(uint32_t crc, const uint8_t *bytes, size_t n) {
     /* CRC of each 4-bit value for the reflected polynomial 0xEDB88320: 64 bytes of table, two look-ups a byte. */

@@ -171,7 +171,7 @@ static void decode(link_decoder_t *decoder, uint8_t byte) {
         decoder->code = byte;
         decoder->left = (uint8_t)(byte - 1u);
         if (ended == 0 || ended == 0xFF) {
-            return; /* the first block, or one behind a full block, has no zero before it */
+            return; /* the first block, or one after a full block, has no zero before it */
         }
         value = 0;
     } else {

@@ -82,7 +82,7 @@ void link_put_reply(link_reply_t *reply, const void *fields, size_t size);
 /* CRC-32 as zlib has it. Begin with crc = 0; the result of one call may be passed to the next. */
 uint32_t link_crc32(uint32_t crc, const uint8_t *bytes, size_t n);
 
-/* Encode and send one frame. `frame` holds header and body and has LINK_CRC_SIZE more bytes of room behind them. */
+/* Encode and send one frame. `frame` holds header and body and has LINK_CRC_SIZE more bytes of room after them. */
 void link_send_frame(link_write_t write, uint8_t *frame, size_t length);
 
 /* Write type, session and number to the first LINK_HEADER_SIZE bytes of a frame. */

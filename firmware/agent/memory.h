@@ -1,4 +1,5 @@
-/* What the linker laid out, and how far the stack has reached. Sizes in bytes; the symbols are in ports/common/sections.ld. */
+/* What the linker laid out, and how far the stack has reached. Sizes in bytes; the symbols are in
+   ports/common/sections.ld. */
 #ifndef MEMORY_H
 #define MEMORY_H
 
@@ -26,7 +27,8 @@ memory_range_t memory_arena(void);
 
 memory_range_t memory_stack(void);
 
-/* Fill the unused part of the stack with the pattern that memory_stack_peak() looks for. Called first thing after reset. */
+/* Fill the unused part of the stack with the pattern that memory_stack_peak() looks for. Called first thing after
+   reset. */
 void memory_paint_stack(void);
 
 /* The most bytes of stack ever in use since the painting: from the top down to the lowest changed word. */

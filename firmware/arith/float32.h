@@ -1,4 +1,5 @@
-/* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with -ffp-contract=off. */
+/* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with
+   -ffp-contract=off. */
 #ifndef FLOAT32_H
 #define FLOAT32_H
 

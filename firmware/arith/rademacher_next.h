@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Of the lower and the upper half of each byte of 32 signs, 16 words for each byte: what these four signs are of the 32 signs that
-   follow. Their sum over GF(2) is what 32 more steps of xorshift32 give, which the host's tests take. */
+/* Of the lower and the upper half of each byte of 32 signs, 16 words for each byte: what these four signs are of the 32
+   signs that follow. Their sum over GF(2) is what 32 more steps of xorshift32 give, which the host's tests take. */
 extern const uint32_t rademacher_low[64], rademacher_high[64];
 
 /* A word of a table by its place in bytes: an index would be shifted by an instruction of its own. */

@@ -20,7 +20,8 @@ static inline uint32_t mix32(uint32_t h) {
     return h;
 }
 
-/* start(i): the state with which stream `i` of a step begins. Stream 0 fills the pool; stream l + 1 draws for trained tensor l. */
+/* start(i): the state with which stream `i` of a step begins. Stream 0 fills the pool; stream l + 1 draws for trained
+   tensor l. */
 static inline uint32_t stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     const uint32_t key = mix32(seed + 0x9E3779B9u * (step + 1u));
     const uint32_t state = mix32(key ^ (0x27D4EB2Fu * i));

@@ -1,5 +1,5 @@
-/* rescale of docs/arithmetic-tflite.md, section 3: acc * multiplier * 2^(shift - 31), with a multiplier in 2^30..2^31 - 1 and a
-   shift in -31..30. */
+/* rescale of docs/arithmetic-tflite.md, section 3: acc * multiplier * 2^(shift - 31), with a multiplier in
+   2^30..2^31 - 1 and a shift in -31..30. */
 #ifndef RESCALE_H
 #define RESCALE_H
 

@@ -22,8 +22,8 @@ static inline uint32_t read_word(const uint8_t *p) {
     return word;
 }
 
-/* The factors of a round. Held in registers they cost one MULS each; known to the compiler, it makes shifts and sums of them for
-   Cortex-M0+, a dozen a product. */
+/* The factors of a round. Held in registers they cost one MULS each; known to the compiler, it makes shifts and sums of
+   them for Cortex-M0+, a dozen a product. */
 typedef struct {
     uint32_t prime1, prime2;
 } factors_t;
@@ -38,7 +38,8 @@ static inline uint32_t round_lane(uint32_t lane, uint32_t word, factors_t factor
     return rotate_left(lane + word * factors.prime2, 13) * factors.prime1;
 }
 
-/* The word at an address that is a multiple of 4: one load also on a core that has none for other addresses, as Cortex-M0+. */
+/* The word at an address that is a multiple of 4: one load also on a core that has none for other addresses, as
+   Cortex-M0+. */
 static inline uint32_t read_aligned_word(const uint8_t *p) {
     return read_word(__builtin_assume_aligned(p, 4));
 }
@@ -60,7 +61,7 @@ static inline void take_until(uint32_t lane[4], const uint8_t *p, const uint8_t 
     lane[3] = d;
 }
 
-/* Take `stripes` stripes; returns the byte behind them. */
+/* Take `stripes` stripes; returns the byte after them. */
 static const uint8_t *take_stripes(uint32_t lane[4], const uint8_t *p, size_t stripes) {
     const uint8_t *end = p + stripes * STRIPE;
     if ((uintptr_t)p % 4 == 0) {
@@ -97,7 +98,7 @@ void xxh32_update(xxh32_t *state, const void *data, size_t n) {
     }
 }
 
-/* The words and bytes behind the last stripe. */
+/* The words and bytes after the last stripe. */
 static uint32_t take_rest(uint32_t hash, const uint8_t *p, size_t n) {
     for (; n >= 4; n -= 4, p += 4) {
         hash = rotate_left(hash + read_word(p) * PRIME3, 17) * PRIME4;

@@ -16,7 +16,7 @@ static int32_t move(int8_t *weight, int32_t step) {
     return after - before;
 }
 
-/* n in 33..55, as almost always. D is certainly 0, whatever m is, where |G| * m < |G| * 2^24 <= 2^(n-1). */
+/* n in 33..55, as almost always. D is certainly 0, for any m, where |G| * m < |G| * 2^24 <= 2^(n-1). */
 static int32_t apply_small(const run_t *run, update_factor_t factor) {
     const uint32_t zero = 1u << (factor.n - 25);
     int32_t growth = 0;

@@ -3,7 +3,8 @@
 #include "arith/clip127.h"
 #include "kernels/velocity.h"
 
-/* Every `step`-th coordinate from `i` up to, not including, `end`: those of one channel. Returns what the sum of its weights grows by. */
+/* Every `step`-th coordinate from `i` up to, not including, `end`: those of one channel. Returns what the sum of its
+   weights grows by. */
 typedef struct {
     uint32_t i, end, step;
 } run_t;

@@ -11,15 +11,15 @@
 
 enum { WEIGHTED_ROWS = 4 };
 
-/* The part of a row that is wanted: runs of contiguous taps, each to be added to as many contiguous sums. */
+/* The part of a row to add: runs of contiguous taps, each to be added to as many contiguous sums. */
 typedef struct {
-    uint32_t fours, rest;        /* bytes of the sums of a run: of whole fours, and behind them */
+    uint32_t fours, rest;        /* bytes of the sums of a run: of whole fours, and after them */
     uint32_t row_skip, acc_skip; /* bytes from the end of a run to the next, in the row and in the sums */
-    const int32_t *acc_end;      /* behind the last run and its skip */
+    const int32_t *acc_end;      /* after the last run and its skip */
     int32_t *acc;
 } runs_t;
 
-/* Errors and their rows, from the first tap that is wanted. */
+/* Errors and their rows, from the first tap to add. */
 typedef struct {
     const int8_t *row[WEIGHTED_ROWS];
     int16_t error[WEIGHTED_ROWS];
@@ -65,8 +65,8 @@ static inline void weighted_runs_add_all(const runs_t *runs, const int8_t *error
     weighted_runs_finish(runs, &rows, count);
 }
 
-/* Four errors of one position, each times the weights of its channel, which are widened beforehand: the input error of conv2d for
-   kernels of few taps. */
+/* Four errors of one position, each times the weights of its channel, which are widened beforehand: the input error of
+   conv2d for kernels of few taps. */
 
 /* The weights of one tap in lanes of 16 bits: of the first and the third channel, of the second and the fourth. */
 typedef struct {
@@ -76,16 +76,18 @@ typedef struct {
 /* The weights of four channels, each of `taps` taps. */
 void four_channels_widen(const int8_t *weights, uint32_t taps, four_weights_t *wide);
 
-/* acc[j] += the sum over the channels of error times weight; `weights` is at the first tap that is wanted, `errors` are four bytes. */
+/* acc[j] += the sum over the channels of error times weight; `weights` is at the first tap to add, `errors` are
+   four bytes. */
 void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t errors);
 
-/* Weight gradient of conv2d along the positions: every tap takes four products of four neighbours at once. The loops above go
-   along the taps instead: they skip every error of 0, but widen all inputs again for each error. */
+/* Weight gradient of conv2d along the positions: every tap takes four products of four neighbours at once. The loops
+   above go along the taps instead: they skip every error of 0, but widen all inputs again for each error. */
 
 /* Whether it is the shorter way: the kernel is 3 or 5 wide, and few errors are 0. */
 bool gradient_fours_take(const layer_shape_t *shape, const int8_t *error);
 
-/* The padded input, (in_h + 2 padding) x (in_w + 2 padding) bytes for each channel; up to 3 bytes behind it are read. */
+/* The padded input, (in_h + 2 padding) x (in_w + 2 padding) bytes for each channel; up to 3 bytes
+   after it are read. */
 void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t *planes);
 
 /* Add the products of all positions to the sums of one channel; `error` is at the channel. */

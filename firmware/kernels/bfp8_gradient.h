@@ -1,5 +1,5 @@
-/* Back-propagation in the format bfp8: the gradient of a layer over the samples of a batch, and the update of its weights.
-   docs/arithmetic.md, section 7. A gradient is int32 with one exponent for the layer. */
+/* Back-propagation in the format bfp8: the gradient of a layer over the samples of a batch, and the update of its
+   weights. docs/arithmetic.md, section 7. A gradient is int32 with one exponent for the layer. */
 #ifndef BFP8_GRADIENT_H
 #define BFP8_GRADIENT_H
 
@@ -9,9 +9,9 @@
 /* gradient = trunc(gradient / 2^shift) for `n` elements, shift >= 0: brings a gradient to a larger exponent. */
 void scale_gradient_s32(int32_t *gradient, uint32_t n, int32_t shift);
 
-/* Prepare the gradient of `n` elements (weights and biases) for a sample whose gradient has exponent `x`. The `first` sample of a
-   step sets all elements to 0 and *exponent to x; a larger x scales the elements down. Returns *exponent - x >= 0, the shift for
-   add_gradient_s32() of this sample. */
+/* Prepare the gradient of `n` elements (weights and biases) for a sample whose gradient has exponent `x`. The `first`
+   sample of a step sets all elements to 0 and *exponent to x; a larger x scales the elements down. Returns
+   *exponent - x >= 0, the shift for add_gradient_s32() of this sample. */
 int32_t align_gradient_s32(int32_t *gradient, uint32_t n, bool first, int32_t x, int32_t *exponent);
 
 /* gradient = sat32(gradient + trunc(sample / 2^shift)) for `n` elements, shift >= 0. */

@@ -15,8 +15,8 @@ typedef struct {
     uint32_t full;  /* 2^up - 1 */
 } psto_t;
 
-/* Adding 2^up - 1 - lo to m >> h carries into bit `up` where the bits from h to s of m are greater than lo. For gradients that have
-   been measured the result is at most 128. */
+/* Adding 2^up - 1 - lo to m >> h carries into bit `up` where the bits from h to s of m are greater than lo. For
+   gradients that have been measured the result is at most 128. */
 static inline uint32_t rounded(int32_t x, const psto_t *psto) {
     const uint32_t sign = (uint32_t)(x >> 31);
     const uint32_t m = ((uint32_t)x ^ sign) - sign;

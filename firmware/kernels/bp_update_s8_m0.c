@@ -7,14 +7,15 @@
 #include "kernels/bfp8_gradient.h"
 #include "kernels/requantize_s8.h"
 
-/* PstoShift by s >= 1 of a magnitude m < 2^31. For an odd s the lower half of the dropped bits counts twice, so that 2 m shifted by
-   s + 1 rounds as m shifted by s: both halves have `half` = (s + 1) / 2 bits, m is shifted left by `odd`. Adding 2^half - 1 - lo to
-   m >> half carries into bit `half` where the upper dropped bits are greater than the lower, lo. */
+/* PstoShift by s >= 1 of a magnitude m < 2^31. For an odd s the lower half of the dropped bits counts twice, so that 2
+   m shifted by s + 1 rounds as m shifted by s: both halves have `half` = (s + 1) / 2 bits, m is shifted left by `odd`.
+   Adding 2^half - 1 - lo to m >> half carries into bit `half` where the upper dropped bits are greater than the lower,
+   lo. */
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
-/* 27 instructions a weight, 16 where the gradient rounds to 0, as most do: a weight is never -128 and stays as it is. r0 the
-   weights, r1 the gradients, r2 m, r3 its sign, r4 free, r5 2^half - 1, r6 half, r7 odd, r8 the end of the gradients, r9 127,
-   r12 254. On the stack: +28 odd. At least one gradient. */
+/* 27 instructions a weight, 16 where the gradient rounds to 0, as most do: a weight is never -128 and stays as it is.
+   r0 the weights, r1 the gradients, r2 m, r3 its sign, r4 free, r5 2^half - 1, r6 half, r7 odd, r8 the end of the
+   gradients, r9 127, r12 254. On the stack: +28 odd. At least one gradient. */
 __attribute__((naked)) static void update(int8_t *weights __attribute__((unused)),
                                           const int32_t *gradient __attribute__((unused)),
                                           uint32_t n __attribute__((unused)), uint32_t half __attribute__((unused)),

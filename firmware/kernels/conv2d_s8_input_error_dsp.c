@@ -7,8 +7,8 @@
 
 enum { FEW_TAPS = 48 };
 
-/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of them on
-   input position `input`. */
+/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of
+   them on input position `input`. */
 typedef struct {
     uint32_t first, end, input;
 } inside_t;
@@ -51,8 +51,8 @@ static void spread_four(const int8_t *error, uint32_t mask, const four_weights_t
     }
 }
 
-/* A kernel of few taps: its weights are widened once for all positions. If the channels are no whole fours, the last four begin with
-   channels of the four before. */
+/* A kernel of few taps: its weights are widened once for all positions. If the channels are no whole fours, the last
+   four begin with channels of the four before. */
 static void spread_fours(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, uint32_t taps,
                          int32_t *acc) {
     four_weights_t wide[FEW_TAPS];

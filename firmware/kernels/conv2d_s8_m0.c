@@ -28,7 +28,8 @@ static patch_t patch_at(const band_t *band, uint32_t x, uint32_t first, uint32_t
                      .at_step = shape->kernel_w * in_c};
 }
 
-/* The terms of the positions `x` and `x` + 1: taps that lie inside the input for the second only, for both, for the first only. */
+/* The terms of the positions `x` and `x` + 1: taps that lie inside the input for the second only, for both, for the
+   first only. */
 static term_t *gather_pair(const band_t *band, uint32_t x, term_t *end) {
     const layer_shape_t *shape = band->shape;
     const inside_t a = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
@@ -56,7 +57,8 @@ static term_t *gather_last(const band_t *band, uint32_t x, term_t *end) {
     return terms_of_patch(end, &only, 0);
 }
 
-/* One row of the outputs. Where both windows of a pair lie inside the input from side to side, the patches under them are alike. */
+/* One row of the outputs. Where both windows of a pair lie inside the input from side to side, the patches under them
+   are alike. */
 static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, int32_t *acc) {
     const layer_shape_t *shape = band->shape;
     const uint32_t out_w = shape->out_w, out_c = shape->out_c, in_c = shape->in_c;

@@ -11,11 +11,11 @@
 
 enum { TAPS = 6 }; /* sums that stay in registers together */
 
-/* sum[i]: error times in[i] over all positions; `in` is at the first tap of the first position, `error` at the channel. An error
-   of 0, of which pooling and relu leave many, adds nothing. */
+/* sum[i]: error times in[i] over all positions; `in` is at the first tap of the first position, `error` at the channel.
+   An error of 0, of which pooling and relu leave many, adds nothing. */
 static inline void sum_positions(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t sum[TAPS]) {
     const uint32_t in_c = shape->in_c, out_c = shape->out_c;
-    const uint32_t row_end = (shape->kernel_w - 1u) * in_c; /* from behind the last position of a row to the next row */
+    const uint32_t row_end = (shape->kernel_w - 1u) * in_c; /* from after the last position of a row to the next row */
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {

@@ -7,8 +7,8 @@
 #include "kernels/conv2d_s8.h"
 #include "kernels/pad_input_s8.h"
 
-/* Add the windows of all positions, each times its error, to the sums of one channel. `in` is at the first window, `error` at the
-   channel. An error of 0, of which pooling and relu leave many, adds nothing. */
+/* Add the windows of all positions, each times its error, to the sums of one channel. `in` is at the first window,
+   `error` at the channel. An error of 0, of which pooling and relu leave many, adds nothing. */
 static inline void add_windows(const runs_t *sums, const int8_t *in, const int8_t *error, const layer_shape_t *shape) {
     const uint32_t in_c = shape->in_c, out_c = shape->out_c, out_w = shape->out_w;
     const uint32_t to_next_row = (shape->kernel_w - 1u) * in_c;

@@ -29,8 +29,8 @@ static void add_terms(taps_t *taps, const term_t *terms, uint32_t n) {
     }
 }
 
-/* Error times input over all positions; `error` is at the channel. Of the errors of 0, of which pooling and relu leave many, no term
-   is made. */
+/* Error times input over all positions; `error` is at the channel. Of the errors of 0, of which pooling and relu leave
+   many, no term is made. */
 static void sum_positions(taps_t *taps, const int8_t *error, const layer_shape_t *shape) {
     const uint32_t in_c = shape->in_c, out_c = shape->out_c;
     term_t terms[CHUNK];

@@ -1,5 +1,5 @@
-/* A convolution a band at a time, for both conventions: some rows of the output, the rows of the input that they see, and the sums of
-   two channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. */
+/* A convolution a band at a time, for both conventions: some rows of the output, the rows of the input that they see,
+   and the sums of two channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. */
 #ifndef CONV_BAND_S8_H
 #define CONV_BAND_S8_H
 
@@ -14,8 +14,8 @@ typedef int16_t band_value_t; /* as the products take them: inputs are widened o
 typedef int8_t band_value_t;
 #endif
 
-/* Rows of the padded input lie `pitch` values apart in `rows`, which is aligned to a word; those that no window covers are left out.
-   Up to 8 bytes behind the last one may be read, and count for nothing. */
+/* Rows of the padded input lie `pitch` values apart in `rows`, which is aligned to a word; those that no window covers
+   are left out. Up to 8 bytes after the last one may be read, and count for nothing. */
 typedef struct {
     const layer_shape_t *shape;
     const int8_t *in;
@@ -27,7 +27,8 @@ typedef struct {
     band_value_t *rows;
 } conv_band_t;
 
-/* The sum of channel c, 0 or 1, for position p, counted through the rows of the band, is to[c * to_channel + p * to_position]. */
+/* The sum of channel c, 0 or 1, for position p, counted through the rows of the band, is
+   to[c * to_channel + p * to_position]. */
 typedef struct {
     int32_t *to;
     uint32_t to_channel, to_position;
@@ -54,7 +55,8 @@ uint64_t conv_band_work(const layer_shape_t *shape);
 /* Fill `rows` for the band. */
 void conv_band_fill(const conv_band_t *band);
 
-/* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is 1. */
+/* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is
+   1. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums);
 
 #endif

@@ -10,8 +10,8 @@ typedef struct {
     uint32_t rows, row, gap;
 } window_t;
 
-/* Two positions by two output channels: four products for four loads, and all of it stays in registers. `chunk` divides the row;
-   it is a constant to the compiler, which unrolls that many taps. */
+/* Two positions by two output channels: four products for four loads, and all of it stays in registers. `chunk` divides
+   the row; it is a constant to the compiler, which unrolls that many taps. */
 static inline void two_by_two(const int8_t *x0, const int8_t *x1, const int8_t *w0, const int8_t *w1, window_t window,
                               uint32_t chunk, int32_t sum[4]) {
     int32_t s00 = 0, s01 = 0, s10 = 0, s11 = 0;

@@ -19,7 +19,7 @@ uint64_t conv_band_work(const layer_shape_t *shape) {
     return 2ull * words_of(shape) * shape->kernel_h * sizeof(uint32_t);
 }
 
-/* Two taps of a run, from `tap` on; 0 behind its end. */
+/* Two taps of a run, from `tap` on; 0 after its end. */
 static inline uint32_t two_taps(const int8_t *run, uint32_t tap, uint32_t row) {
     return low_lanes((uint32_t)run[tap], tap + 1 < row ? (uint32_t)run[tap + 1] : 0);
 }
@@ -73,7 +73,8 @@ static inline void sum_pairs(products_2x2_t *products, const positions_t *row, u
     }
 }
 
-/* Two channels of all positions of the band. An odd last position is computed once more together with the one before. */
+/* Two channels of all positions of the band. An odd last position is computed once more together with
+   the one before. */
 static void sum_any(const conv_band_t *band, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
     const uint32_t kernel_h = shape->kernel_h, out_w = shape->out_w, to_position = sums->to_position;

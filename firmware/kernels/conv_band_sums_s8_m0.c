@@ -11,8 +11,8 @@ uint64_t conv_band_work(const layer_shape_t *shape) {
     return sizeof(term_t) * ((uint64_t)shape->kernel_h * shape->kernel_w * shape->in_c + EVEN);
 }
 
-/* The weights of both channels are the list, made once a band, and the windows of the positions are its rows: that serves far more
-   rows than there are channels. */
+/* The weights of both channels are the list, made once a band, and the windows of the positions are its rows: that
+   serves far more rows than there are channels. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, out_w = shape->out_w;

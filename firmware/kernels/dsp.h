@@ -1,5 +1,6 @@
-/* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP variants of kernels are made of (ARM DDI 0403E.e,
-   A4.4.3 and A7.7). With KERNELS_DSP_IN_C they are spelt in C, so that a computer without them runs and checks the same kernels. */
+/* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP variants of kernels are made of
+   (ARM DDI 0403E.e, A4.4.3 and A7.7). With KERNELS_DSP_IN_C they are spelt in C, so that a computer without them runs
+   and checks the same kernels. */
 #ifndef DSP_H
 #define DSP_H
 
@@ -98,7 +99,7 @@ static inline uint32_t odd_lanes_u8(uint32_t word) {
     return lanes;
 }
 
-/* The next four words, and the pointer behind them: LDRD. */
+/* The next four words, and the pointer after them: LDRD. */
 static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     __asm__ volatile("ldrd %0, %1, [%4], #8\n\tldrd %2, %3, [%4], #8"
                      : "=&r"(four[0]), "=&r"(four[1]), "=&r"(four[2]), "=&r"(four[3]), "+&r"(words)
@@ -107,7 +108,7 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
     return words;
 }
 
-/* Two words of bytes, aligned to a word; put_two() returns the pointer behind them: LDRD, STRD. */
+/* Two words of bytes, aligned to a word; put_two() returns the pointer after them: LDRD, STRD. */
 static inline void load_two(const int8_t *bytes, uint32_t two[2]) {
     __asm__ volatile("ldrd %0, %1, [%2]" : "=&r"(two[0]), "=&r"(two[1]) : "r"(bytes) : "memory");
 }
@@ -143,7 +144,7 @@ static inline int32_t add_saturating(int32_t a, int32_t b) {
     return sum;
 }
 
-/* Store four words; returns the pointer behind them: STRD. */
+/* Store four words; returns the pointer after them: STRD. */
 static inline int32_t *put_four(int32_t *words, const int32_t four[4]) {
     __asm__ volatile("strd %1, %2, [%0], #8\n\tstrd %3, %4, [%0], #8"
                      : "+r"(words)

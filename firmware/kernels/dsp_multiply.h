@@ -37,7 +37,7 @@ static inline void next_words(const uint32_t **words, uint32_t *a, uint32_t *b) 
     __asm__("ldrd %0, %1, [%2], #8" : "=&r"(*a), "=&r"(*b), "+r"(*words) : : "memory");
 }
 
-/* Loads stay before or behind this: the compiler would gather them where there are not the registers for it. */
+/* Loads stay before or after this: the compiler would gather them where there are not the registers for it. */
 static inline void hold_loads(void) {
     __asm__ volatile("" : : : "memory");
 }

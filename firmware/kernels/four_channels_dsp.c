@@ -17,8 +17,9 @@ void four_channels_widen(const int8_t *weights, uint32_t taps, four_weights_t *w
 
 _Static_assert(offsetof(runs_t, acc_end) == 16 && sizeof(four_weights_t) == 8, "the assembly knows the fields");
 
-/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 sums, r4-r7 weights of two taps, r8 and r9 the errors
-   in lanes, r10 where the weights are, r11 the end of the sums, r12 where they are, lr the end of a loop. */
+/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 sums, r4-r7 weights of two taps, r8
+   and r9 the errors in lanes, r10 where the weights are, r11 the end of the sums, r12 where they are, lr the end of a
+   loop. */
 #define TWO_TAPS(first, second)                                                                                        \
     "ldm r10!, {r4-r7}\n\t"                                                                                            \
     "smlad " first ", r4, r8, " first "\n\tsmlad " second ", r6, r8, " second                                          \

@@ -1,7 +1,8 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-#if !KERNELS_DSP && !KERNELS_THUMB1 /* else fully_connected_s8_input_error_dsp.c, fully_connected_s8_input_error_m0.c */
+/* Other cores: fully_connected_s8_input_error_dsp.c, fully_connected_s8_input_error_m0.c. */
+#if !KERNELS_DSP && !KERNELS_THUMB1
 
 #include "kernels/fully_connected_s8.h"
 

@@ -14,8 +14,8 @@ typedef struct {
     int32_t *row[OUTER_ROWS];
 } gathered_t;
 
-/* gradient + trunc(product / 2^shift), with `below` = 32 - shift and `factor` = 2^below; shift in 2..13. As a product has 15 bits,
-   its highest `shift` bits are those of its sign: what takes floor to trunc. */
+/* gradient + trunc(product / 2^shift), with `below` = 32 - shift and `factor` = 2^below; shift in 2..13. As a product
+   has 15 bits, its highest `shift` bits are those of its sign: what takes floor to trunc. */
 static inline int32_t add_shifted(int32_t gradient, int32_t product, uint32_t below, int32_t factor) {
     return add_upper_product(gradient, product + (int32_t)((uint32_t)product >> below), factor);
 }

@@ -22,8 +22,8 @@ typedef struct {
     four_t four[FOURS];
 } fours_t;
 
-/* Counted with errors from dense to one in ten, the two ways meet where between 2 and 3 errors of four are not 0, by the shape. Every
-   31st error is looked at, which is enough for a choice that changes no result. */
+/* Counted with errors from dense to one in ten, the two ways meet where between 2 and 3 errors of four are not 0, by
+   the shape. Every 31st error is looked at, which is enough for a choice that changes no result. */
 bool gradient_fours_take(const layer_shape_t *shape, const int8_t *error) {
     if (shape->kernel_w != 3 && shape->kernel_w != WIDEST) {
         return false;
@@ -51,8 +51,8 @@ void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t 
     }
 }
 
-/* Add the products of all fours to the sums of a row of taps, which are `step` apart. Input j + i meets error i at tap j: so the lanes
-   of inputs j and j + 2 meet the even errors at tap j and the odd ones at tap j - 1. */
+/* Add the products of all fours to the sums of a row of taps, which are `step` apart. Input j + i meets error i at tap
+   j: so the lanes of inputs j and j + 2 meet the even errors at tap j and the odd ones at tap j - 1. */
 static inline __attribute__((always_inline)) void add_row(const fours_t *fours, const int8_t *row, uint32_t taps,
                                                           int32_t *sum, uint32_t step) {
     int32_t s[WIDEST] = {0};

@@ -33,7 +33,8 @@ typedef struct {
     int32_t n;
 } update_factor_t;
 
-/* The part of f that all channels of a layer share: `eta`, with gns scaled for `dimensions` (d), divided by samples * queries. */
+/* The part of f that all channels of a layer share: `eta`, with gns scaled for `dimensions` (d), divided by
+   samples * queries. */
 float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint32_t dimensions);
 
 /* The factor of output channel `o`, for its weights or for its bias. */
@@ -50,8 +51,8 @@ static inline int32_t update_step_upper(int32_t gradient, uint32_t m, int32_t n)
     return gradient < 0 ? -step : step;
 }
 
-/* Update `n` weights of a layer. weights[i] and gradient[i] have the index first + i in the tensor. `sums` has the sum of the
-   weights of every output channel of the layer, and is kept up to date. */
+/* Update `n` weights of a layer. weights[i] and gradient[i] have the index first + i in the tensor. `sums` has the sum
+   of the weights of every output channel of the layer, and is kept up to date. */
 void apply_gradient_s8(int8_t *weights, const int32_t *gradient, uint32_t first, uint32_t n,
                        const gradient_update_t *update, int32_t *sums);
 

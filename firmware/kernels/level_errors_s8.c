@@ -17,8 +17,8 @@ uint32_t largest_channel(const int32_t *multiplier, const int8_t *shift, uint32_
     return largest;
 }
 
-/* k of a channel `below` shifts under the largest one, -1 (both are one float) to 61. The first quotient is below 2^17; its floor divided
-   by a power of two is that of the whole. */
+/* k of a channel `below` shifts under the largest one, -1 (both are one float) to 61. The first quotient is below 2^17;
+   its floor divided by a power of two is that of the whole. */
 static uint32_t level_of(int32_t multiplier, int32_t largest, int32_t below) {
     const uint64_t raised = (uint64_t)multiplier << (below < 0 ? ONE + 1 : ONE);
     const uint32_t quotient = (uint32_t)(raised / (uint32_t)largest);

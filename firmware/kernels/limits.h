@@ -1,4 +1,5 @@
-/* Trained values held within their limits: docs/arithmetic.md, section 8; docs/arithmetic-zeroth-order.md, section 2. */
+/* Trained values held within their limits: docs/arithmetic.md, section 8;
+   docs/arithmetic-zeroth-order.md, section 2. */
 #ifndef LIMITS_H
 #define LIMITS_H
 

@@ -11,11 +11,12 @@ uint32_t argmax_s8(const int8_t *values, uint32_t n);
 /* Cross-entropy of `n` logits with a common exponent, format bfp8: docs/arithmetic.md, section 5. */
 float cross_entropy_f32(const int8_t *logits, uint32_t n, int32_t exponent, uint32_t label);
 
-/* Cross-entropy of `n` logits of which one step is worth `scale` (normal, > 0), format tflite8: docs/arithmetic-zeroth-order.md,
-   section 1. */
+/* Cross-entropy of `n` logits of which one step is worth `scale` (normal, > 0), format tflite8:
+   docs/arithmetic-zeroth-order.md, section 1. */
 float cross_entropy_scaled_f32(const int8_t *logits, uint32_t n, float scale, uint32_t label);
 
-/* error[j] = 127 times the derivative of cross_entropy_scaled_f32() by logit j: docs/arithmetic-backward.md, section 2. */
+/* error[j] = 127 times the derivative of cross_entropy_scaled_f32() by logit j:
+   docs/arithmetic-backward.md, section 2. */
 void cross_entropy_error_s8(const int8_t *logits, uint32_t n, float scale, uint32_t label, int8_t *error);
 
 enum { SOFTMAX_ERROR_EXPONENT = -7 };
@@ -37,8 +38,8 @@ typedef struct {
 
 enum { INTEGER_LOSS_MOST_FRACTION = 6 };
 
-/* The integer loss terms of ElasticZO-INT8 (loss = integer) for the two passes of a step: docs/arithmetic.md, section 5.
-   `n` <= 256 logits; `fraction` bits are kept, 0..INTEGER_LOSS_MOST_FRACTION. */
+/* The integer loss terms of ElasticZO-INT8 (loss = integer) for the two passes of a step: docs/arithmetic.md,
+   section 5. `n` <= 256 logits; `fraction` bits are kept, 0..INTEGER_LOSS_MOST_FRACTION. */
 integer_loss_t integer_loss_s8(logits_t plus, logits_t minus, uint32_t n, uint32_t label, uint32_t fraction);
 
 /* The binary logarithm of such a sum > 0 in units of 2^-fraction: the sample's part of the loss of a batch. */

@@ -16,8 +16,8 @@ static inline uint32_t first_maximum(const int8_t *in, uint32_t k, uint32_t colu
     return found;
 }
 
-/* error[w * column + c] to the first maximum of channel c of window w, w in 0..windows-1, at least one; `column` is the number of
-   channels. The other positions of the windows are 0 already. */
+/* error[w * column + c] to the first maximum of channel c of window w, w in 0..windows-1, at least one; `column` is the
+   number of channels. The other positions of the windows are 0 already. */
 void max_pool_row_s8_backward(const int8_t *in, uint32_t windows, uint32_t column, uint32_t row, const int8_t *error,
                               int8_t *input_error);
 

@@ -4,7 +4,8 @@
 
 #include "kernels/max_pool_row_s8_backward.h"
 
-/* Four channels of a window. Of two that are equal the first one counts as the larger, in each pair and of the pairs. */
+/* Four channels of a window. Of two that are equal the first one counts as the larger, in each pair
+   and of the pairs. */
 static inline void four_channels(const int8_t *in, uint32_t column, uint32_t row, const int8_t *error,
                                  int8_t *input_error) {
     const uint32_t a = load_word(in), b = load_word(in + column), c = load_word(in + row),

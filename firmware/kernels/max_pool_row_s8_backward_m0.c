@@ -10,8 +10,9 @@
 #define LARGER(x, label)                                                                                               \
     "ldrsb r5, [" x ", r7]\n cmp r5, r4\n ble " label "f\n movs r4, r5\n movs r6, " x "\n" label ":\n"
 
-/* 20 instructions an error. r0-r3 the four places, r4 the maximum, r6 its place, r7 the channel, r8 from the input to its error,
-   r9 error, r10 from a window to the next, r11 the end of r0, r12 channels. On the stack: +36 error, +40 input_error. */
+/* 20 instructions an error. r0-r3 the four places, r4 the maximum, r6 its place, r7 the channel, r8 from the input to
+   its error, r9 error, r10 from a window to the next, r11 the end of r0, r12 channels. On the stack: +36 error, +40
+   input_error. */
 __attribute__((naked)) void
 max_pool_row_s8_backward(const int8_t *in __attribute__((unused)), uint32_t windows __attribute__((unused)),
                          uint32_t column __attribute__((unused)), uint32_t row __attribute__((unused)),

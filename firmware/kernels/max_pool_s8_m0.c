@@ -21,8 +21,8 @@ static int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint
 /* The larger of r4 and `x`. */
 #define LARGER(x, label) "cmp r4, " x "\n bge " label "f\n movs r4, " x "\n" label ":\n"
 
-/* out[i]: the maximum of in[i] and of those `column`, `row` and both behind it, for i in 0..n-1: 15.5 instructions. r0-r3 the four
-   places, r6 the output, r7 counts i, r12 is n. */
+/* out[i]: the maximum of in[i] and of those `column`, `row` and both after it, for i in 0..n-1: 15.5 instructions.
+   r0-r3 the four places, r6 the output, r7 counts i, r12 is n. */
 __attribute__((naked)) static void maxima_of_four(const int8_t *in __attribute__((unused)),
                                                   uint32_t column __attribute__((unused)),
                                                   uint32_t row __attribute__((unused)),

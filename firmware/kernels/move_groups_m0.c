@@ -4,8 +4,8 @@
 
 #include "kernels/move_groups_m0.h"
 
-/* r0 the weights, r4 the state, r5 the mask of a field, r6 the sign bits of four bytes; r9 the end. Groups are made in r2 and r3 in
-   turn and stored in pairs. */
+/* r0 the weights, r4 the state, r5 the mask of a field, r6 the sign bits of four bytes; r9 the end. Groups are made in
+   r2 and r3 in turn and stored in pairs. */
 
 #define ARGUMENTS                                                                                                      \
     int8_t *weights __attribute__((unused)), const int8_t *end __attribute__((unused)),                                \
@@ -43,7 +43,8 @@
     field "ands r1, r5\n ldr r1, [r7, r1]\n ldr " d ", [r0, #" at "]\n eors " d ", r6\n adds " d ", " d                \
           ", r1\n eors " d ", r6\n"
 
-/* Twelve groups a round, so that the end is looked for less often; an odd six come first (bit 3 of their bytes is odd with them). */
+/* Twelve groups a round, so that the end is looked for less often; an odd six come first (bit 3 of their bytes is odd
+   with them). */
 __attribute__((naked)) uint32_t move_groups_free(ARGUMENTS) {
     __asm__(ENTER
             "movs r7, r2\n lsls r5, r5, #2\n"
@@ -51,9 +52,9 @@ __attribute__((naked)) uint32_t move_groups_free(ARGUMENTS) {
             "1:\n" SIX_GROUPS(FREE, WORD) "2:\n" SIX_GROUPS(FREE, WORD) UNTIL_END LEAVE);
 }
 
-/* r5 a sum of bytes whose signs are turned over, r7 one term of it against the sum (exclusive or), r1 the sign bits where both terms had
-   the same sign: only there a sum can overflow, and has where its sign differs. Those bytes saturate one at a time from the lowest, for
-   each is right once those below it are. r4 their sign bits. */
+/* r5 a sum of bytes whose signs are turned over, r7 one term of it against the sum (exclusive or), r1 the sign bits
+   where both terms had the same sign: only there a sum can overflow, and has where its sign differs. Those bytes
+   saturate one at a time from the lowest, for each is right once those below it are. r4 their sign bits. */
 __attribute__((naked, used)) static void move_saturate(void) {
     __asm__(
         ".syntax unified\n mov r11, r4\n mov r12, r0\n movs r4, r7\n ands r4, r1\n eors r7, r5\n"
@@ -64,8 +65,9 @@ __attribute__((naked, used)) static void move_saturate(void) {
         "mov r4, r11\n mov r0, r12\n bx lr\n");
 }
 
-/* Where a byte changed its sign, and so the next may be wrong: the same moves with the signs turned over. In d what the one move made, in
-   r1 the tested one, in r7 the weights, the first of `order` being an exclusive or with the second. */
+/* Where a byte changed its sign, and so the next may be wrong: the same moves with the signs turned over. In d what the
+   one move made, in r1 the tested one, in r7 the weights, the first of `order` being an exclusive or
+   with the second. */
 #define REPAIR(order, d, i)                                                                                            \
     "1" i ":\n eors " order "\n subs " d ", " d                                                                        \
     ", r1\n subs r1, r1, r7\n eors r7, r6\n mov r10, r5\n adds r5, r7, r1\n"                                           \

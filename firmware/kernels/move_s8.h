@@ -1,5 +1,6 @@
-/* The passes of a step over its weights, docs/arithmetic.md, sections 8 and 9: each adds to every weight what its z asks for. The pool
-   and what a pass makes of it are the same for all tensors of the pass: they are made once, and then moved by. */
+/* The passes of a step over its weights, docs/arithmetic.md, sections 8 and 9: each adds to every weight what its z
+   requires. The pool and what a pass makes of it are the same for all tensors of the pass: they are made once, and then
+   moved by. */
 #ifndef MOVE_S8_H
 #define MOVE_S8_H
 
@@ -11,8 +12,8 @@
        perturbation by z:    w = clip127(w + z)
        perturbation by -2 z: w = clip127(clip127(w - z) - z), which is clip127(w - 2 z): both go the same way
        update:               w = clipW(clipW(w + z) - u)
-   W is 127, or with `perturb = exact` 127 - r_max. Then the weights at rest are within W, no perturbation saturates, and w + z at the
-   update is the weight at rest. */
+   W is 127, or with `perturb = exact` 127 - r_max. Then the weights at rest are within W, no perturbation saturates,
+   and w + z at the update is the weight at rest. */
 enum { MOVES_WORDS = 2 * NOISE_FIELDS };
 
 typedef struct {
@@ -21,8 +22,8 @@ typedef struct {
     uint8_t limit;   /* W */
 } moves_t;
 
-/* Make the moves of a perturbation by k * z, k in {1, -2}, from the pool that begins with the state of `noise`. `limit` is 127 or
-   127 - r_max, then at least 64. */
+/* Make the moves of a perturbation by k * z, k in {1, -2}, from the pool that begins with the state of `noise`. `limit`
+   is 127 or 127 - r_max, then at least 64. */
 void moves_to_perturb(moves_t *moves, noise_t noise, int32_t k, uint8_t limit);
 
 /* Make those of the update by u, from z, the `sign` of the loss difference and b_zo. */

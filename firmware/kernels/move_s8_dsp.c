@@ -8,13 +8,13 @@
 #include "kernels/noise_dsp.h"
 #include "kernels/zo_update.h"
 
-/* The form of the moves, and what the words of a field hold. Bytes saturate at -128, one too low: a move that is one lower ends there,
-   and the one given back is what lets it end at -127. */
+/* The form of the moves, and what the words of a field hold. Bytes saturate at -128, one too low: a move that is one
+   lower ends there, and the one given back is what lets it end at -127. */
 enum {
-    FREE, /* a move that saturates nowhere */
-    ONCE, /* a move less one, which then comes back; 127 stays with it */
-    BACK, /* the first move, less one if it is negative; in the second half of the words the second, which goes the other way and so
-             saturates nowhere, with that one */
+    FREE,  /* a move that saturates nowhere */
+    ONCE,  /* a move less one, which then comes back; 127 stays with it */
+    BACK,  /* the first move, less one if it is negative; in the second half of the words the second, which goes the
+              other way and so saturates nowhere, with that one */
     TWICE, /* both moves less one */
     HELD,  /* both moves in one, whose sum saturates nowhere but is then held within the limit */
 };

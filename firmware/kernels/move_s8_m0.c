@@ -10,8 +10,8 @@
 #include "kernels/move_s8.h"
 #include "kernels/zo_update.h"
 
-/* How the weights are moved: by a loop of move_groups_m0.h (TWICE: `within`, and once more), or one at a time by words[2 f], the first
-   move, then by words[2 f + 1]. */
+/* How the weights are moved: by a loop of move_groups_m0.h (TWICE: `within`, and once more), or one at a time by
+   words[2 f], the first move, then by words[2 f + 1]. */
 enum { FREE, WITHIN, TWICE, APART, SINGLY };
 
 enum { BYTES = 256 };
@@ -23,8 +23,8 @@ typedef struct {
     bool back;                 /* the second goes the other way */
 } pass_t;
 
-/* Bytes of words[2 f], of the same with the other sign drawn, and of words[2 f + 1], from the lowest up, for every byte of B: there are
-   far fewer of them than numbers in the pool. */
+/* Bytes of words[2 f], of the same with the other sign drawn, and of words[2 f + 1], from the lowest up, for every byte
+   of B: there are far fewer of them than numbers in the pool. */
 typedef struct {
     uint32_t of[BYTES];
 } bytes_t;
@@ -175,7 +175,7 @@ static inline void move_group(int8_t *weights, uint32_t n, uint32_t field, const
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
-/* As many weights as the loops take, fewer than 24 being left; returns the state behind them. */
+/* As many weights as the loops take, fewer than 24 being left; returns the state after them. */
 static uint32_t move_most(int8_t *weights, const int8_t *end, uint32_t state, const moves_t *moves) {
     switch (moves->form) {
     case FREE: return move_groups_free(weights, end, moves->words, state);

@@ -39,7 +39,8 @@ static inline int32_t noise_of(const noise_t *noise, noise_words_t words, uint32
     return a < noise->p_zero ? 0 : z;
 }
 
-/* What group j of three takes by the word they share: the entry, and from NOISE_ENTRIES on the same with the other sign. */
+/* What group j of three takes by the word they share: the entry, and from NOISE_ENTRIES on the same with the other
+   sign. */
 static inline uint32_t noise_field(uint32_t word, uint32_t j) {
     return (word >> (9 * j)) & (NOISE_FIELDS - 1u);
 }

@@ -10,8 +10,8 @@
 
 _Static_assert(offsetof(outer_products_t, errors) == 24, "the assembly knows the fields");
 
-/* By hand, for LDM and STM of four sums: r0-r3 sums, r4 inputs 1 and 3, r5 inputs 0 and 2, r6 where the inputs are, r7 their end,
-   r8-r11 where the rows are, r12 and lr the errors. */
+/* By hand, for LDM and STM of four sums: r0-r3 sums, r4 inputs 1 and 3, r5 inputs 0 and 2, r6 where the inputs are, r7
+   their end, r8-r11 where the rows are, r12 and lr the errors. */
 #define ROW(from, half, errors)                                                                                        \
     "ldm " from                                                                                                        \
     ", {r0-r3}\n\t"                                                                                                    \

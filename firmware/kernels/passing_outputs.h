@@ -1,5 +1,5 @@
-/* Which outputs an error or a perturbation passes: those strictly between the limits of the activation, docs/arithmetic-zeroth-order.md,
-   section 3. */
+/* Which outputs an error or a perturbation passes: those strictly between the limits of the activation,
+   docs/arithmetic-zeroth-order.md, section 3. */
 #ifndef PASSING_OUTPUTS_H
 #define PASSING_OUTPUTS_H
 

@@ -11,10 +11,11 @@
 _Static_assert(offsetof(products_2x2_t, acc) == 20 && offsetof(products_2x2_t, groups) == 48,
                "the assembly knows the fields");
 
-/* By hand, because a block needs all fourteen registers and the compiler spills: r0-r3 weights, r4 and r5 inputs, r6 and r7 where
-   the two positions are, r8 where the weights are, r9-r12 the sums, lr turns. A group of four taps is 11 instructions for 16
-   products. Four groups are unrolled; the first turn begins where only the rest of a division by four is left. The fields that no
-   register can hold are copied to the stack. All instructions of a group have 32 bits, so that it can be entered by its number. */
+/* By hand, because a block needs all fourteen registers and the compiler spills: r0-r3 weights, r4 and r5 inputs, r6
+   and r7 where the two positions are, r8 where the weights are, r9-r12 the sums, lr turns. A group of four taps is 11
+   instructions for 16 products. Four groups are unrolled; the first turn begins where only the rest of a division by
+   four is left. The fields that no register can hold are copied to the stack. All instructions of a group have 32 bits,
+   so that it can be entered by its number. */
 #define GROUP(load_inputs)                                                                                             \
     "ldm r8!, {r0-r3}\n\t" load_inputs("r6")                       \
     "smlad r9, r0, r4, r9\n\tsmlad r10, r2, r4, r10\n\t"           \

@@ -25,8 +25,9 @@ void products_5x5_weights(const int8_t *w, uint32_t words[PRODUCTS_5X5_WORDS]) {
 
 _Static_assert(offsetof(products_5x5_t, in) == 16, "the assembly knows the fields");
 
-/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 eight inputs, r4-r6 weights, r8-r11 the sums, r7
-   where the inputs are, r12 where the weights are, lr from row to row. `first` makes the sums, the other rows add to them. */
+/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 eight inputs, r4-r6 weights, r8-r11
+   the sums, r7 where the inputs are, r12 where the weights are, lr from row to row. `first` makes the sums, the other
+   rows add to them. */
 #define SMUAD(sum, x, w) "smuad " sum ", " x ", " w "\n\t"
 #define SMLAD(sum, x, w) "smlad " sum ", " x ", " w ", " sum "\n\t"
 #define ROW(FIRST)                                                                                                     \

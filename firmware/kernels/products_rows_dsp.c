@@ -10,10 +10,10 @@
 
 _Static_assert(offsetof(products_rows_t, groups) == 20, "the assembly knows the fields");
 
-/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 eight inputs, r4 and r5 eight weights, r6 two of
-   them, r7 and r8 where both rows are, r9 and r10 their sums, r11 where those go, r12 where the inputs are, lr turns. Four groups
-   are unrolled; the first turn begins where only the rest of a division by four is left. All instructions of a group have 32 bits,
-   so that it can be entered by its number. */
+/* By hand, because it needs all fourteen registers and the compiler spills: r0-r3 eight inputs, r4 and r5 eight
+   weights, r6 two of them, r7 and r8 where both rows are, r9 and r10 their sums, r11 where those go, r12 where the
+   inputs are, lr turns. Four groups are unrolled; the first turn begins where only the rest of a division by four is
+   left. All instructions of a group have 32 bits, so that it can be entered by its number. */
 #define ROW(load_weights, from, sum)                                                                                   \
     load_weights(from) "sxtb16 r6, r4\n\tsmlad " sum ", r6, r0, " sum "\n\tsxtb16 r6, r4, ror #8\n\tsmlad " sum        \
                        ", r6, r1, " sum                                                                                \

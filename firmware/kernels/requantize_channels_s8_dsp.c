@@ -22,8 +22,9 @@ APART void any_channel(const int32_t *sums, uint32_t positions, uint32_t c, cons
     }
 }
 
-/* One sum that is shifted right by `right` + 1. A high product times 2^-right, with one taken from negative ones, plus 1 and then
-   halved is rounded half away from zero; the zero point comes in doubled, with that 1, before the halving. */
+/* One sum that is shifted right by `right` + 1. A high product times 2^-right, with one taken from negative ones, plus
+   1 and then halved is rounded half away from zero; the zero point comes in doubled, with that 1,
+   before the halving. */
 static inline int32_t one_byte(int32_t sum, int32_t bias, int32_t doubled, int32_t right, int32_t zero_and_half) {
     const int32_t acc = (int32_t)((uint32_t)sum + (uint32_t)bias);
     const int32_t high = add_high_product(acc, doubled);

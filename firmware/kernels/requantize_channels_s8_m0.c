@@ -17,8 +17,8 @@ __attribute__((noinline)) static int32_t any_sum(int32_t acc, uint32_t c, const 
     return value + zero;
 }
 
-/* Sums of a channel that is shifted right by `right` + 1. A multiplication of 64 bits is a call on this core, so the multiplier comes
-   in halves, 2^16 * high + low: high in 2^14..2^15, low in -2^15 + 1..2^15. */
+/* Sums of a channel that is shifted right by `right` + 1. A multiplication of 64 bits is a call on this core, so the
+   multiplier comes in halves, 2^16 * high + low: high in 2^14..2^15, low in -2^15 + 1..2^15. */
 typedef struct {
     const int32_t *sums;
     int8_t *out;
@@ -33,9 +33,10 @@ typedef struct {
 
 /* Sums up to the end, or up to one that with its bias is outside of -2^29..2^29 - 1; moves `sums` and `out` there.
 
-   floor((acc * (2^16 * high + low) + 2^30) / 2^31) is made of two products where acc is in -2^16..2^16 - 1, as almost all sums of
-   depthwise are, else of four. The rounding is that of requantize_channels_s8_dsp.c: one off negative ones, the zero point and a
-   half doubled, then a halving. What comes out lies above `least`, so that one comparison without sign finds both limits passed. */
+   floor((acc * (2^16 * high + low) + 2^30) / 2^31) is made of two products where acc is in -2^16..2^16 - 1, as almost
+   all sums of depthwise are, else of four. The rounding is that of requantize_channels_s8_dsp.c: one off negative ones,
+   the zero point and a half doubled, then a halving. What comes out lies above `least`, so that one comparison without
+   sign finds both limits passed. */
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
 _Static_assert(offsetof(run_t, bias) == 20 && offsetof(run_t, end) == 40, "the assembly knows the fields");

@@ -13,9 +13,9 @@ static inline uint32_t pack_clipped(const int32_t x[4]) {
     return add_bytes(subtract_bytes(bytes, 0x01010101u), 0x01010101u);
 }
 
-/* RoundShift(x, s) without the clip is one SMMULR. x * 2^(32 - s) would be a shift that rounds a half upwards; x * (2^(32 - s) + 1)
-   adds x to that product, which takes a half of either sign away from zero and moves nothing else as long as |x| <= 2^(32 - s).
-   As |x| < 2^(s + 7), that is so up to s = 12; above, one is taken from negative x. */
+/* RoundShift(x, s) without the clip is one SMMULR. x * 2^(32 - s) would be a shift that rounds a half upwards; x *
+   (2^(32 - s) + 1) adds x to that product, which rounds a half of either sign away from zero and moves nothing else as
+   long as |x| <= 2^(32 - s). As |x| < 2^(s + 7), that is so up to s = 12; above, one is taken from negative x. */
 enum { LARGEST_EXACT = 12 };
 
 static inline int32_t rounded(int32_t x, int32_t s, int32_t factor) {

@@ -1,5 +1,5 @@
-/* Four bytes, each moved by 1 or -1 by the signs of four draws: docs/arithmetic-zeroth-order.md, section 3. With a gate, only the
-   outputs that pass are moved. Private to the perturbation kernels. */
+/* Four bytes, each moved by 1 or -1 by the signs of four draws: docs/arithmetic-zeroth-order.md, section 3. With a
+   gate, only the outputs that pass are moved. Private to the perturbation kernels. */
 #ifndef SIGN_MOVES_H
 #define SIGN_MOVES_H
 
@@ -8,8 +8,8 @@
 #include "kernels/dsp.h"
 #include "kernels/passing_outputs.h"
 
-/* The moves by the signs of four draws, of which the first is the lowest bit: four bytes where the core adds bytes, else one number,
-   xi_0 + 2^8 xi_1 + 2^16 xi_2 + 2^24 xi_3. */
+/* The moves by the signs of four draws, of which the first is the lowest bit: four bytes where the core adds bytes,
+   else one number, xi_0 + 2^8 xi_1 + 2^16 xi_2 + 2^24 xi_3. */
 extern const uint32_t four_moves[16];
 
 #if KERNELS_DSP
@@ -20,7 +20,8 @@ static inline uint32_t move_four(uint32_t bytes, uint32_t moves) {
 
 #else
 
-/* Weights in -126..126 are 2..254 with their sign bits turned over: then no byte borrows from the next or carries into it. */
+/* Weights in -126..126 are 2..254 with their sign bits turned over: then no byte borrows from the next or carries into
+   it. */
 static inline uint32_t move_four(uint32_t bytes, uint32_t moves) {
     return ((bytes ^ 0x80808080u) + moves) ^ 0x80808080u;
 }
@@ -53,8 +54,8 @@ static inline uint32_t move_passing(uint32_t bytes, uint32_t moves, const gate_t
 
 #else
 
-/* Bytes are compared in lanes of 16 bits, once their sign bits are turned over: modulo 2^8, those that pass lie less than `count` above
-   the least. */
+/* Bytes are compared in lanes of 16 bits, once their sign bits are turned over: modulo 2^8, those that pass lie less
+   than `count` above the least. */
 typedef struct {
     uint32_t to_least; /* both lanes: 2^8 less the least of them */
     uint32_t count;    /* both lanes: 2^8 - 1 more, so that bit 8 stays where a byte passes */

@@ -4,8 +4,9 @@
 
 #include "arith/rademacher.h"
 
-/* Queries are taken by fours: the signs of one draw of four queries are a number in 0..15, and a table has the sum for each. So a draw
-   costs one look-up, whichever the signs are (the method of the four Russians; Arlazarov et al., 1970). */
+/* Queries are taken by fours: the signs of one draw of four queries are a number in 0..15, and a table has the sum for
+   each. So a draw costs one look-up, whichever the signs are (the method of the four Russians; Arlazarov
+   et al., 1970). */
 enum { GROUP = 4, TABLE = 1 << GROUP };
 
 typedef struct {
@@ -29,7 +30,8 @@ static void group_begin(group_t *group, const query_t *queries, uint32_t size) {
     }
 }
 
-/* What follows is not inlined: where the compiler knows the group to be on the stack, it computes every address in it from there. */
+/* What follows is not inlined: where the compiler knows the group to be on the stack, it computes every address in it
+   from there. */
 
 /* A number for each of 32 draws, in words of eight that are four draws apart. */
 __attribute__((noinline)) static void numbers_of(const uint32_t *restrict signs, uint32_t *restrict numbers) {

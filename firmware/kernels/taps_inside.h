@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of them on
-   input position `input`. There is always one, as the padding is narrower than the kernel. */
+/* The part of a kernel axis that lies inside the input, for the output position `at`: taps first..end-1, the first of
+   them on input position `input`. There is always one, as the padding is narrower than the kernel. */
 typedef struct {
     uint32_t first, end, input;
 } inside_t;

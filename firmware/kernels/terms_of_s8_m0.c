@@ -6,7 +6,8 @@
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 
-/* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8 for none. */
+/* r0 the terms, r1 and r2 the bytes less `at`, so that r3 counts `at`; r6 the end of the run. 9 instructions a term, 8
+   for none. */
 __attribute__((naked)) term_t *terms_of_pair(term_t *end __attribute__((unused)),
                                              const patch_t *patch __attribute__((unused)),
                                              uint32_t to_second __attribute__((unused))) {

@@ -1,5 +1,6 @@
-/* Sums of products on Armv6-M. One factor of every product comes from a list of terms, made once and used for many rows of bytes:
-   the list leaves out what is 0, LDM reads place and factor of several terms in one instruction, and no place has to be counted. */
+/* Sums of products on Armv6-M. One factor of every product comes from a list of terms, made once and used for many rows
+   of bytes: the list leaves out what is 0, LDM reads place and factor of several terms in one instruction, and no place
+   has to be counted. */
 #ifndef TERMS_S8_H
 #define TERMS_S8_H
 
@@ -17,21 +18,21 @@ typedef struct {
 void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
                     int32_t *sums);
 
-/* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second]. `n` is even.
-   At most 127 * 128 a product: one side is all of int8, the other has no -128. */
+/* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second].
+   `n` is even. At most 127 * 128 a product: one side is all of int8, the other has no -128. */
 void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
                      int32_t *first, uint32_t to_second);
 
-/* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that what is shifted out is
-   cut off towards zero. */
+/* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that
+   what is shifted out is cut off towards zero. */
 void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums, bool minus);
 
-/* Append as terms those of `n` bytes, `step` apart, that are not 0; their places lie `at_step` apart, from `at` on. Returns the end of
-   the list. */
+/* Append as terms those of `n` bytes, `step` apart, that are not 0; their places lie `at_step` apart, from `at` on.
+   Returns the end of the list. */
 term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, uint32_t at, uint32_t at_step);
 
-/* `rows` runs of `n` bytes, `step` bytes from one to the next in memory, `at_step` in the rows that they are to be multiplied with,
-   where the first has the place `at`. */
+/* `rows` runs of `n` bytes, `step` bytes from one to the next in memory, `at_step` in the rows that they are to be
+   multiplied with, where the first has the place `at`. */
 typedef struct {
     const int8_t *bytes;
     uint32_t n, rows, step;

@@ -19,8 +19,9 @@ static void add_sum(const term_t *terms, uint32_t n, const int8_t *row, int32_t 
 #define SAVE_ALL "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n push {r4-r7}\n"
 #define RESTORE_ALL "pop {r0-r3}\n mov r8, r0\n mov r9, r1\n mov r10, r2\n mov r11, r3\n pop {r4-r7, pc}\n"
 
-/* Four rows: 13 instructions a term, 3.25 a product. r3-r6 the rows, r7 the terms, r8-r11 the sums, r12 the end of the terms, lr
-   where the loop is entered. On the stack: +0 the terms, +4 four distances, +44 the end of the sums, +48 the sums. */
+/* Four rows: 13 instructions a term, 3.25 a product. r3-r6 the rows, r7 the terms, r8-r11 the sums, r12 the end of the
+   terms, lr where the loop is entered. On the stack: +0 the terms, +4 four distances, +44 the end of the sums, +48 the
+   sums. */
 __attribute__((naked)) static void
 add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
               const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
@@ -95,12 +96,12 @@ add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribut
             "add sp, #8\n" RESTORE_ALL);
 }
 
-/* Two products at once. A factor of a pair is a + 2^16 b, so that a product with a byte w is a w + 2^16 b w: both parts lie within 15
-   bits and a sign, those of the sum P of two terms within 16. Then P >> 16 is the second part, one less where the first is negative:
-   bit 15 tells, and the shift leaves it in the carry. r4 sums up the second parts, r8 all of P modulo 2^32, from which the first
-   parts follow at the end. 9 instructions for 4 products. r5 the terms, r6 the row, r7 the sums, r9 the distance, r10 and r11
-   begin and end of the terms, r12 where the loop is entered, lr the end of the sums. On the stack: +36 the number of rows, +40 the
-   sums, +44 from the first to the second. */
+/* Two products at once. A factor of a pair is a + 2^16 b, so that a product with a byte w is a w + 2^16 b w: both parts
+   lie within 15 bits and a sign, those of the sum P of two terms within 16. Then P >> 16 is the second part, one less
+   where the first is negative: bit 15 tells, and the shift leaves it in the carry. r4 sums up the second parts, r8 all
+   of P modulo 2^32, from which the first parts follow at the end. 9 instructions for 4 products. r5 the terms, r6 the
+   row, r7 the sums, r9 the distance, r10 and r11 begin and end of the terms, r12 where the loop is entered, lr the end
+   of the sums. On the stack: +36 the number of rows, +40 the sums, +44 from the first to the second. */
 __attribute__((naked)) void
 terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
                 const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),

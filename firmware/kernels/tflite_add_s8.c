@@ -3,7 +3,8 @@
 #include "arith/rescale.h"
 #include "kernels/dsp.h"
 
-/* Everything fits int32: what is rescaled is at most 2^28 of an input, 2^29 of their sum, and no shift is to the left. */
+/* Everything fits int32: what is rescaled is at most 2^28 of an input, 2^29 of their sum, and no shift
+   is to the left. */
 
 /* The first rounding of `double`: floor((value * multiplier + 2^30) / 2^31). */
 #if KERNELS_DSP
@@ -51,7 +52,8 @@ static inline int32_t sum_of(const terms_t *terms, int8_t a, int8_t b) {
     return terms->a[a + 128] + terms->b[b + 128];
 }
 
-/* The second rounding, half away from zero, by a shift of n: (x + 2^(n-1) - 1 if x < 0) / 2^n, downwards. For n = 0 there is none. */
+/* The second rounding, half away from zero, by a shift of n: (x + 2^(n-1) - 1 if x < 0) / 2^n, downwards. For n = 0
+   there is none. */
 static void add_double(const int8_t *a, const int8_t *b, uint32_t n, const terms_t *terms, const tflite_add_t *add,
                        int8_t *out) {
     const int32_t multiplier = add->out.multiplier, zero = add->out.zero, least = add->act_min, most = add->act_max;

@@ -2,8 +2,8 @@
 
 #include "kernels/conv_band_s8.h"
 
-/* What is wanted of a band: products for what is done once a band and channel, positions for what is done once a weight. So windows of
-   few taps make bands of more rows. */
+/* The least size of a band: products for the work done once a band and channel, positions for the work done once a
+   weight. So windows of few taps make bands of more rows. */
 enum { PRODUCTS = 3072, POSITIONS = 16 };
 
 static uint32_t taps_of(const layer_shape_t *shape) {
@@ -22,7 +22,8 @@ static uint32_t pitch_of(const layer_shape_t *shape) {
     return (conv_band_width(shape, shape->stride) + 1u) & ~1u;
 }
 
-/* The scratch: the work on the weights, the sums of two channels, the inputs, and what the products may read beyond them. */
+/* The scratch: the work on the weights, the sums of two channels, the inputs, and what the products may read beyond
+   them. */
 enum { SLACK = 8 };
 
 static uint64_t sums_bytes(const layer_shape_t *shape) {

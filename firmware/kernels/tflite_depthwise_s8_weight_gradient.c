@@ -15,7 +15,8 @@ uint64_t tflite_depthwise_s8_weight_gradient_scratch(const layer_shape_t *shape)
     return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->out_h * shape->out_w;
 }
 
-/* The input's zero point leaves every tap with the same `offset`, since the padding of the plane is the zero point too. */
+/* The input's zero point leaves every tap with the same `offset`, since the padding of the plane is the
+   zero point too. */
 static void add_channel(const int8_t *plane, const int8_t *errors, const layer_shape_t *shape, const phase_t *vertical,
                         const phase_t *horizontal, uint32_t offset, int32_t *gradient) {
     const plane_window_t window = {

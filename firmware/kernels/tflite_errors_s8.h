@@ -1,5 +1,6 @@
-/* Errors of layers in the format tflite8 between the backward passes of the layers, and the bias gradient that is their sum:
-   docs/arithmetic-tflite.md, section 5; docs/arithmetic-backward.md, section 3. Tensors are [position][channel]. */
+/* Errors of layers in the format tflite8 between the backward passes of the layers, and the bias gradient that is their
+   sum: docs/arithmetic-tflite.md, section 5; docs/arithmetic-backward.md, section 3. Tensors are
+   [position][channel]. */
 #ifndef TFLITE_ERRORS_S8_H
 #define TFLITE_ERRORS_S8_H
 
@@ -14,8 +15,8 @@ uint32_t largest_channel(const int32_t *multiplier, const int8_t *shift, uint32_
 /* multiplier[o] * 2^(shift[o] - 31), the multiplier rounded to binary32. */
 float channel_factor(const int32_t *multiplier, const int8_t *shift, uint32_t o);
 
-/* Bring the errors of all channels to the scale of channel `largest`: out[p][o] = e'_o of error[p][o], which is the error times the
-   factor of its channel divided by that of `largest`. `out` is `error`, or does not overlap it. */
+/* Bring the errors of all channels to the scale of channel `largest`: out[p][o] = e'_o of error[p][o], which is the
+   error times the factor of its channel divided by that of `largest`. `out` is `error`, or does not overlap it. */
 void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels, const int32_t *multiplier,
                      const int8_t *shift, uint32_t largest, int8_t *out);
 
@@ -32,8 +33,9 @@ int32_t merge_errors_s8(int8_t *error, uint32_t n, int32_t x, const merged_t *ot
 /* Bias gradient: gradient[o] += the sum of error[p][o] over the positions. */
 void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t channels, int32_t *gradient);
 
-/* Copy some channels of a tensor: packed[p * count + c] = values[p * channels + first + c] for c in 0..count - 1 and every position
-   p. For layers whose weight gradient does not fit for all channels at once: docs/memory-graph.md, `sums`. */
+/* Copy some channels of a tensor: packed[p * count + c] = values[p * channels + first + c] for c in 0..count - 1 and
+   every position p. For layers whose weight gradient does not fit for all channels at once: docs/memory-graph.md,
+   `sums`. */
 void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
                       int8_t *packed);
 

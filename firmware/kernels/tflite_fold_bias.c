@@ -23,7 +23,7 @@ static int32_t sum_words(const int8_t *weights, uint32_t words) {
     return (int32_t)sum - (int32_t)(4 * 128 * words);
 }
 
-/* Of weights one behind the other. */
+/* Contiguous weights. */
 static int32_t sum_together(const int8_t *weights, uint32_t n) {
     uint32_t taken = (0u - (uint32_t)(uintptr_t)weights) & 3u; /* to where a word begins */
     taken = taken < n ? taken : n;

@@ -1,5 +1,5 @@
-/* Steps of the weight gradients of conv2d, pointwise and fully_connected in the format tflite8, private to their kernels:
-   docs/arithmetic-tflite.md, section 5. */
+/* Steps of the weight gradients of conv2d, pointwise and fully_connected in the format tflite8, private to their
+   kernels: docs/arithmetic-tflite.md, section 5. */
 #ifndef TFLITE_GRADIENT_SUMS_S8_H
 #define TFLITE_GRADIENT_SUMS_S8_H
 
@@ -7,17 +7,18 @@
 
 #include "kernels/shapes.h"
 
-/* Copy the inputs of each window to one row: patches[p][ky][kx][c] for the output positions first..first+positions-1 of the
-   flattened output. The padding becomes the input's zero point. */
+/* Copy the inputs of each window to one row: patches[p][ky][kx][c] for the output positions first..first+positions-1 of
+   the flattened output. The padding becomes the input's zero point. */
 void tflite_patches_s8(const int8_t *in, const layer_shape_t *shape, int8_t input_zero, uint32_t first,
                        uint32_t positions, int8_t *patches);
 
-/* gradient[o * taps + t] += the sum of error[p * channels + o] * in[p * step + t] over p in 0..positions-1, modulo 2^32. */
+/* gradient[o * taps + t] += the sum of error[p * channels + o] * in[p * step + t] over p in 0..positions-1, modulo
+   2^32. */
 void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions, const int8_t *error,
                              uint32_t channels, uint32_t taps, int32_t *gradient);
 
-/* Take the input's zero point out of the gradient: gradient[o * taps + t] -= input_zero * the sum of error[p][o] over the
-   positions. */
+/* Take the input's zero point out of the gradient: gradient[o * taps + t] -= input_zero * the sum of error[p][o] over
+   the positions. */
 void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps,
                             int8_t input_zero, int32_t *gradient);
 

@@ -1,14 +1,15 @@
-/* Depthwise convolutions work on one channel at a time, as a padded plane: docs/arithmetic-tflite.md, section 3. Private to the
-   kernels of depthwise. A plane may take every step-th position of the tensor, which turns the backward passes of strided
-   convolutions into convolutions of stride 1. */
+/* Depthwise convolutions work on one channel at a time, as a padded plane: docs/arithmetic-tflite.md, section 3.
+   Private to the kernels of depthwise. A plane may take every step-th position of the tensor, which turns the backward
+   passes of strided convolutions into convolutions of stride 1. */
 #ifndef TFLITE_PLANE_S8_H
 #define TFLITE_PLANE_S8_H
 
 #include <stdint.h>
 
-enum { TFLITE_PLANE_SLACK = 8 }; /* bytes behind a plane that a kernel may read */
+enum { TFLITE_PLANE_SLACK = 8 }; /* bytes after a plane that a kernel may read */
 
-/* An axis of a plane: element i is position start + i * step of an image of `size`, or padding where that is outside. */
+/* An axis of a plane: element i is position start + i * step of an image of `size`, or padding where
+   that is outside. */
 typedef struct {
     int32_t start;
     uint32_t step, length, size;
@@ -32,8 +33,8 @@ typedef struct {
     uint32_t y, x, rows, columns;
 } plane_block_t;
 
-/* The first block of an output of this size, and the one after `block`; without rows behind the last. Blocks of more than one row
-   are as wide as the output, so that their sums are contiguous in it. */
+/* The first block of an output of this size, and the one after `block`; without rows after the last. Blocks of more
+   than one row are as wide as the output, so that their sums are contiguous in it. */
 plane_block_t tflite_first_block(uint32_t height, uint32_t width);
 plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uint32_t width);
 
@@ -43,8 +44,9 @@ typedef struct {
     uint32_t kernel_h, kernel_w, stride;
 } plane_window_t;
 
-/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx] times
-   kernel[ky * kernel_w + kx]. Up to TFLITE_PLANE_SLACK bytes behind the plane are read, and as many behind the kernel. */
+/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx]
+   times kernel[ky * kernel_w + kx]. Up to TFLITE_PLANE_SLACK bytes after the plane are read, and as many after the
+   kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                           const plane_block_t *block, int32_t *sums);
 

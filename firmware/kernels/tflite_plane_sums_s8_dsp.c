@@ -28,8 +28,9 @@ typedef struct {
     int32_t s0, s1, s2, s3;
 } four_t;
 
-/* Four outputs whose windows are one byte apart. The lanes of a word serve two of them: what is even in the first window is odd in
-   the second. A word is loaded for every two bytes, so that one of its lanes goes beyond the word before. */
+/* Four outputs whose windows are one byte apart. The lanes of a word serve two of them: what is even in the first
+   window is odd in the second. A word is loaded for every two bytes, so that one of its lanes goes beyond the word
+   before. */
 static inline void row_of_neighbours(four_t *sum, const int8_t *plane, const int8_t *kernel, uint32_t kernel_w) {
     lanes_t x0 = lanes_of(plane);
     uint32_t kx = 0;
@@ -77,8 +78,8 @@ static inline void add_four_taps(int32_t sum[3], const int8_t *plane, lanes_t w,
     }
 }
 
-/* What fours leave of a row of outputs, or all of it: a weight gradient has as many columns as the kernel is wide, and the plane of
-   the errors for a kernel. Of the last word of a row of the kernel only some bytes count: `mask`. */
+/* What fours leave of a row of outputs, or all of it: a weight gradient has as many columns as the kernel is wide, and
+   the plane of the errors for a kernel. Of the last word of a row of the kernel only some bytes count: `mask`. */
 static inline void last_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                                 uint32_t outputs, int32_t *sums) {
     const uint32_t kernel_w = window->kernel_w, rest = (kernel_w - 1) % 4 + 1, mask = UINT32_MAX >> (32 - 8 * rest);

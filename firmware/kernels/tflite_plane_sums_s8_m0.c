@@ -24,8 +24,9 @@ typedef struct {
     int32_t s0, s1;
 } two_t;
 
-/* Two outputs side by side, for kernels of an odd width from 3 on: a value of the plane serves the first with one tap and the
-   second with the tap before, and is used up by the second multiplication, as a tap is, so that nothing has to be copied. */
+/* Two outputs side by side, for kernels of an odd width from 3 on: a value of the plane serves the first with one tap
+   and the second with the tap before, and is used up by the second multiplication, as a tap is, so that nothing has to
+   be copied. */
 #if defined(__ARM_ARCH_6M__)
 
 static inline two_t two_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {

@@ -1,6 +1,7 @@
 #include "kernels/tflite_conv2d_s8.h"
 
-/* A block's positions pay for the work on the weights, which is done once a block; its inputs, copied, are the scratch. */
+/* A block's positions pay for the work on the weights, which is done once a block; its inputs, copied,
+   are the scratch. */
 enum { INPUTS = 2048, LEAST = 16, MOST = 64 };
 
 static uint16_t block_of(const layer_shape_t *shape) {

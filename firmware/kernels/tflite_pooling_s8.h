@@ -7,13 +7,14 @@
 
 #include "kernels/shapes.h"
 
-/* Forward passes, for any kernel, stride and padding. Only the part of a window inside the image counts. Outputs are limited to
-   act_min..act_max. */
+/* Forward passes, for any kernel, stride and padding. Only the part of a window inside the image counts. Outputs are
+   limited to act_min..act_max. */
 void tflite_average_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act_min, int8_t act_max, int8_t *out);
 void tflite_max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act_min, int8_t act_max, int8_t *out);
 
-/* Backward passes, for windows that do not overlap and lie within the image. The error of each output goes to every position of
-   its window (average_pool) or to the first maximum in row-major order (max_pool); every other input error is 0. */
+/* Backward passes, for windows that do not overlap and lie within the image. The error of each output goes to every
+   position of its window (average_pool) or to the first maximum in row-major order (max_pool); every other input error
+   is 0. */
 void tflite_average_pool_s8_backward(const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
 void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                  int8_t *input_error);

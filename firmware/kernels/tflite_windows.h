@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* One axis of a window (docs/arithmetic-tflite.md, section 2): the first `before` taps lie in the padding, the next `inside` taps
-   in the image at its positions from `at` on, the others in the padding beyond it. */
+/* One axis of a window (docs/arithmetic-tflite.md, section 2): the first `before` taps lie in the padding, the next
+   `inside` taps in the image at its positions from `at` on, the others in the padding beyond it. */
 typedef struct {
     uint32_t before, inside, at;
 } span_t;
@@ -19,13 +19,13 @@ static inline span_t span_of(uint32_t position, uint32_t stride, uint32_t paddin
         .before = before, .inside = (kernel < room ? kernel : room) - before, .at = start + before - padding};
 }
 
-/* A phase of a strided axis: the taps of the kernel that are `stride` apart, from tap `first` on. Only they meet the input positions
-   whose distance from the start of the padding has the same remainder. One phase at a time, both backward passes of a strided
-   convolution have stride 1. */
+/* A phase of a strided axis: the taps of the kernel that are `stride` apart, from tap `first` on. Only they meet the
+   input positions whose distance from the start of the padding has the same remainder. One phase at a time, both
+   backward passes of a strided convolution have stride 1. */
 typedef struct {
     uint32_t first, taps;
     uint32_t input, inputs; /* the first of the phase's input positions, and how many there are */
-    uint32_t output;        /* the output position in which tap `first` lies on `input`; may be behind the last */
+    uint32_t output;        /* the output position in which tap `first` lies on `input`; may be after the last */
 } phase_t;
 
 static inline phase_t phase_of(uint32_t first, uint32_t kernel, uint32_t stride, uint32_t padding, uint32_t size) {

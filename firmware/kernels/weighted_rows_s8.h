@@ -12,8 +12,8 @@ typedef struct {
     const int8_t *row[WEIGHTED_ROWS];
 } weighted_rows_t;
 
-/* Take the next errors that are not 0 from error[*next..end-1]; row o of the weights is at `weights` + o * `stride`. Moves *next
-   on. Rows that are missing at the end get error 0. Returns how many there are. */
+/* Take the next errors that are not 0 from error[*next..end-1]; row o of the weights is at `weights` + o * `stride`.
+   Moves *next on. Rows that are missing at the end get error 0. Returns how many there are. */
 uint32_t weighted_rows_take(weighted_rows_t *rows, const int8_t *error, uint32_t *next, uint32_t end,
                             const int8_t *weights, uint32_t stride);
 

@@ -10,9 +10,10 @@
 
 _Static_assert(offsetof(runs_t, acc) == 20 && offsetof(weighted_rows_t, error) == 16, "the assembly knows the fields");
 
-/* By hand, because it needs all fourteen registers and the compiler spills: r0 and r1 sums, r2-r5 weights, r6-r9 where the rows
-   are, r10 where the sums are, r11 the end of a loop, r12 and lr the errors in lanes. Bytes of two rows are packed together before
-   they are widened: PKHBT and SXTB16 give tap j of both rows in two lanes, as SMLAD wants them. */
+/* By hand, because it needs all fourteen registers and the compiler spills: r0 and r1 sums, r2-r5 weights, r6-r9 where
+   the rows are, r10 where the sums are, r11 the end of a loop, r12 and lr the errors in lanes. Bytes of two rows are
+   packed together before they are widened: PKHBT and SXTB16 give tap j of both rows in two lanes, as
+   SMLAD reads them. */
 #define TWO_TAPS(halves, free, errors)                                                                                 \
     "sxtb16 " free ", " halves "\n\tsxtb16 " halves ", " halves                                                        \
     ", ror #8\n\t"                                                                                                     \

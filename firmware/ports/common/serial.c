@@ -62,8 +62,8 @@ size_t port_uart_read(uint8_t *bytes, size_t capacity) {
     return n;
 }
 
-/* Sleep with interrupts masked: one that comes after the caller's check stays pending and ends the sleep at once. Asking the UART here
-   saves it the way into a handler and out again, the most part of receiving a byte. */
+/* Sleep with interrupts masked: one that comes after the caller's check stays pending and ends the sleep at once.
+   Asking the UART here saves it the way into a handler and out again, the most part of receiving a byte. */
 static void sleep_masked(void) {
     serial_before_sleep();
     wait_for_interrupt();

@@ -8,10 +8,12 @@
 
 /* What the board implements. */
 
-/* Move queued bytes to the transmitter while it takes them, and let it interrupt while more are queued. Interrupts are masked. */
+/* Move queued bytes to the transmitter while it takes them, and let it interrupt while more are queued. Interrupts are
+   masked. */
 void uart_pump(void);
 
-/* Do what the interrupt handlers would, without entering one, and forget what they had pending. Interrupts are masked. */
+/* Do what the interrupt handlers would, without entering one, and forget what they had pending.
+   Interrupts are masked. */
 void uart_poll(void);
 
 /* Wait until the transmitter takes a byte, and give it that byte. */

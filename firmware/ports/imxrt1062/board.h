@@ -5,7 +5,8 @@
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
 
-/* Marker: pin 2, beside the serial port's pins 0 and 1; pad GPIO_EMC_04 (PJRC's pin table). The LED on pin 13 would draw current of its own. */
+/* Marker: pin 2, beside the serial port's pins 0 and 1; pad GPIO_EMC_04 (PJRC's pin table). The LED on pin 13 would
+   draw current of its own. */
 #define BOARD_MARKER_PORT GPIO4
 #define BOARD_MARKER_PIN 4u
 

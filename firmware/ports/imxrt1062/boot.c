@@ -1,6 +1,7 @@
-/* What the boot ROM reads before there is a program (IMXRT1060RM, System Boot: FlexSPI serial NOR flash boot, image vector table, boot
-   data): the flash configuration block at the start of the flash, the image vector table 4 KB behind it. Offsets and meanings of the
-   words were read in NXP's public driver (mcux-sdk, flash configuration structures) and in the start-up code of PJRC and Zephyr. */
+/* What the boot ROM reads before there is a program (IMXRT1060RM, System Boot: FlexSPI serial NOR flash boot, image
+   vector table, boot data): the flash configuration block at the start of the flash, the image vector table 4 KB after
+   it. Offsets and meanings of the words were read in NXP's public driver (mcux-sdk, flash configuration structures) and
+   in the start-up code of PJRC and Zephyr. */
 #include <stdint.h>
 
 #include "flexram.h"
@@ -14,9 +15,10 @@
 enum { COMMAND = 0x01, ADDRESS = 0x02, MODE_8_BITS = 0x07, READ = 0x09, DUMMY = 0x0C, STOP = 0x00 };
 enum { ONE_PAD = 0, FOUR_PADS = 2 };
 
-/* EBh, fast read on four lines: address, mode bits, 4 dummy cycles (W25Q16JV data sheet, 8.2: instructions). Mode bits of all ones keep
-   the flash out of its continuous read mode, so that it understands the boot ROM after any reset. The quad enable bit of
-   these boards' flash is set at the factory (its name ends in IQ or IM: unverified; PJRC's own start-up relies on it). */
+/* EBh, fast read on four lines: address, mode bits, 4 dummy cycles (W25Q16JV data sheet, 8.2: instructions). Mode bits
+   of all ones keep the flash out of its continuous read mode, so that it understands the boot ROM after any reset. The
+   quad enable bit of these boards' flash is set at the factory (its name ends in IQ or IM: unverified; PJRC's own
+   start-up relies on it). */
 #define QUAD_READ                                                                                                      \
     PAIR(INSTRUCTION(COMMAND, ONE_PAD, 0xEB), INSTRUCTION(ADDRESS, FOUR_PADS, 24)),                                    \
         PAIR(INSTRUCTION(MODE_8_BITS, FOUR_PADS, 0xFF), INSTRUCTION(DUMMY, FOUR_PADS, 4)),                             \

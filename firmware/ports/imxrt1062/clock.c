@@ -24,15 +24,16 @@ static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     return false;
 }
 
-/* Dividers and the multiplexer that may change while they are in use tell when they are done (IMXRT1060RM, CCM_CDHIPR). */
+/* Dividers and the multiplexer that may change while they are in use tell when they are done
+   (IMXRT1060RM, CCM_CDHIPR). */
 static void change(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     modify(reg, mask, value);
     (void)wait_until(&CCM_CDHIPR, 0xFFFFFFFFu, 0);
 }
 
-/* The core waits on the crystal while its PLL is set: after a reset by software it may be running from that PLL. Only PERIPH_CLK_SEL changes
-   without a glitch, so what it does not select is set first (IMXRT1060RM, CCM: bus clock generation). The FlexSPI has its own
-   root clock from PLL3, and the flash is read on all the while. */
+/* The core waits on the crystal while its PLL is set: after a reset by software it may be running from that PLL. Only
+   PERIPH_CLK_SEL changes without a glitch, so what it does not select is set first (IMXRT1060RM, CCM: bus clock
+   generation). The FlexSPI has its own root clock from PLL3, and the flash is read on all the while. */
 static void run_from_crystal(void) {
     if ((CCM_CBCDR & CCM_CBCDR_PERIPH_CLK_SEL) == 0) {
         change(&CCM_CBCDR, CCM_CBCDR_PERIPH_CLK2_PODF_MASK, 0);
@@ -68,7 +69,8 @@ static void run_from_pll(void) {
 uint32_t clock_start(void) {
     /* Bias currents from the bandgap itself, once it has settled (IMXRT1060RM, PMU_MISC0: REFTOP_SELFBIASOFF). */
     MISC0_SET = MISC0_REFTOP_SELFBIASOFF;
-    /* WFI stops the core alone. As the register comes out of reset it would stop the chip's clocks too (IMXRT1060RM, CCM_CLPCR: LPM). */
+    /* WFI stops the core only. As the register comes out of reset it would stop the chip's clocks too (IMXRT1060RM,
+       CCM_CLPCR: LPM). */
     modify(&CCM_CLPCR, CCM_CLPCR_LPM_MASK, 0);
     modify(&CCM_CSCDR1, CCM_CSCDR1_UART_CLK_PODF_MASK, CCM_CSCDR1_UART_CLK_SEL_OSC);
     run_from_crystal();

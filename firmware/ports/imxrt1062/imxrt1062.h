@@ -1,5 +1,6 @@
-/* Registers of i.MX RT1062 that the port uses, by chapter of IMXRT1060RM. Addresses, bits and reset values were read in NXP's SVD file
-   (MIMXRT1062.xml) and device header; the manual itself could not be read here: what is cited of its text is `unverified`. */
+/* Registers of i.MX RT1062 that the port uses, by chapter of IMXRT1060RM. Addresses, bits and reset values were read in
+   NXP's SVD file (MIMXRT1062.xml) and device header; the manual itself could not be read here: what is cited of its
+   text is `unverified`. */
 #ifndef IMXRT1062_H
 #define IMXRT1062_H
 

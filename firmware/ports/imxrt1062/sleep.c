@@ -6,8 +6,8 @@
 #include "agent/port.h"
 #include "cortex_m.h"
 
-/* SysTick's own clock is 100 kHz here: the crystal's 24 MHz through a divider that the manual does not mention (PJRC, teensy4/startup.c). With
-   24 bits one round of it lasts up to 167 s. */
+/* SysTick's own clock is 100 kHz here: the crystal's 24 MHz through a divider that the manual does not mention (PJRC,
+   teensy4/startup.c). With 24 bits one round of it lasts up to 167 s. */
 enum { TICKS_PER_MS = 100, LONGEST_MS = 160000 };
 
 static volatile bool rung;

@@ -1,5 +1,5 @@
-/* The eDMA takes what LPUART6 receives into a ring and gives it what is to be sent. Where no eDMA answers, as on an emulator without one, every
-   received byte interrupts, and the core writes what is to be sent. */
+/* The eDMA takes what LPUART6 receives into a ring and gives it what is to be sent. Where no eDMA answers, as on an
+   emulator without one, every received byte interrupts, and the core writes what is to be sent. */
 #include "uart.h"
 
 #include <stdbool.h>
@@ -46,7 +46,8 @@ static void describe(uint32_t channel, const volatile void *from, uint32_t step_
 
 static void start_dma(void) {
     CCM_CCGR5 |= CCM_CCGR5_DMA;
-    /* The DMA reaches DTCM through the core's platform, whose clock must not stop when the core sleeps (IMXRT1060RM, GPR1). */
+    /* The DMA reaches DTCM through the core's platform, whose clock must not stop when the core sleeps (IMXRT1060RM,
+       GPR1). */
     CCM_CCGR4 |= CCM_CCGR4_IOMUXC_GPR;
     GPR1 |= GPR1_CM7_FORCE_HCLK_EN;
     describe(RX_CHANNEL, &LPUART6_DATA, 0, received, 1, RX_BYTES);
@@ -69,7 +70,8 @@ static void connect_pins(void) {
     LPUART6_TX_SELECT = 1;
 }
 
-/* The line wakes the core when half the ring has filled or when it falls silent for a character; without the eDMA, with every character. */
+/* The line wakes the core when half the ring has filled or when it falls silent for a character; without the eDMA, with
+   every character. */
 void uart_start(void) {
     connect_pins();
     CCM_CCGR3 |= CCM_CCGR3_LPUART6;
@@ -135,7 +137,8 @@ static void take_fifo(void) {
     }
 }
 
-/* Flags before bytes: what arrives meanwhile interrupts again. Line errors need no handling of their own, the frame's CRC finds them. */
+/* Flags before bytes: what arrives meanwhile interrupts again. Line errors need no handling of their own, the frame's
+   CRC finds them. */
 void uart_handler(void) {
     const uint32_t ended = DMA_INT;
     if (ended != 0) {

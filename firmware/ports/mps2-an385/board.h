@@ -1,5 +1,5 @@
-/* Constants of Arm's MPS2 with the image AN385 (a Cortex-M3), as QEMU's machine mps2-an385 models it. The code is that of a
-   Cortex-M0+, whose instructions a Cortex-M3 has all. */
+/* Constants of Arm's MPS2 with the image AN385 (a Cortex-M3), as QEMU's machine mps2-an385 models it. The code is that
+   of a Cortex-M0+, whose instructions a Cortex-M3 has all. */
 #ifndef BOARD_H
 #define BOARD_H
 

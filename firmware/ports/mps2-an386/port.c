@@ -5,7 +5,8 @@
 #include "ticks.h"
 #include "uart.h"
 
-/* Everything the program uses: any other address faults, which the emulator alone would let pass. Memory map: AN386. */
+/* Everything the program uses: any other address faults, which the emulator by itself would let pass. Memory map:
+   AN386. */
 static const mpu_region_t regions[] = {
     {.base = 0x00000000u, .log2_size = 22, .attributes = MPU_READ_ONLY | MPU_UNCACHED},
     {.base = 0x20000000u, .log2_size = 22, .attributes = MPU_READ_WRITE | MPU_UNCACHED | MPU_NEVER_EXECUTE},

@@ -1,5 +1,5 @@
-/* Registers that the MPS2 FPGA images AN385, AN386 and AN500 share (Arm DAI 0385, 0386 and 0500: memory map, interrupts), and of their
-   UART, from the Cortex-M System Design Kit (ARM DDI 0479, APB UART). */
+/* Registers that the MPS2 FPGA images AN385, AN386 and AN500 share (Arm DAI 0385, 0386 and 0500: memory map,
+   interrupts), and of their UART, from the Cortex-M System Design Kit (ARM DDI 0479, APB UART). */
 #ifndef MPS2_H
 #define MPS2_H
 

@@ -4,7 +4,7 @@
 #include "ticks.h"
 #include "uart.h"
 
-/* Places in the table behind the stack pointer; the images have 32 interrupts (AN385, AN386 and AN500, interrupts). */
+/* Places in the table after the stack pointer; the images have 32 interrupts (AN385, AN386 and AN500, interrupts). */
 enum { RESET = 0, SYSTICK = 14, UART0_RX = 15 + UART0_RX_IRQ, UART0_TX = 15 + UART0_TX_IRQ, LAST = 15 + 31 };
 
 typedef struct {

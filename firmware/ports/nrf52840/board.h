@@ -3,7 +3,8 @@
 #define BOARD_H
 
 #define BOARD_RX_RING 4096u
-/* The on-board J-Link's serial port does not do 921,600 (Nordic, DK hardware, virtual serial port); the UARTE meets this one exactly. */
+/* The on-board J-Link's serial port does not do 921,600 (Nordic, DK hardware, virtual serial port); the UARTE meets
+   this one exactly. */
 #define BOARD_BAUD 1000000u
 
 /* P0.06 and P0.08 go to the on-board J-Link; P0.05 and P0.07, its flow control, are not used. */

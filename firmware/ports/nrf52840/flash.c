@@ -1,6 +1,7 @@
-/* Checkpoints lie in the last 256 KB of the flash. The core stands still while a page is erased (85 ms) or a word is written (41 us), for it
-   executes from the same flash (Product Specification, NVMC); meanwhile EasyDMA fills its two chunks, and what would come beyond them the link
-   repeats. Nobody sends anything then: the host waits for the reply. */
+/* Checkpoints lie in the last 256 KB of the flash. The core stands still while a page is erased (85 ms) or a word is
+   written (41 us), for it executes from the same flash (Product Specification, NVMC); meanwhile EasyDMA fills its two
+   chunks, and what would come beyond them the link repeats. Nobody sends anything then: the host waits
+   for the reply. */
 #include <string.h>
 
 #include "agent/port.h"

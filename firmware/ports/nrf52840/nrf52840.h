@@ -1,5 +1,5 @@
-/* Registers of nRF52840 that the port uses, by chapter of its Product Specification (v1.7) and register. A task is triggered by writing 1;
-   an event reads 1 until software writes 0. */
+/* Registers of nRF52840 that the port uses, by chapter of its Product Specification (v1.7) and register. A task is
+   triggered by writing 1; an event reads 1 until software writes 0. */
 #ifndef NRF52840_H
 #define NRF52840_H
 
@@ -105,8 +105,9 @@
 #define SCB_AIRCR REGISTER(0xE000ED0Cu)
 #define AIRCR_SYSRESETREQ (0x05FAu << 16 | 1u << 2)
 
-/* Take an event: whether it has happened since it was taken last. The read behind the write keeps a handler from being entered again by a
-   write that is still on its way (Product Specification, peripheral interface: interrupt clearing). */
+/* Take an event: whether it has happened since it was taken last. The read after the write keeps a handler from being
+   entered again by a write that is still on its way (Product Specification, peripheral interface:
+   interrupt clearing). */
 static inline bool happened(volatile uint32_t *event) {
     if (*event == 0) {
         return false;

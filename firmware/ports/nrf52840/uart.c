@@ -4,11 +4,12 @@
 #include "nrf52840.h"
 #include "serial.h"
 
-/* The receiver fills two chunks in turn and goes from one to the other by itself (short ENDRX_STARTRX; RXD.PTR is double-buffered). A timer
-   counts its bytes, another one restarts with each and captures the count when the line has been silent: up to there every byte has
-   reached the RAM, which RXDRDY alone does not say (Product Specification, UARTE: reception). So a wake-up takes a whole chunk or all that
-   came before a silence, and the receiver never stops. The handler may be late by the time of a chunk, 2.5 ms. Where there are no shorts, as
-   on an emulator whose UARTE has none and tells PPI nothing, every byte is a reception of its own. */
+/* The receiver fills two chunks in turn and goes from one to the other by itself (short ENDRX_STARTRX; RXD.PTR is
+   double-buffered). A timer counts its bytes, another one restarts with each and captures the count when the line has
+   been silent: up to there every byte has reached the RAM, which RXDRDY alone does not say (Product Specification,
+   UARTE: reception). So a wake-up takes a whole chunk or all that came before a silence, and the receiver never stops.
+   The handler may be late by the time of a chunk, 2.5 ms. Where there are no shorts, as on an emulator whose UARTE has
+   none and tells PPI nothing, every byte is a reception of its own. */
 enum {
     CHUNK = 256, /* a power of two */
     RING = 2 * CHUNK,
@@ -68,8 +69,9 @@ static void start_receiver(void) {
     UARTE0_RXD_PTR = PPI_ADDRESS(rx_ring[CHUNK]);
 }
 
-/* Behind a damaged character, an overflow or a handler that came too late it is not certain what is where: all is dropped and begun
-   again, and the link repeats what is missing. The stopped receiver may hold four more bytes, for which FLUSHRX is there. */
+/* Behind a damaged character, an overflow or a handler that came too late it is not certain what is where: all is
+   dropped and begun again, and the link repeats what is missing. The stopped receiver may hold four more bytes, for
+   which FLUSHRX is there. */
 static void restart_receiver(void) {
     UARTE0_SHORTS = 0;
     UARTE0_TASKS_STOPRX = 1;
@@ -120,7 +122,8 @@ static void start_bytes(void) {
     UARTE0_TASKS_STARTRX = 1;
 }
 
-/* Started before the event is taken, so that a byte that comes then has its place; and behind it, for one that waited meanwhile. */
+/* Started before the event is taken, so that a byte that comes then has its place; and after it, for one that waited
+   meanwhile. */
 static void receive_bytes(void) {
     while (UARTE0_EVENTS_ENDRX != 0) {
         serial_received(rx_ring[0]);

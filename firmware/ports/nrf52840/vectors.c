@@ -4,8 +4,8 @@
 #include "reset.h"
 #include "uart.h"
 
-/* Places in the table behind the stack pointer; the chip has 48 interrupts (Product Specification, instantiation: a peripheral's interrupt
-   is its number in the address map). */
+/* Places in the table after the stack pointer; the chip has 48 interrupts (Product Specification, instantiation: a
+   peripheral's interrupt is its number in the address map). */
 enum {
     RESET = 0,
     UARTE0 = 15 + UARTE0_IRQ,

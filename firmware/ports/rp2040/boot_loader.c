@@ -1,4 +1,5 @@
-/* The boot ROM's USB boot (RP2040 data sheet, 2.8.3 bootrom contents, reset_to_usb_boot): entered by a function that its table names 'U', 'B'. */
+/* The boot ROM's USB boot (RP2040 data sheet, 2.8.3 bootrom contents, reset_to_usb_boot): entered by a function that
+   its table names 'U', 'B'. */
 #include "agent/port.h"
 #include "rp2040.h"
 

@@ -3,7 +3,8 @@
 #include "board.h"
 #include "rp2040.h"
 
-/* 12 MHz * 125 / 6 / 2 = 125 MHz; the oscillator between runs at 1500 of the 750 to 1600 MHz that it may (RP2040 data sheet, 2.18.2). */
+/* 12 MHz * 125 / 6 / 2 = 125 MHz; the oscillator between runs at 1500 of the 750 to 1600 MHz that it may (RP2040 data
+   sheet, 2.18.2). */
 enum { FEEDBACK = 125, POST_1 = 6, POST_2 = 2 };
 _Static_assert(BOARD_CRYSTAL_HZ / 1000000u * FEEDBACK / POST_1 / POST_2 == CLOCK_HZ / 1000000u,
                "the PLL gives CLOCK_HZ");
@@ -17,9 +18,9 @@ static void start_crystal(void) {
     }
 }
 
-/* A debugger's reset is that of the processor core alone (2.4.2.9) and leaves the clocks as an earlier program had them: off the PLL
-   before it is touched, by the multiplexer without glitches before the other one (2.15.3.2), and undivided. clk_peri is stopped long
-   before its source changes. */
+/* A debugger's reset resets the processor core only (2.4.2.9) and leaves the clocks as an earlier program had
+   them: off the PLL before it is touched, by the multiplexer without glitches before the other one (2.15.3.2), and
+   undivided. clk_peri is stopped long before its source changes. */
 static void run_from_crystal(void) {
     ATOMIC_CLEAR(CLK_PERI_CTRL) = CLK_PERI_ENABLE;
     ATOMIC_CLEAR(CLK_SYS_CTRL) = CLK_SYS_FROM_PLL;

@@ -1,6 +1,7 @@
-/* Checkpoints lie in the last 512 KB of the flash. While it is erased or programmed it cannot be read: the boot ROM's functions do both (RP2040
-   data sheet, 2.8.3.1.3), called from a function in RAM, with interrupts off, whose handlers are in the flash. What the line brings meanwhile
-   goes to RAM by DMA or waits; the host sends nothing, it waits for the reply. */
+/* Checkpoints lie in the last 512 KB of the flash. While it is erased or programmed it cannot be read: the boot ROM's
+   functions do both (RP2040 data sheet, 2.8.3.1.3), called from a function in RAM, with interrupts off, whose handlers
+   are in the flash. What the line brings meanwhile goes to RAM by DMA or waits; the host sends nothing, it waits for
+   the reply. */
 #include <string.h>
 
 #include "agent/port.h"
@@ -60,8 +61,8 @@ __attribute__((noinline, section(".in_ram"))) static void operate(const rom_t *r
     xip_start();
 }
 
-/* Called by a pointer, as RAM is beyond the reach of a branch. The ROM's functions say nothing of a failure: what was written is read back
-   (trainer/checkpoint.c). */
+/* Called by a pointer, as RAM is beyond the reach of a branch. The ROM's functions say nothing of a failure: what was
+   written is read back (trainer/checkpoint.c). */
 static bool carry_out(uint32_t offset, const uint8_t *bytes) {
     void (*volatile const in_ram)(const rom_t *, uint32_t, const uint8_t *) = operate;
     rom_t rom;

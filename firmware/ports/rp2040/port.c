@@ -11,8 +11,8 @@
 
 #define KEPT_BLOCKS (RESETS_IO_QSPI | RESETS_PADS_QSPI | RESETS_PLL_SYS) /* the way to the flash, and the clock */
 
-/* An earlier program's DMA, PIO, USB, ... run on through a debugger's reset (RP2040 data sheet, 2.4.2.9): all into reset, as after
-   power on, and out of it only what is used. */
+/* An earlier program's DMA, PIO, USB, ... run on through a debugger's reset (RP2040 data sheet, 2.4.2.9): all into
+   reset, as after power on, and out of it only what is used. */
 static void restart_blocks(void) {
     ATOMIC_SET(RESETS_RESET) = RESETS_ALL & ~KEPT_BLOCKS;
     ATOMIC_CLEAR(RESETS_RESET) = USED_BLOCKS;

@@ -8,7 +8,8 @@
 #define ATOMIC_SET(address) REGISTER((address) + 0x2000u)
 #define ATOMIC_CLEAR(address) REGISTER((address) + 0x3000u)
 
-/* 2.8.3 Bootrom contents: pointers of 16 bits, placed by memory.ld (a compiler takes an address so near zero for a mistake) */
+/* 2.8.3 Bootrom contents: pointers of 16 bits, placed by memory.ld (a compiler takes an address so near zero for a
+   mistake) */
 extern const volatile uint16_t rom_function_table, rom_table_lookup;
 
 /* 2.5 DMA; a channel's last word of each four starts it */

@@ -1,8 +1,10 @@
-/* A burst of bytes begins in the FIFO, whose level or receive time-out interrupts. Where the level is reached, more is coming: from there on the
-   DMA brings stretches of bytes into a ring, each twice as long as the one before. The stretch's end needs no interrupt, for then the FIFO
-   fills again and its level asks for the next one, or its time-out tells that the burst is over. Only a silence within a stretch leaves the
-   FIFO empty, and there the time-out is blind (RP2040 data sheet, 4.2.6.4): an alarm, set to when the stretch would be over, ends it. So the
-   end of a burst is noticed late by about as long as the burst was, and by 5.7 ms at most. Where no DMA answers, the core reads the FIFO. */
+/* A burst of bytes begins in the FIFO, whose level or receive time-out interrupts. Where the level is reached, more is
+   coming: from there on the DMA brings stretches of bytes into a ring, each twice as long as the one before. The
+   stretch's end needs no interrupt, for then the FIFO fills again and its level asks for the next one, or its time-out
+   tells that the burst is over. Only a silence within a stretch leaves the FIFO empty, and there the time-out is blind
+   (RP2040 data sheet, 4.2.6.4): an alarm, set to when the stretch would be over, ends it. So the end of a burst is
+   noticed late by about as long as the burst was, and by 5.7 ms at most. Where no DMA answers, the core
+   reads the FIFO. */
 #include "uart.h"
 
 #include <stdbool.h>
@@ -29,7 +31,8 @@ enum {
 
 #define INTERRUPTS (NVIC_BIT(UART0_IRQ) | NVIC_BIT(TIMER_IRQ(UART_ALARM)))
 
-/* Aligned to its size, as its addresses wrap (2.5.7, RING_SIZE). No initial values, and not cleared: only what the DMA wrote is read. */
+/* Aligned to its size, as its addresses wrap (2.5.7, RING_SIZE). No initial values, and not cleared: only what the DMA
+   wrote is read. */
 static volatile uint8_t ring[RX_RING] __attribute__((section(".dma"), aligned(RX_RING)));
 static uint32_t taken;   /* place in the ring of the next byte to take */
 static uint32_t stretch; /* bytes of the present stretch; 0 while the core reads the FIFO */
@@ -51,7 +54,7 @@ void uart_start(void) {
     start_channel();
     UART0_IBRD = DIVIDER / 64u;
     UART0_FBRD = DIVIDER % 64u;
-    UART0_LCR_H = UART_LCR_8_BITS | UART_LCR_FIFOS; /* behind the divider, which it makes take effect */
+    UART0_LCR_H = UART_LCR_8_BITS | UART_LCR_FIFOS; /* after the divider, which it makes take effect */
     UART0_IFLS = UART_IFLS_RX_HALF | UART_IFLS_TX_EIGHTH;
     UART0_IMSC = UART_INT_RX | UART_INT_RX_TIMEOUT | UART_INT_TX;
     UART0_CR = UART_CR_ENABLE | UART_CR_TX | UART_CR_RX;
@@ -73,7 +76,8 @@ void uart_put_polled(uint8_t byte) {
     UART0_DR = byte;
 }
 
-/* The FIFO belongs to the DMA or to the core, never to both (2.5.3.2): the first stretch forgets what the channel had counted before. */
+/* The FIFO belongs to the DMA or to the core, never to both (2.5.3.2): the first stretch forgets what the channel had
+   counted before. */
 static void begin_stretch(void) {
     if (stretch == 0) {
         DMA_DBG_CTDREQ(RX_CHANNEL) = 0;

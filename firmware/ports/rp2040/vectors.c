@@ -5,7 +5,8 @@
 #include "ticks.h"
 #include "uart.h"
 
-/* Places in the table behind the stack pointer; the processor has 32 interrupts, of which 26 are used (RP2040 data sheet, 2.3.2). */
+/* Places in the table after the stack pointer; the processor has 32 interrupts, of which 26 are used (RP2040 data
+   sheet, 2.3.2). */
 enum {
     RESET = 0,
     SYSTICK = 14,

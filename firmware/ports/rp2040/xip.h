@@ -1,5 +1,6 @@
-/* How the flash is read in place: set up by the second stage of the boot, and again after each erase and programming (flash.c). Inlined always,
-   for both run where the rest of the program cannot be called. RP2040 data sheet, 4.10.13: the SSI, as 2.6.3 uses it to execute in place. */
+/* How the flash is read in place: set up by the second stage of the boot, and again after each erase and programming
+   (flash.c). Inlined always, for both run where the rest of the program cannot be called. RP2040 data sheet, 4.10.13:
+   the SSI, as 2.6.3 uses it to execute in place. */
 #ifndef XIP_H
 #define XIP_H
 
@@ -16,8 +17,9 @@
 #define SPI_CTRLR0_8_BIT_COMMAND (2u << 8)
 #define SPI_CTRLR0_24_BIT_ADDRESS (6u << 2)
 
-/* Command 03h is understood by every serial flash, without a mode to set first: a Pico's and its clones', and after any reset. A quad
-   read (EBh) fills a line of the cache several times as fast, but the kernels' loops stay in its 16 KB (2.6.3.1), and the data are in SRAM. */
+/* Command 03h is understood by every serial flash, without a mode to set first: a Pico's and its clones', and after any
+   reset. A quad read (EBh) fills a line of the cache several times as fast, but the kernels' loops stay in its 16 KB
+   (2.6.3.1), and the data are in SRAM. */
 enum { READ_DATA = 0x03, CLOCK_DIVIDER = 4 }; /* 125 MHz / 4 = 31 MHz, W25Q16JV allows 50 MHz for 03h */
 
 __attribute__((always_inline)) static inline void xip_start(void) {

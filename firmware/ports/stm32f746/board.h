@@ -8,7 +8,8 @@
 /* The crystal at OSC_IN (UM1907, clock sources: X2). */
 #define BOARD_HSE_HZ 25000000u
 
-/* Marker: Arduino connector D8 (UM1907, ARDUINO connectors). A user LED would draw current of its own while the meter looks. */
+/* Marker: Arduino connector D8 (UM1907, ARDUINO connectors). A user LED would draw current of its own while the meter
+   looks. */
 #define BOARD_MARKER_PORT GPIOI
 #define BOARD_MARKER_PIN 2u
 

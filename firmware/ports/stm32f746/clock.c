@@ -32,8 +32,8 @@ static bool start_crystal(void) {
     return wait_until(&RCC_CR, RCC_CR_HSERDY, RCC_CR_HSERDY);
 }
 
-/* The voltage scale can be chosen only while the PLL is off (RM0385, PWR_CR1); scale 1 is the fastest. The PLL locks while the
-   regulator goes to over-drive. */
+/* The voltage scale can be chosen only while the PLL is off (RM0385, PWR_CR1); scale 1 is the fastest. The PLL locks
+   while the regulator goes to over-drive. */
 static void start_pll(void) {
     modify(&PWR_CR1, PWR_CR1_VOS_MASK, PWR_CR1_VOS_SCALE_1);
     modify(&RCC_PLLCFGR,
@@ -43,7 +43,8 @@ static void start_pll(void) {
     RCC_CR |= RCC_CR_PLLON;
 }
 
-/* RM0385, PWR: entering over-drive mode. The system clock is still HSI and no peripheral but PWR has a clock, as it asks. */
+/* RM0385, PWR: entering over-drive mode. The system clock is still HSI and no peripheral but PWR has a clock, as it
+   asks. */
 static bool enter_over_drive(void) {
     PWR_CR1 |= PWR_CR1_ODEN;
     if (!wait_until(&PWR_CSR1, PWR_CSR1_ODRDY, PWR_CSR1_ODRDY)) {
@@ -53,7 +54,8 @@ static bool enter_over_drive(void) {
     return wait_until(&PWR_CSR1, PWR_CSR1_ODSWRDY, PWR_CSR1_ODSWRDY);
 }
 
-/* Flash and buses first, so that nothing is ever faster than it may be (RM0385, FLASH: increasing the CPU frequency). */
+/* Flash and buses first, so that nothing is ever faster than it may be (RM0385, FLASH: increasing the
+   CPU frequency). */
 static bool switch_to_pll(void) {
     modify(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES);
     if (!wait_until(&FLASH_ACR, FLASH_ACR_LATENCY_MASK, FLASH_WAIT_STATES)) {

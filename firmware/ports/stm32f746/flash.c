@@ -1,7 +1,8 @@
-/* Checkpoints lie in the last two of the flash's sectors, a slot in each (RM0385, flash memory organization: 256 KB each). The chip has one bank:
-   whatever the core fetches while the flash is busy waits on the bus until it is not (RM0385, FLASH: program and erase operations), interrupts
-   too, so that an erase is a second or two in which the core stands still; the ring of the receiving DMA, in RAM, goes on. Words of 32 bits,
-   which 2.7 to 3.6 V allow (RM0385, FLASH: program/erase parallelism). */
+/* Checkpoints lie in the last two of the flash's sectors, a slot in each (RM0385, flash memory organization: 256 KB
+   each). The chip has one bank: whatever the core fetches while the flash is busy waits on the bus until it is not
+   (RM0385, FLASH: program and erase operations), interrupts too, so that an erase is a second or two in which the core
+   stands still; the ring of the receiving DMA, in RAM, goes on. Words of 32 bits, which 2.7 to 3.6 V allow (RM0385,
+   FLASH: program/erase parallelism). */
 #include <string.h>
 
 #include "agent/port.h"
@@ -62,7 +63,8 @@ bool port_flash_erase(uint32_t offset) {
     return good;
 }
 
-/* Each word is in the flash before the next is stored: two that the core's store buffer made one would be another size than PSIZE. */
+/* Each word is in the flash before the next is stored: two that the core's store buffer made one would be another size
+   than PSIZE. */
 bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n) {
     unlock(FLASH_CR_PSIZE_32 | FLASH_CR_PG);
     bool good = true;

@@ -12,8 +12,9 @@
 
 static uint32_t core_hz;
 
-/* Everything the program uses, and nothing else: any other address faults. Memory map: RM0385, memory organization. All RAM is of one
-   type, so that an access may lie across the end of DTCM, which no cache covers whatever its region says (ARM DDI 0489, TCM). */
+/* Everything the program uses, and nothing else: any other address faults. Memory map: RM0385, memory organization. All
+   RAM is of one type, so that an access may lie across the end of DTCM, which no cache covers whatever its region says
+   (ARM DDI 0489, TCM). */
 static const mpu_region_t regions[] = {
     {.base = 0x08000000u, .log2_size = 20, .attributes = MPU_READ_ONLY | MPU_WRITE_THROUGH}, /* flash, 1 MB */
     {.base = 0x20000000u,

@@ -1,5 +1,5 @@
-/* Registers of STM32F746 that the port uses, from RM0385 (the reference manual of STM32F74x and STM32F75x), by chapter and
-   register. */
+/* Registers of STM32F746 that the port uses, from RM0385 (the reference manual of STM32F74x and STM32F75x), by chapter
+   and register. */
 #ifndef STM32F746_H
 #define STM32F746_H
 

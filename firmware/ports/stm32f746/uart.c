@@ -1,6 +1,6 @@
-/* USART1 has no FIFO here: DMA2 takes what it receives into a ring and gives it what is to be sent (RM0385, DMA2 request mapping:
-   USART1_RX is channel 4 of stream 2, USART1_TX channel 4 of stream 7). Where no DMA answers, as on an emulator without one, every
-   received byte interrupts, and the core writes what is to be sent. */
+/* USART1 has no FIFO here: DMA2 takes what it receives into a ring and gives it what is to be sent (RM0385, DMA2
+   request mapping: USART1_RX is channel 4 of stream 2, USART1_TX channel 4 of stream 7). Where no DMA answers, as on an
+   emulator without one, every received byte interrupts, and the core writes what is to be sent. */
 #include "uart.h"
 
 #include <stdbool.h>
@@ -110,9 +110,9 @@ static void take_register(void) {
     }
 }
 
-/* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no handling of their own,
-   the frame's CRC finds them. Which of the three interrupted is not asked: an access to a peripheral costs a dozen cycles on the bus,
-   and far more on an emulator. */
+/* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no
+   handling of their own, the frame's CRC finds them. Which of the three interrupted is not asked: an access to a
+   peripheral costs a dozen cycles on the bus, and far more on an emulator. */
 void uart_handler(void) {
     USART1_ICR = USART_ICR_EVENTS;
     DMA2_LIFCR = DMA_STREAM_2_FLAGS;

@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* What is being sent lies in the last bytes of SRAM2, 2^UART_SEND_LOG2 of them (memory.ld), where the caches must not cover it. */
+/* What is being sent lies in the last bytes of SRAM2, 2^UART_SEND_LOG2 of them (memory.ld), where the caches must not
+   cover it. */
 #define UART_SEND_BASE 0x2004FE00u
 #define UART_SEND_LOG2 9u
 

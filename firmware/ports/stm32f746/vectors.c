@@ -4,7 +4,7 @@
 #include "stm32f746.h"
 #include "uart.h"
 
-/* Places in the table behind the stack pointer; the chip has 98 interrupts (RM0385, NVIC: vector table). */
+/* Places in the table after the stack pointer; the chip has 98 interrupts (RM0385, NVIC: vector table). */
 enum {
     RESET = 0,
     SYSTICK = 14,

@@ -5,7 +5,8 @@
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
 
-/* Marker: Arduino connector D8 (UM2569, ARDUINO connectors). A user LED would draw current of its own while the meter looks. */
+/* Marker: Arduino connector D8 (UM2569, ARDUINO connectors). A user LED would draw current of its own while the meter
+   looks. */
 #define BOARD_MARKER_PORT GPIOF
 #define BOARD_MARKER_PIN 10u
 

@@ -25,8 +25,9 @@ static bool wait_until(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     return false;
 }
 
-/* Direct SMPS supply, as the board is wired. The choice is taken once after power-on and survives resets (RM0455, PWR: supply
-   configuration control); out of power-on both LDOEN and SMPSEN are set and the voltage scale cannot be changed. */
+/* Direct SMPS supply, as the board is wired. The choice is taken once after power-on and survives resets (RM0455, PWR:
+   supply configuration control); out of power-on both LDOEN and SMPSEN are set and the voltage scale
+   cannot be changed. */
 static bool choose_supply(void) {
     const uint32_t mask = PWR_CR3_BYPASS | PWR_CR3_LDOEN | PWR_CR3_SMPSEN;
     if ((PWR_CR3 & mask) != PWR_CR3_SMPSEN) {

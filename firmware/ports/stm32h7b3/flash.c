@@ -1,5 +1,6 @@
-/* Checkpoints lie in the last 512 KB of bank 2, while the program runs from bank 1 (RM0455, FLASH: read-while-write). Sectors of 8 KB, flash
-   words of 16 bytes, each with an ECC of its own; an erase takes about 2 ms, a flash word about 0.1 ms (DS13139, flash memory). */
+/* Checkpoints lie in the last 512 KB of bank 2, while the program runs from bank 1 (RM0455, FLASH: read-while-write).
+   Sectors of 8 KB, flash words of 16 bytes, each with an ECC of its own; an erase takes about 2 ms, a flash word about
+   0.1 ms (DS13139, flash memory). */
 #include <string.h>
 
 #include "agent/port.h"
@@ -71,8 +72,9 @@ bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n) {
     return good;
 }
 
-/* A flash word whose programming was cut has a wrong ECC, and reading it is a bus fault (RM0455, FLASH: error correction code); at the
-   priority of FAULTMASK with BFHFNMIGN it is ignored [B1.5.6, B3.2.8], and the flag in the status tells. */
+/* A flash word whose programming was cut has a wrong ECC, and reading it is a bus fault (RM0455, FLASH: error
+   correction code); at the priority of FAULTMASK with BFHFNMIGN it is ignored [B1.5.6, B3.2.8], and the flag in the
+   status tells. */
 bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n) {
     FLASH_CCR2 = FLASH_SR_DBECCERR;
     SCB_CCR |= CCR_BFHFNMIGN;

@@ -1,5 +1,5 @@
-/* Registers of STM32H7B3 that the port uses, from RM0455 (the reference manual of STM32H7A3/7B3 and STM32H7B0), by chapter
-   and register. */
+/* Registers of STM32H7B3 that the port uses, from RM0455 (the reference manual of STM32H7A3/7B3 and STM32H7B0), by
+   chapter and register. */
 #ifndef STM32H7B3_H
 #define STM32H7B3_H
 

@@ -1,5 +1,5 @@
-/* DMA1 takes what USART1 receives into a ring; what is sent goes through the FIFO (RM0455, DMAMUX1: input 41 is USART1_RX). Where no DMA
-   answers, as on an emulator without one, every received byte interrupts. */
+/* DMA1 takes what USART1 receives into a ring; what is sent goes through the FIFO (RM0455, DMAMUX1: input 41 is
+   USART1_RX). Where no DMA answers, as on an emulator without one, every received byte interrupts. */
 #include "uart.h"
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ static void start_pins(void) {
            GPIO_MODE_ALTERNATE << 2 * TX_PIN | GPIO_MODE_ALTERNATE << 2 * RX_PIN);
 }
 
-/* Streams are off after reset, and only then may be set up (RM0455, DMA: stream configuration procedure). TRBUFF: without it a stream that
-   serves a USART may be locked (ES0478, errata of STM32H7A3/7B3, DMA; unverified). */
+/* Streams are off after reset, and only then may be set up (RM0455, DMA: stream configuration procedure). TRBUFF:
+   without it a stream that serves a USART may be locked (ES0478, errata of STM32H7A3/7B3, DMA; unverified). */
 static void start_stream(void) {
     RCC_AHB2ENR |= RCC_AHB2ENR_AHBSRAM1EN;
     RCC_AHB1ENR |= RCC_AHB1ENR_DMA1EN;
@@ -91,9 +91,9 @@ static void take_fifo(void) {
     }
 }
 
-/* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no handling of their own,
-   the frame's CRC finds them. Which of the two interrupted is not asked: an access to a peripheral costs a dozen cycles on the bus,
-   and far more on an emulator. */
+/* Flags before bytes: what arrives while the ring is emptied interrupts again. Line errors and overruns need no
+   handling of their own, the frame's CRC finds them. Which of the two interrupted is not asked: an access to a
+   peripheral costs a dozen cycles on the bus, and far more on an emulator. */
 void uart_handler(void) {
     USART1_ICR = USART_ICR_EVENTS;
     DMA1_LIFCR = DMA_STREAM_0_FLAGS;

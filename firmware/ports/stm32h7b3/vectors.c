@@ -4,7 +4,7 @@
 #include "stm32h7b3.h"
 #include "uart.h"
 
-/* Places in the table behind the stack pointer; the chip has 155 interrupts (RM0455, NVIC: vector table). */
+/* Places in the table after the stack pointer; the chip has 155 interrupts (RM0455, NVIC: vector table). */
 enum { RESET = 0, SYSTICK = 14, DMA1_STREAM_0 = 15 + DMA1_STREAM_0_IRQ, USART1 = 15 + USART1_IRQ, LAST = 15 + 154 };
 
 typedef struct {

@@ -35,7 +35,8 @@ void ticks_handler(void) {
     wraps++;
 }
 
-/* The counter stands still while the core sleeps: an emulator that skips idle time would otherwise run from wrap to wrap. */
+/* The counter stands still while the core sleeps: an emulator that skips idle time would otherwise run from wrap to
+   wrap. */
 void serial_before_sleep(void) {
     SYST_CSR &= ~SYST_CSR_ENABLE;
 }
