@@ -141,6 +141,15 @@ def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
         raise RigError(f"{path.name}: {said_by(error)}: {cure}.") from error
 
 
+def packaged_toml(path: Path) -> dict[str, Any]:
+    """Return the contents of a TOML file of this package.
+
+    Raises:
+        TOMLDecodeError: it is not TOML.
+    """
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def _utf8(data: bytes, name: str, cure: str) -> str:
     try:
         return data.decode("utf-8")

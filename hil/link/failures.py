@@ -1,4 +1,4 @@
-"""How a request ends that gets no reply, or none that is of use."""
+"""Errors of a request that gets no reply, or no usable one."""
 
 from __future__ import annotations
 
@@ -6,37 +6,35 @@ from hil.errors import Blocked, DeviceFault, RigError
 
 
 class Silent(Blocked):
-    """The agent said nothing any more: a line that is cut, or a firmware that hangs."""
+    """The agent no longer answers: the line is cut, or the firmware hangs."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("link", reason)
 
 
 class Refused(RigError):
-    """The agent refused a request; `code` and its two words are in the message."""
+    """The agent answered a request with an error: `code` and its two words `a` and `b`."""
 
     def __init__(self, request: str, code: str, a: int, b: int) -> None:
         super().__init__(f"the agent refused {request}: {code} ({a}, {b})")
         self.request, self.code, self.a, self.b = request, code, a, b
 
 
-class Misfit(Blocked):
-    """A reply or control frame came whole, and is not what the protocol says it is."""
+class ProtocolMismatch(Blocked):
+    """A reply or control frame with a correct CRC does not fit its description in messages.toml."""
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(
-            "link",
-            f"the agent's reply to {name!r} does not fit the protocol ({why}): flash the firmware of this version.",
-        )
+        reason = f"the agent's reply to {name!r} does not fit the protocol ({why}): flash the firmware of this version."
+        super().__init__("link", reason)
 
 
 class Faulted(DeviceFault):
-    """The processor has faulted, and said so itself (docs/link.md, `fault`).
+    """The processor reported a fault (docs/link.md, `fault`).
 
     Attributes:
         kind: number of the exception (ARM DDI 0403E.e, B1.5.2).
-        pc, lr: as the processor stacked them; 0 where its stack was not to be trusted.
-        cfsr, address: Configurable Fault Status Register, and the address that it says is valid; 0 on ARMv6-M, which has neither.
+        pc, lr: as the processor stacked them; 0 if its stack could not be trusted.
+        cfsr, address: Configurable Fault Status Register and the valid fault address; 0 on ARMv6-M, which has neither.
     """
 
     def __init__(self, kind: int, pc: int, lr: int, cfsr: int, address: int) -> None:

@@ -1,4 +1,4 @@
-"""The frames of a stream that are on their way: in order, as many as the agent's window takes (docs/link.md)."""
+"""The frames in flight: sent in order, not yet acknowledged, within the agent's window (docs/link.md)."""
 
 from __future__ import annotations
 
@@ -9,37 +9,35 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A request that was sent: its number, its name, and its bytes on the wire."""
+class SentRequest:
+    """A request that was sent: its sequence number, its name and its bytes on the wire."""
 
     seq: int
     name: str
     wire: bytes
 
     def is_before(self, expected: int) -> bool:
-        """Whether an agent that expects this number next has taken it (numbers wrap at 2^16)."""
+        """Return whether an agent that expects this number next has accepted the request (numbers wrap at 2^16)."""
         return 0 < ((expected - self.seq) & 0xFFFF) < 0x8000
 
 
 @dataclass
-class Flying:
-    """Args:
-    window: encoded bytes that may be on their way.
-    """
+class InFlight:
+    """The frames of a stream that are not yet acknowledged; `window` is the limit of their encoded bytes."""
 
     window: int
-    frames: deque[Sent] = field(default_factory=deque)
+    frames: deque[SentRequest] = field(default_factory=deque)
 
     def has_room(self, size: int) -> bool:
-        """Whether a frame of `size` bytes may be sent; a single one always may."""
+        """Return whether a frame of `size` bytes fits the window; a single frame always does."""
         return not self.frames or sum(len(sent.wire) for sent in self.frames) + size <= self.window
 
     def has(self, seq: int) -> bool:
-        """Whether a number is on its way."""
+        """Return whether the frame with this number is in flight."""
         return any(sent.seq == seq for sent in self.frames)
 
     def acknowledge(self, expected: int) -> bool:
-        """Drop what the agent has taken; return whether that was anything."""
+        """Remove the frames before the expected number; return whether there were any."""
         before = len(self.frames)
         while self.frames and self.frames[0].is_before(expected):
             self.frames.popleft()
@@ -47,6 +45,6 @@ class Flying:
 
 
 def longest_wire(values: Mapping[str, Any]) -> int:
-    """Return how many encoded bytes a frame with a body of these fields can have."""
+    """Return the largest encoded size, in bytes, of a frame whose body has these fields."""
     size = 16 + sum(len(value) if isinstance(value, (bytes, bytearray)) else 4 for value in values.values())
     return size + size // 254 + 2

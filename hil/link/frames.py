@@ -11,13 +11,13 @@ from cobs import cobs
 
 HEADER = struct.Struct("<BBH")
 CRC = struct.Struct("<I")
-LONGEST = 2048  # bytes without a delimiter after which what came is noise
-KEPT = 8  # damaged frames that are kept for whoever asks what happened to them
+LONGEST = 2048  # bytes kept while no delimiter arrives; older ones are noise
+DAMAGED_KEPT = 8  # damaged frames kept for the diagnosis of a failed session
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame: `type` and `session` are 8 bits, `seq` 16 bits, `body` at most 1024 bytes."""
+    """One frame: `type` and `session` have 8 bits, `seq` has 16, `body` at most 1024 bytes."""
 
     type: int
     session: int
@@ -25,13 +25,14 @@ class Frame:
     body: bytes = b""
 
     def encode(self) -> bytes:
-        """Return the bytes for the wire, with the delimiter behind them."""
+        """Return the bytes for the wire, with the delimiter at the end."""
         content = HEADER.pack(self.type, self.session, self.seq) + self.body
-        return cobs.encode(content + CRC.pack(zlib.crc32(content))) + b"\0"
+        encoded: bytes = cobs.encode(content + CRC.pack(zlib.crc32(content)))
+        return encoded + b"\0"
 
 
 def parse(encoded: bytes) -> Frame | None:
-    """Return the frame of the bytes between two delimiters, or None when they are damaged."""
+    """Return the frame in the bytes between two delimiters, or None if they are damaged."""
     try:
         raw = cobs.decode(encoded)
     except cobs.DecodeError:
@@ -41,38 +42,37 @@ def parse(encoded: bytes) -> Frame | None:
     content, (crc,) = raw[: -CRC.size], CRC.unpack(raw[-CRC.size :])
     if zlib.crc32(content) != crc:
         return None
-    return Frame(*HEADER.unpack_from(content), content[HEADER.size :])
+    kind, session, seq = HEADER.unpack_from(content)
+    return Frame(kind, session, seq, content[HEADER.size :])
 
 
 class FrameReader:
-    """Cut a stream of bytes into frames; damaged ones are counted and dropped.
+    """Split a stream of bytes into frames; drop and count damaged ones.
 
     Attributes:
-        damaged: how many there were.
-        broken: the bytes of the last of them.
-        values: of all bytes that came.
+        damaged: number of damaged frames.
+        damaged_frames: encoded bytes of the last damaged frames.
+        byte_values: every byte value received so far.
     """
 
     def __init__(self) -> None:
         self._pending = bytearray()
         self.damaged = 0
-        self.broken: deque[bytes] = deque(maxlen=KEPT)
-        self.values: set[int] = set()
+        self.damaged_frames: deque[bytes] = deque(maxlen=DAMAGED_KEPT)
+        self.byte_values: set[int] = set()
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes in and return the frames that they complete."""
+        """Add received bytes and return the frames that they complete."""
         self._pending += data
-        self.values.update(data)
+        self.byte_values.update(data)
         *complete, rest = bytes(self._pending).split(b"\0")
         self._pending = bytearray(rest[-LONGEST:])
         frames = []
-        for encoded in complete:
-            if not encoded:
-                continue
+        for encoded in filter(None, complete):
             frame = parse(encoded)
             if frame is None:
                 self.damaged += 1
-                self.broken.append(encoded)
+                self.damaged_frames.append(encoded)
             else:
                 frames.append(frame)
         return frames

@@ -8,16 +8,6 @@ from pathlib import Path
 from hil.link.messages import OPEN, Description, Fields, description, fixed_size
 
 HEADER = "firmware/agent/messages.h"
-C_TYPES = {
-    "u8": "uint8_t",
-    "u16": "uint16_t",
-    "u32": "uint32_t",
-    "u64": "uint64_t",
-    "i8": "int8_t",
-    "i16": "int16_t",
-    "i32": "int32_t",
-    "f32": "float",
-}
 
 
 def header(messages: Description) -> str:
@@ -33,7 +23,8 @@ def header(messages: Description) -> str:
         f"#define MSG_MAX_BODY {messages.max_body}u",
         "#define MSG_REPLY_BIT 0x80u",
         "",
-        "/* Bodies, little-endian and packed. An open last field (bytes, u32[], u64[]) is not a member: it begins at sizeof. */",
+        "/* Bodies, little-endian and packed. An open last field (bytes, u32[], u64[]) is not a member: "
+        "it begins at sizeof. */",
         "",
     ]
     for request in messages.requests.values():
@@ -68,7 +59,8 @@ def _structure(name: str, fields: Fields) -> list[str]:
 def _member(field: str, kind: str) -> str:
     if kind.startswith("bytes["):
         return f"    uint8_t {field}[{kind[6:-1]}];"
-    return f"    {C_TYPES[kind]} {field};"
+    c_type = "float" if kind == "f32" else f"{'u' if kind[0] == 'u' else ''}int{kind[1:]}_t"
+    return f"    {c_type} {field};"
 
 
 def _enumeration(name: str, prefix: str, members: dict[str, int]) -> list[str]:
@@ -81,7 +73,7 @@ def _enumeration(name: str, prefix: str, members: dict[str, int]) -> list[str]:
 
 
 def main(argv: list[str]) -> int:
-    """Write the header to the given path, or to its place in the checkout."""
+    """Write the header to the given path, by default to firmware/agent/messages.h of the checkout."""
     path = Path(argv[1]) if len(argv) > 1 else Path(__file__).resolve().parents[2] / HEADER
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(header(description()))

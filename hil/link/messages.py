@@ -1,22 +1,18 @@
-"""Encode and decode the bodies of messages from their one description, `messages.toml`."""
+"""Encode and decode the bodies of messages by their description in `messages.toml`."""
 
 from __future__ import annotations
 
 import struct
-import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from hil.bounded import packaged_toml
 
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "f32": "f"}
 WORDS = {"u32[]": "I", "u64[]": "Q"}
-OPEN = ("bytes", *WORDS)  # kinds of a last field that takes the rest of the body
+OPEN = ("bytes", *WORDS)  # kinds of a last field that holds the rest of the body
 REPLY_BIT = 0x80
 
 Fields = tuple[tuple[str, str], ...]
@@ -48,7 +44,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Description:
-    """The whole of messages.toml."""
+    """The contents of messages.toml."""
 
     protocol: int
     max_body: int
@@ -60,8 +56,8 @@ class Description:
 
 @cache
 def description() -> Description:
-    """Read messages.toml, once."""
-    raw = tomllib.loads((resources.files(__package__) / "messages.toml").read_text())
+    """Return the contents of messages.toml."""
+    raw = packaged_toml(Path(__file__).with_name("messages.toml"))
 
     def fields(rows: list[list[str]]) -> Fields:
         return tuple((name, kind) for name, kind in rows)
@@ -80,12 +76,12 @@ def description() -> Description:
 
 
 def fixed_size(fields: Fields) -> int:
-    """Return the bytes of the fixed part of a body (an open last field counts nothing)."""
+    """Return the size of a body in bytes, without an open last field."""
     return sum(_width(kind) for _, kind in fields)
 
 
 def encode(fields: Fields, values: dict[str, Any]) -> bytes:
-    """Pack `values` into a body; every field must be given.
+    """Pack `values` into a body.
 
     Raises:
         MessageError: a field is missing, unknown or out of range.
@@ -112,7 +108,7 @@ def decode(fields: Fields, body: bytes) -> dict[str, Any]:
         elif kind in WORDS:
             count, rest = divmod(len(body) - offset, struct.calcsize("<" + WORDS[kind]))
             if rest:
-                raise MessageError(f"{rest} bytes are left over behind the words of {name}")
+                raise MessageError(f"{rest} bytes are left over after the words of {name}")
             values[name], offset = struct.unpack_from(f"<{count}{WORDS[kind]}", body, offset), len(body)
         else:
             width = _width(kind)
@@ -122,7 +118,7 @@ def decode(fields: Fields, body: bytes) -> dict[str, Any]:
             values[name] = chunk if kind.startswith("bytes[") else struct.unpack("<" + FORMATS[kind], chunk)[0]
             offset += width
     if offset != len(body):
-        raise MessageError(f"body of {len(body)} bytes is longer than the {offset} that are described")
+        raise MessageError(f"body of {len(body)} bytes is longer than the {offset} in its description")
     return values
 
 

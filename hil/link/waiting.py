@@ -1,21 +1,20 @@
-"""A request whose reply is waited for: when the agent is asked again, and what the request took."""
+"""A request that waits for its reply: when to poll the agent, and how long the request took."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-POLL_AFTER_S = 1.0  # after the agent has said that it works on the request
-MUTE_AFTER_S = 10.0  # of polls without an answer; then twice as long, and so on: in a long step it answers nothing
+POLL_AFTER_S = 1.0  # from the agent's acknowledgement to the first poll, and from poll to poll
+MUTE_AFTER_S = 10.0  # of unanswered polls before a new hello; then twice as long, and so on: a long step may be silent
 
 
 @dataclass(frozen=True)
-class Took:
-    """What a request took.
+class RequestTime:
+    """How long a request took, in seconds.
 
     Attributes:
-        least_s: seconds that the agent has worked on it at least: from the frame that it took to its last
-            acknowledgement or its reply.
-        most_s: seconds that it can have worked on it at most: from the first frame to the reply.
+        least_s: lower limit of the agent's work: from the accepted frame to the last acknowledgement or the reply.
+        most_s: upper limit: from the first frame to the reply.
         again: frames that were sent again.
     """
 
@@ -24,47 +23,47 @@ class Took:
     again: int
 
 
-class Waiting:
-    """A request that was sent. Times are those of one monotonic clock, in seconds.
+class PendingRequest:
+    """A request without a reply so far. Times are in seconds on one monotonic clock.
 
     Args:
-        now: when it was sent first.
-        poll_after_s: how long nothing is sent once the agent has taken it.
+        now: when it was first sent.
+        poll_after_s: how long to send nothing after the agent accepted it.
 
     Attributes:
-        started: when it was sent first.
+        started: when it was first sent.
     """
 
     def __init__(self, now: float, poll_after_s: float) -> None:
         self.started = now
-        self._sent_at = now  # the frame that the agent has
+        self._sent_at = now  # when the frame that the agent accepted was sent
         self._poll_after_s = poll_after_s
-        self._poll_at: float | None = None  # once the agent has taken it
+        self._poll_at: float | None = None  # set once the agent accepted the request
         self._worked_s = 0.0  # by the last acknowledgement
         self._unanswered_since: float | None = None
         self._patience_s = MUTE_AFTER_S
 
     @property
-    def is_taken(self) -> bool:
-        """Whether the agent has said that it works on the request."""
+    def is_accepted(self) -> bool:
+        """Whether the agent acknowledged the request."""
         return self._poll_at is not None
 
     def repeated(self, now: float) -> None:
-        """The request, which the agent has not taken, was sent again."""
+        """Note that the request was sent again, before the agent accepted it."""
         self._sent_at = now
 
     def polled(self, now: float) -> None:
-        """The request, which the agent has taken, was sent again."""
+        """Note that the request was sent again, after the agent accepted it."""
         self._poll_at = now + self._poll_after_s
         if self._unanswered_since is None:
             self._unanswered_since = now
 
-    def heard(self) -> None:
-        """A whole frame has come."""
+    def frame_received(self) -> None:
+        """Note that an undamaged frame arrived."""
         self._unanswered_since = None
 
     def acknowledged(self, now: float) -> bool:
-        """The agent has said that it has the request; return whether that is new."""
+        """Note an acknowledgement; return whether it is the first."""
         self._worked_s = now - self._sent_at
         if self._poll_at is not None:
             return False
@@ -72,23 +71,23 @@ class Waiting:
         return True
 
     def is_poll_due(self, now: float) -> bool:
-        """Whether it is time to ask the agent again."""
+        """Return whether it is time to poll the agent."""
         return self._poll_at is not None and now >= self._poll_at
 
     def is_mute(self, now: float) -> bool:
-        """Whether the agent has answered no poll for so long that it is to be greeted."""
+        """Return whether polls have gone unanswered for so long that the agent needs a new hello."""
         return self._unanswered_since is not None and now - self._unanswered_since > self._patience_s
 
     def be_patient(self) -> None:
-        """The agent was greeted and has not been reset: wait twice as long."""
+        """Wait twice as long next time: the agent was greeted and had not been reset."""
         self._unanswered_since, self._patience_s = None, 2 * self._patience_s
 
-    def took(self, now: float, again: int) -> Took:
-        """Return what the request took, whose reply has come.
+    def time_taken(self, now: float, again: int) -> RequestTime:
+        """Return how long the request took.
 
         Args:
-            now: when it came.
+            now: when its reply arrived.
             again: frames that were sent again.
         """
         most_s = now - self.started
-        return Took(self._worked_s if again else most_s, most_s, again)
+        return RequestTime(self._worked_s if again else most_s, most_s, again)

@@ -1,4 +1,4 @@
-"""The open port below a session: bytes out, frames in, both counted; a port that is gone, or takes nothing any more, ends in a sentence."""
+"""The serial port below a session: send bytes, receive frames, count both, and name a port that fails."""
 
 from __future__ import annotations
 
@@ -12,34 +12,31 @@ from hil.link.failures import Silent
 from hil.link.frames import Frame, FrameReader
 from hil.port_errors import WRITE_TIMEOUT
 
-AFTERTHOUGHT_S = 2.0  # until the end of a stand-in is known, whose port goes a moment before
-ASK_S = 0.05
+EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
+POLL_S = 0.05
 
 
 class Port(Protocol):
-    """A serial port, as pyserial gives it: reads and writes have a deadline."""
+    """A serial port of pyserial; reads and writes have a time-out."""
 
     def write(self, data: bytes) -> int | None:
         """Send bytes."""
-        ...
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none after the time-out."""
-        ...
+        """Return up to `size` bytes, or none after the time-out."""
 
     @property
     def in_waiting(self) -> int:
-        """Return how many bytes have come."""
-        ...
+        """Return the number of bytes that have arrived."""
 
 
 @dataclass
 class Counters:
-    """What the link did: frames, repeats and bytes (counted on the host).
+    """Frames, repeats and bytes of the link, counted on the host.
 
     Attributes:
-        frames_received: undamaged ones, of any session.
-        stale: answers that told nothing new.
+        frames_received: undamaged frames of any session.
+        stale: answers that acknowledged nothing new.
     """
 
     frames_sent: int = 0
@@ -51,25 +48,29 @@ class Counters:
     bytes_sent: int = 0
     bytes_received: int = 0
 
-    def came_since(self, before: Counters) -> str:
-        """Return what has come since then in the place of an answer, as a part of a sentence; empty where nothing odd has."""
+    def received_since(self, before: Counters) -> str:
+        """Return what arrived instead of an answer, as part of a sentence; empty if nothing unusual did."""
         fields = ("frames_received", "naks", "stale", "damaged", "bytes_received")
         frames, naks, stale, damaged, data = (getattr(self, name) - getattr(before, name) for name in fields)
         if not self.frames_received and data:
-            return f", while {data:,} bytes came and not one whole frame (is the port at another speed, or another program on the line?)"
+            doubt = "is the port at another speed, or another program on the line?"
+            return f", while {data:,} bytes came and not one whole frame ({doubt})"
         if not naks + stale + damaged:
             return ""
-        return f", while {frames:,} whole frames came ({naks:,} asked for a repeat, {stale:,} told nothing new) and {damaged:,} damaged ones"
+        kinds = f"{naks:,} asked for a repeat, {stale:,} told nothing new"
+        return f", while {frames:,} whole frames came ({kinds}) and {damaged:,} damaged ones"
 
 
 class Wire:
-    """Args:
+    """Send bytes and receive frames over an open port.
+
+    Args:
         port: open, with a short read time-out.
-        alive: called while waiting; raises `Blocked` when the other end is known to be gone.
+        alive: called while waiting; raises Blocked if the other end is known to be gone.
 
     Attributes:
-        counters: of all that went over it.
-        reader: cuts what comes into frames.
+        counters: of all traffic.
+        reader: splits the received bytes into frames.
     """
 
     def __init__(self, port: Port, alive: Callable[[], None]) -> None:
@@ -80,17 +81,17 @@ class Wire:
         """Send bytes.
 
         Raises:
-            Silent: the port takes none.
-            Blocked: it is gone.
+            Silent: the port accepts no bytes.
+            Blocked: the port is gone.
         """
         self.counters.bytes_sent += len(data)
         self._guarded(lambda: self._port.write(data))
 
     def receive(self) -> list[Frame]:
-        """Return the frames that have come, after a short wait where none has.
+        """Return the frames that have arrived; wait for the read time-out if there are none.
 
         Raises:
-            Blocked: the port is gone, or what is at its other end.
+            Blocked: the port, or the other end, is gone.
         """
         data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
         if not data:
@@ -108,19 +109,19 @@ class Wire:
         except WRITE_TIMEOUT as error:
             self._alive()
             raise Silent(
-                "the serial port takes no more bytes, what reads at its other end has stopped, or flow control holds it: look at adapter and board."
+                "the serial port takes no more bytes (its other end has stopped, or flow control holds it): "
+                "check the adapter and the board."
             ) from error
         except OSError as error:
-            self._ask_for_the_end()
+            self._await_exit()
             raise Blocked(
-                "link",
-                f"the serial port is gone ({error}): plug the board in again and look at its cable and its power.",
+                "link", f"the serial port is gone ({error}): plug the board in again and check its cable and its power."
             ) from error
 
-    def _ask_for_the_end(self) -> None:
-        """Give what is known of the other end a moment to become known: that it has ended is the better reason."""
-        until = time.monotonic() + AFTERTHOUGHT_S
+    def _await_exit(self) -> None:
+        """Wait a moment for the news that the other end has exited: that is the better reason."""
+        until = time.monotonic() + EXIT_KNOWN_S
         while time.monotonic() < until:
             self._alive()
-            time.sleep(ASK_S)
+            time.sleep(POLL_S)
         self._alive()

@@ -30,7 +30,7 @@ from hil.link.replies import (
     stretches_of,
 )  # fmt: skip
 from hil.link.session import Session
-from hil.link.waiting import Took
+from hil.link.waiting import RequestTime
 from hil.trial.subject.subject import Configuration
 
 BLOCK = 1000  # bytes of the network a frame
@@ -96,9 +96,9 @@ class Device:
         return self._tensors
 
     @property
-    def took(self) -> Took:
+    def took(self) -> RequestTime:
         """What the last request took."""
-        return self._session.took
+        return self._session.request_time
 
     def settle(self) -> None:
         """Wait until the agent has handled every frame that was sent again (`Session.settle`)."""

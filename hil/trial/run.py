@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused, Silent
-from hil.link.replies import OddReply
+from hil.link.replies import ImplausibleReply
 from hil.link.session import Session, fresh_nonce
 from hil.meters.meter import Meter
 from hil.meters.open import open_meter
@@ -100,7 +100,7 @@ def run_trial(
                 trial.run(outcome)
     except Blocked as error:
         outcome.block(error)
-    except OddReply as odd:
+    except ImplausibleReply as odd:
         outcome.figures.refuse(odd.figure, str(odd))
         outcome.fail(str(odd))
     except DeviceFault as fault:

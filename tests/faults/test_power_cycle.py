@@ -127,7 +127,7 @@ def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(
     with Rig(Bench(board=[named(said, None)])) as rig:
         outcome = run_trial(TrialSpec("stm32h7b3", "cls1", steps=1, batch=2, evaluate=0), rig, tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "link"), outcome.reason
-    assert "the board has begun anew" in outcome.reason and "brown-out" in outcome.reason
+    assert "the board was reset" in outcome.reason and "brown-out" in outcome.reason
 
 
 def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil.errors import Blocked
-from hil.link.pace import Pace
+from hil.link.pace import FlowControl
 from hil.rig.locks import Locks
 from hil.targets.probe_process import ProbeProcess
 from hil.trial.outcome import Outcome
@@ -67,7 +67,7 @@ def _fail() -> None:
 
 
 def _wait_for_ever() -> None:
-    Pace.is_over = lambda self, now: False  # type: ignore[method-assign]
+    FlowControl.is_over = lambda self, now: False  # type: ignore[method-assign]
 
 
 def _lose() -> None:

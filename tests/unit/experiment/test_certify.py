@@ -18,7 +18,7 @@ from hil.experiment.tables import Asked, table1
 from hil.experiment.train import Training
 from hil.graph.file import decode
 from hil.link.replies import Loaded, Planned, Stepped
-from hil.link.waiting import Took
+from hil.link.waiting import RequestTime
 from hil.reference.methods import Method, method
 from hil.trial import TrialSpec
 from hil.trial.lockstep import LockStep
@@ -34,7 +34,7 @@ class FakeBoard:
     def __init__(self, spec: TrialSpec, spoil: int | None = None) -> None:
         self.prepared, self.spoil = prepare(spec), spoil
         self.learner: Method | None = None
-        self.step_deadline_s, self.took = 1.0, Took(0.0, 0.0, 0)
+        self.step_deadline_s, self.took = 1.0, RequestTime(0.0, 0.0, 0)
         self.identity, self.clock_hz = (
             SimpleNamespace(counter="none"),
             self.prepared.board.clock_hz,

@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("session", "wire", "swallowed"):
+    for module in ("transport", "wire", "swallowed"):
         monkeypatch.setattr(f"hil.link.{module}.time", clock)
     return clock
 
@@ -259,7 +259,7 @@ def test_a_board_that_begins_anew_is_named(line, clock, point, left):
     session.stream("samples", BODIES[:3])
     port.to_host.send(left)
     port.agent = line.agent()
-    with pytest.raises(Blocked, match="the board has begun anew: it has forgotten the session"):
+    with pytest.raises(Blocked, match="the board was reset: it has forgotten the session"):
         session.stream("samples", BODIES) if point == "stream" else session.request("echo", data=b"2")
     assert samples_of(port) == executed(BODIES[:3]), "the fresh agent has done nothing of it"
 
@@ -269,7 +269,7 @@ def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock)
     session = Session(port, NONCE)
     session.hello()
     port.agent = line.agent()
-    with pytest.raises(Blocked, match="the board has begun anew: it has forgotten the session"):
+    with pytest.raises(Blocked, match="the board was reset: it has forgotten the session"):
         session.check_line()
 
 

@@ -13,10 +13,10 @@ from hil.link.messages import FORMATS, WORDS, description
 from hil.link.replies import (
     BoardCheckpoint,
     Identity,
+    ImplausibleReply,
     Inferred,
     Loaded,
     Memory,
-    OddReply,
     Planned,
     Saved,
     Stepped,
@@ -146,7 +146,7 @@ def test_checkpoints_are_in_their_order_the_newest_first() -> None:
     ("read_tensor", {"data": b"1234567"}, "'read_tensor' has data of 7 bytes, where 8 were asked for"),
 ])  # fmt: skip
 def test_what_cannot_be_is_one_sentence(take, changes, words) -> None:
-    with pytest.raises(OddReply) as odd:
+    with pytest.raises(ImplausibleReply) as odd:
         FROM[take](changes)
     assert (
         isinstance(odd.value, DeviceFault)
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_one_sentence(take, changes, words) -> None:
     ("configure", {"arena_planned": 101, "arena_size": 100}, "arena_planned"),
 ])  # fmt: skip
 def test_the_figure_that_cannot_be_has_its_name(take, changes, figure) -> None:
-    with pytest.raises(OddReply) as odd:
+    with pytest.raises(ImplausibleReply) as odd:
         FROM[take](changes)
     assert odd.value.figure == figure
 
@@ -184,5 +184,5 @@ def test_no_values_of_any_reply_raise_anything_else(name, data) -> None:
     values = {field: data.draw(values_of(kind)) for field, kind in description().requests[name].reply}
     try:
         FROM[name](values)
-    except OddReply as odd:
+    except ImplausibleReply as odd:
         assert repr(name) in str(odd)

@@ -14,7 +14,7 @@ from hil import boards
 from hil.errors import DeviceFault
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
-from hil.link.waiting import Took
+from hil.link.waiting import RequestTime
 from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.network import build
 from hil.network.settings import Settings
@@ -324,7 +324,7 @@ class Copies:
     """A board to which copies of an earlier frame are on their way, of 60,000 cycles each, and whose request is sent again some times."""
 
     def __init__(self, late, again):
-        self.late, self.took, self.count = late, Took(0.5, 2.0, again), 0
+        self.late, self.took, self.count = late, RequestTime(0.5, 2.0, again), 0
 
     def settle(self):
         self.count, self.late = self.count + 60_000 * self.late, 0
