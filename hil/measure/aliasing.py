@@ -1,4 +1,4 @@
-"""Readings that do not cover the time: whether they saw all of a step, or always the same instants of it."""
+"""Find readings with gaps that missed part of a step, or always sampled the same parts of it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ import numpy as np
 from hil.measure.capture import Capture
 from hil.measure.window import edges_of, on_a_grid
 
-FEWEST_READINGS = 10  # a step: fewer, and a step's shape is lost between them
-COVERED = 0.99  # of the time: readings that cover more cannot alias
-PARTS = 10  # of a step that must all have been looked at
-ENOUGH = 8  # readings a part: at random none of ten parts stays empty with 99.8 %
-PROBES = 11  # points of an aperture that are looked at
-FINE, FEWEST_STEPS = (
-    400,
-    8,
-)  # parts of a step, which readings with short gaps must all have looked at in a window of so many steps
-VARIED = 2.0  # readings by which windows must differ, for one pace to drift through all of another
+FEWEST_READINGS = 10  # readings per step; with fewer the shape of a step is lost
+COVERED = 0.99  # share of the time; readings that cover more cannot alias
+PARTS = 10  # parts of a step that must each have been sampled
+ENOUGH = 8  # readings per part: at random none of ten parts stays empty with 99.8 % probability
+PROBES = 11  # points checked within an aperture
+FINE = 400  # parts of a step in the finer check, for windows of at least FEWEST_STEPS steps
+FEWEST_STEPS = 8
+VARIED = 2.0  # readings by which window intervals must differ to drift through a whole interval
 
 
 def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
-    """Whether readings of one window left a part of the step unseen, so that their mean is not the step's.
+    """Return whether the readings of one window missed a part of the step, so that their mean is not the mean of the step.
 
-    The window's time is folded to one step. Where polls and steps are commensurate the readings gather at a few places of it, however long the
-    window is; where they are not, or jitter, they fill it.
+    The time of the window is folded to one step. Where reading interval and step time are commensurate, the readings gather
+    at a few places of the step, however long the window is. Otherwise, or with jitter, they cover all of it.
 
     Args:
         capture: one window.
-        laps_s: time of each step in order; the mean goes on where there are fewer than steps.
+        laps_s: seconds of each step in order; if there are fewer than steps, their mean is used for the rest.
     """
     if capture.aperture_s >= COVERED * capture.interval_s or capture.aperture_s >= max(laps_s):
         return False
@@ -48,33 +46,35 @@ def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
 
 
 def _steps_done(since_s: np.ndarray, laps_s: np.ndarray) -> np.ndarray:
-    """Return how many steps were done after each time since the first edge, with their parts."""
+    """Return the number of steps done at each time since the first edge, with fractions."""
     ends = np.concatenate([[0.0], np.cumsum(laps_s)])
     within = np.interp(since_s, ends, np.arange(len(ends)))
     return np.where(since_s <= ends[-1], within, len(laps_s) + (since_s - ends[-1]) / np.mean(laps_s))
 
 
 def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float:
-    """Return the share of a step that no aperture covered in any of the steps, of apertures that began so long after the first edge.
+    """Return the share of a step that no aperture covered in any of the steps.
 
-    Of FINE parts of the step those count as covered that lie within one aperture as a whole.
+    `since_s` are the starts of the apertures, in seconds since the first edge. The step is divided into FINE parts. A part
+    is covered if it lies completely within one aperture.
     """
     first = np.ceil(FINE * _steps_done(since_s, laps_s)).astype(np.int64)
     beyond = np.floor(FINE * _steps_done(since_s + aperture_s, laps_s)).astype(np.int64)
     first, beyond = first[beyond > first], beyond[beyond > first]
     if np.any(beyond - first >= FINE):
         return 0.0
-    turns = np.zeros(
-        2 * FINE + 1, np.int64
-    )  # a step and the next, which one that goes over the end of a step reaches into
+    turns = np.zeros(2 * FINE + 1, np.int64)  # two steps: an aperture may reach from one step into the next
     np.add.at(turns, first % FINE, 1)
     np.add.at(turns, first % FINE + beyond - first, -1)
     covered = np.cumsum(turns)[: 2 * FINE].reshape(2, FINE).sum(axis=0)
     return float(np.mean(covered == 0))
 
 
-def pace_doubts(captures: Sequence[Capture]) -> list[str]:
-    """Return what readings with gaps cannot show where all windows are read at one pace, a sentence: what the board does at that very pace."""
+def pace_flags(captures: Sequence[Capture]) -> list[str]:
+    """Return a sentence if all windows were read at one interval and with gaps, else nothing.
+
+    Such readings cannot show what the board does at that interval.
+    """
     first = captures[0]
     gap_s = first.interval_s - first.aperture_s
     if gap_s <= (1 - COVERED) * first.interval_s or not all(map(on_a_grid, captures)):
@@ -84,6 +84,6 @@ def pace_doubts(captures: Sequence[Capture]) -> list[str]:
     if drift > VARIED:
         return []
     return [
-        f"every window was read every {1000 * float(np.mean(paces)):.4g} ms with {gap_s / first.interval_s:.0%} of the time between readings: "
-        "what the board does at that very pace is seen always or never (aliasing)."
+        f"every window was read every {1000 * float(np.mean(paces)):.4g} ms, with {gap_s / first.interval_s:.0%} of the "
+        "time between readings: what the board does at that interval is seen always or never (aliasing)."
     ]

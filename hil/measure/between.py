@@ -1,12 +1,12 @@
-"""Statistics between two edges of the marker: energy, charge, mean, lowest and highest power, and what their uncertainty is made of.
+"""Integrate a capture between two edges of the marker: energy, charge, mean, lowest and highest power, and the uncertainty interval_budget.
 
-Readings may come in pieces, so that a window of any length costs the memory of a piece.
+Readings may come in pieces, so that a window of any length needs the memory of two pieces only.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,28 +18,28 @@ from hil.measure.integrate import cells, integral
 from hil.measure.uncertainty import Contribution, rectangular
 from hil.measure.window import SWING
 
-HELD = 16  # readings of a piece that the next one may need: for the bound between them, and to see an edge that lies there from both sides
+HELD = 16  # readings kept from the last piece: for the bound between two pieces, and to see an edge from both sides
 EXACT = Conditions(supply_error=0.0)
-BESIDE = 2  # intervals beside an edge, in which its step of power is looked for
+NEAR_EDGE = 2  # intervals on each side of an edge in which its step of power is looked for
 
 
 @dataclass(frozen=True)
-class Between:
-    """What was read between two edges, in SI units.
+class MarkerInterval:
+    """Sums and statistics between two edges, in SI units.
 
     Attributes:
         begin, end: the edges.
         energy_j: energy.
-        charge_c, voltage_v: charge and mean voltage, NaN where the meter tells none.
-        square_a2s: integral of the current's square, NaN where the meter tells no current.
-        lowest_w, highest_w: of the readings between.
-        readings: how many, in part or whole.
-        steps_w: by how much the power may be told wrong at either edge where that is not sharp: the largest power near it, less the smallest.
+        charge_c, voltage_v: charge and mean voltage; NaN if the meter does not report them.
+        square_a2s: integral of the squared current; NaN if the meter does not report a current.
+        lowest_w, highest_w: lowest and highest reading.
+        readings: number of readings, including those that lie only partly between the edges.
+        steps_w: at each edge, the largest power near it less the smallest: the error of the power if the edge is off.
         aperture_s, range_a: as in Capture.
-        lost: of the whole capture.
-        synchronisation: how the edges were had.
-        changes: how often the marker changed; the first two changes are the edges.
-        notes: what is to be doubted of the readings, a sentence each.
+        lost: missing readings of the whole capture.
+        synchronisation: how the edges were found.
+        changes: number of changes of the marker; the first two are the edges.
+        notes: doubts about the readings, one sentence each.
     """
 
     begin: Edge
@@ -70,10 +70,10 @@ class Between:
         return self.energy_j / self.duration_s
 
 
-class Running:
-    """Sums up what lies between the first two edges, from pieces of a capture in their order; the memory of two pieces is all that it takes.
+class IntervalSums:
+    """Integrate between the first two edges from the pieces of a capture, in order, in the memory of two pieces.
 
-    An edge comes with the piece that holds the first reading behind it, or earlier. What is integrated is what `integral` says of the whole.
+    An edge comes with the piece that holds the first reading after it, or earlier. The result equals `integral` of the whole.
     """
 
     def __init__(self) -> None:
@@ -85,15 +85,15 @@ class Running:
         self._readings = 0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
-        self._beside: tuple[list[float], list[float]] = (
+        self._near_edges: tuple[list[float], list[float]] = (
             [],
             [],
-        )  # powers beside either edge, of each piece the lowest and the highest
+        )  # of each piece, lowest and highest power near each edge
 
     def add(self, piece: Capture) -> None:
-        """Take the next piece; what reaches beyond its last reading waits for the one after it."""
+        """Add the next piece; time after its last reading is integrated with the piece that follows."""
         if any(edge.t_s < self._reached_s for edge in piece.edges):
-            raise ValueError("an edge came behind readings that lie behind it")
+            raise ValueError("an edge came after readings that lie after it")
         self._edges += piece.edges
         self._lost = None if self._lost is None or piece.lost is None else self._lost + piece.lost
         self._notes |= dict.fromkeys(piece.notes)
@@ -104,45 +104,43 @@ class Running:
         bounds = cells(seen) if seen.aperture_s else seen.t_s
         if first:
             self._from_s = self._reached_s = float(bounds[0])
-        self._look_beside(seen)
+        self._look_near_edges(seen)
         self._integrate(seen, float(bounds[-2]) if seen.aperture_s else float(bounds[-1]))
         self._last = tail(seen, HELD)
 
-    def result(self) -> Between:
-        """Return what lies between the edges; no piece may follow.
+    def result(self) -> MarkerInterval:
+        """Return the sums between the edges; no piece may follow.
 
         Raises:
-            Blocked: there are not two edges, the second is not behind the first, or the readings do not reach from one to the other.
+            Blocked: there are fewer than two edges, they are not in order, or the readings do not cover the time between them.
         """
         if len(self._edges) < 2:
-            raise Blocked(
-                "energy",
-                f"the marker changed {len(self._edges)} times: let it change once at the begin and once at the end.",
-            )
+            count = len(self._edges)
+            raise Blocked("energy", f"the marker changed {count} times: let it change at the begin and at the end.")
         (begin, end), last = self._edges[:2], self._last
         if end.t_s <= begin.t_s:
             raise Blocked(
-                "energy",
-                f"an edge at {end.t_s:g} s is not behind the one at {begin.t_s:g} s: choose two edges in order.",
+                "energy", f"the edge at {end.t_s:g} s is not after {begin.t_s:g} s: choose two edges in order."
             )
         reach = -math.inf if last is None else float(cells(last)[-1] if last.aperture_s else last.t_s[-1])
         slack = 1e-9 * max(1.0, abs(end.t_s))
         if last is None or self._from_s > begin.t_s + slack or reach < end.t_s - slack:
             raise Blocked(
                 "energy",
-                f"the readings do not reach from {begin.t_s:g} s to {end.t_s:g} s: let the meter begin earlier and end later.",
+                f"the readings do not reach from {begin.t_s:g} s to {end.t_s:g} s: "
+                "let the meter begin earlier and end later.",
             )
         if self._reached_s < reach:
             self._integrate(last, reach)
-        steps = [max(near) - min(near) if len(near) > 1 else self._highest for near in self._beside]
-        return Between(
-            begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan, self._square,
-            self._lowest, self._highest, self._readings, (steps[0], steps[1]), last.aperture_s, last.range_a, self._lost, last.synchronisation,
-            len(self._edges), tuple(self._notes),
+        steps = [max(near) - min(near) if len(near) > 1 else self._highest for near in self._near_edges]
+        return MarkerInterval(
+            begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan,
+            self._square, self._lowest, self._highest, self._readings, (steps[0], steps[1]), last.aperture_s,
+            last.range_a, self._lost, last.synchronisation, len(self._edges), tuple(self._notes),
         )  # fmt: skip
 
     def _integrate(self, seen: Capture, reach_s: float) -> None:
-        """Go on from where it had got to, as far as what is seen is known for certain and lies between the edges."""
+        """Continue the sums up to `reach_s`, as far as that lies between the edges."""
         before, self._reached_s = self._reached_s, reach_s
         if not self._edges:
             return
@@ -157,7 +155,7 @@ class Running:
             bounds = cells(seen)
             inside = (bounds[1:] > begin_s) & (bounds[:-1] < end_s)
             power = seen.power_w[inside]
-            fresh = inside & (bounds[:-1] >= before)  # the others were counted with the piece before
+            fresh = inside & (bounds[:-1] >= before)  # the others were counted with the previous piece
         else:
             fresh = inside = (seen.t_s > begin_s) & (seen.t_s < end_s)
             power = np.concatenate([seen.power_w[inside], np.interp([begin_s, end_s], seen.t_s, seen.power_w)])
@@ -166,48 +164,37 @@ class Running:
         self._readings += int(np.sum(fresh))
         self._volts += float(np.sum(seen.voltage_v[fresh]))
 
-    def _look_beside(self, seen: Capture) -> None:
+    def _look_near_edges(self, seen: Capture) -> None:
         for place, edge in enumerate(self._edges[:2]):
-            near = np.abs(seen.t_s + seen.aperture_s / 2 - edge.t_s) <= edge.half_s + BESIDE * seen.interval_s
+            near = np.abs(seen.t_s + seen.aperture_s / 2 - edge.t_s) <= edge.half_s + NEAR_EDGE * seen.interval_s
             power = seen.power_w[near]
             if len(power):
-                self._beside[place].extend([float(power.min()), float(power.max())][: len(power)])
+                self._near_edges[place].extend([float(power.min()), float(power.max())][: len(power)])
 
 
-def between(capture: Capture, begin: Edge, end: Edge) -> Between:
-    """Integrate a whole capture from one edge to another (hil/measure/integrate.py).
+def burden_j(found: MarkerInterval, sheet: DataSheet) -> tuple[float, float]:
+    """Return the energy that the meter itself took, as far as its data sheet says, and the error limit of it, in joules.
 
-    Raises:
-        Blocked: the second edge is not behind the first, or the readings do not reach from one to the other.
-    """
-    running = Running()
-    running.add(replace(capture, edges=(begin, end)))
-    return running.result()
-
-
-def burden_j(found: Between, sheet: DataSheet) -> tuple[float, float]:
-    """Return what the meter itself took of the energy, as far as its data sheet tells, and the limit of that figure's error; both in joules.
-
-    Both are 0 where the meter tells no current, or has no burden.
+    Both are 0 if the meter reports no current or has no burden.
     """
     used = sheet.range_for(found.range_a)
     most = used.burden_ohm * (1 + SWING) * found.square_a2s if math.isfinite(found.square_a2s) else 0.0
     return used.burden_share * most, (1 - used.burden_share) * most
 
 
-def budget(
-    found: Between, sheet: DataSheet, conditions: Conditions = EXACT, *, voltage_read: bool = True
+def interval_budget(
+    found: MarkerInterval, sheet: DataSheet, conditions: Conditions = EXACT, *, voltage_read: bool = True
 ) -> list[Contribution]:
-    """Return what the standard uncertainty of the energy between two edges is made of, in joules, from the data sheet and the edges.
+    """Return the contributions to the standard uncertainty of the energy between two edges, in joules.
 
-    It is that of the board's energy: what the meter itself took (`burden_j`) is to be taken off. Limits of error are rectangular (GUM, 4.3.7). The noise
-    of the current is white: over a time T its mean scatters by noise / sqrt(T).
+    The energy is that of the board, without what the meter took (`burden_j`). Error limits are rectangular (GUM, 4.3.7).
+    The noise of the current is white: over a time T its mean scatters by noise / sqrt(T).
 
     Args:
-        found: between the edges.
-        sheet: of the meter.
-        conditions: of supply and room.
-        voltage_read: whether the power is of voltages that the meter read.
+        found: sums between the edges.
+        sheet: data sheet of the meter.
+        conditions: supply and room.
+        voltage_read: whether the power comes from voltages that the meter read.
     """
     used = sheet.range_for(found.range_a)
     taken, unknown = burden_j(found, sheet)

@@ -1,4 +1,4 @@
-"""What the energy of a step is uncertain by: every contribution with its sensitivity, from the windows and the data sheet (docs/energy.md)."""
+"""Uncertainty budget of the energy of a step: every contribution, from the windows and the data sheet (docs/energy.md)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from hil.measure.conditions import Conditions, rows
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.monte_carlo import MEAN, efficiency
-from hil.measure.synchronise import HOST, SERIAL
+from hil.measure.synchronise import HOST
 from hil.measure.uncertainty import Contribution, least_variance, rectangular
 from hil.measure.window import Window
 
 NET, GROSS, IDLE = "net", "gross", "idle"
 DECLARED = Conditions(supply_error=0.0)
-DITHER = 0.5  # of the resolution: noise of that standard deviation turns rounding into noise (to 1 % of a step)
+DITHER = 0.5  # of the resolution: noise of that standard deviation turns rounding into noise (within 1 %)
 
 
 def energies(windows: Sequence[Window], figure: str) -> np.ndarray:
-    """Return an energy of every window in joules, float64[n], less the middle of what the meter itself may have taken of it."""
+    """Return an energy of every window in joules, float64[n], less the mean share that the meter itself took."""
     return np.array([getattr(window, figure) - window.burden_share * _burden(window, figure) for window in windows])
 
 
@@ -32,14 +32,14 @@ def budget(
 
     Args:
         windows: at least two.
-        steps: in each.
+        steps: steps per window.
         figure: `net`, `gross` or `idle`.
-        sheet, used: data sheet of the meter and the range that it was on.
-        volt: supply.
-        aperture_s: of a reading; 0 for an instant.
+        sheet, used: data sheet of the meter and the range in use.
+        volt: supply in volts.
+        aperture_s: of a reading; 0 for point samples.
         statistic: of the windows, `mean` or `median`.
-        conditions: of supply and room.
-        voltage_read: whether the power is of voltages that the meter read.
+        conditions: supply and room.
+        voltage_read: whether the power comes from voltages that the meter read.
     """
     per_step = energies(windows, figure) / steps
     size = abs(float(np.mean(per_step)))
@@ -61,7 +61,10 @@ def budget(
 
 
 def _supplied_j(windows: Sequence[Window], steps: int, figure: str) -> float:
-    """Return what the supply gave for a figure: for a net energy all that it gave in the window, since it need not give way asleep."""
+    """Return the energy of the supply that an error of its voltage acts on, in joules per step.
+
+    For net energy this is the gross energy: a supply may sag under load without sagging while the board sleeps.
+    """
     return abs(float(np.mean(energies(windows, IDLE if figure == IDLE else GROSS)))) / steps
 
 
@@ -72,7 +75,7 @@ def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
 def _of_the_current(
     windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float
 ) -> list[Contribution]:
-    """The offset is the same asleep and awake, on one range: it leaves the net energy, and so does a drift about the window's middle."""
+    """On one range the offset is the same asleep and awake: it cancels in the net energy, as a drift does about the middle."""
     drift_s = _mean(windows, lambda w: w.duration * w.lever)
     if figure == NET:
         offset = Contribution("current offset (cancels: one range)", "B", 0.0)
@@ -87,7 +90,7 @@ def _of_the_current(
 def _resolution(
     windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float, aperture_s: float
 ) -> list[Contribution]:
-    """Rounding of a steady level is the same in all readings, and the net energy has two levels; noise of half a step blurs it."""
+    """Rounding of a steady level is the same in all readings, and net energy has two levels; enough noise removes it."""
     levels = {NET: ("awake", "asleep"), GROSS: ("awake",), IDLE: ("asleep",)}[figure]
     standard = used.resolution_a / math.sqrt(12) * volt * _mean(windows, lambda w: w.duration) / steps
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
@@ -99,17 +102,18 @@ def _resolution(
 
 
 def _burden(window: Window, figure: str) -> float:
-    """Return what the meter takes of an energy at its full burden voltage, in joules; negative where the work draws less than the sleep."""
+    """Return what the meter takes of an energy at its full burden voltage, in joules; negative if the steps draw less than sleep."""
     return {NET: window.burden, IDLE: window.idle_burden, GROSS: window.burden + window.idle_burden}[figure]
 
 
 def _of_the_windows(
     windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float, aperture_s: float, statistic: str
 ) -> list[Contribution]:  # fmt: skip
-    """What differs from window to window is in their scatter, and is not added again; unless they scatter less than what is known of them could by chance.
+    """Contributions that differ from window to window are in their scatter, and are not added again unless the scatter is too small.
 
-    On a grid, windows of one length hold one of two counts of readings; six of them may hold the same one, scatter by nothing, and be wrong together.
-    Where their scatter is one to be expected it is believed: the larger of it and of what is known would be wider than either claims.
+    On a grid, windows of one length hold one of two counts of readings. Six of them may hold the same count, scatter by
+    nothing, and be wrong together. A scatter that is plausible is used as it is: the larger of it and of the known
+    contributions would be wider than either.
     """
     n = len(windows)
     share = efficiency(n, statistic)
@@ -138,9 +142,9 @@ def _of_the_windows(
 
 
 def _edges(window: Window, *, by_host: bool) -> float:
-    """Return the uncertainty of a window's gross and idle energy by its edges, if they were had in one of two ways, in joules.
+    """Return the uncertainty of a window's gross and idle energy by its edges, if the host dated them (`by_host`) or not, in joules.
 
-    What the link and the host's scheduler take on the way is the same in every window, and does not show in their scatter.
+    Delays of the link and of the host's scheduler are the same in every window and do not show in the scatter.
     """
-    dated_by_host = window.synchronisation in (SERIAL, HOST)
+    dated_by_host = window.synchronisation == HOST
     return window.duration_u * abs(window.idle_power) if dated_by_host is by_host else 0.0

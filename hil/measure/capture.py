@@ -1,4 +1,4 @@
-"""What a meter saw: readings and edges of the marker, both in the meter's own time."""
+"""Readings of a meter and edges of the marker, both on the meter's clock."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-MARKER = "marker"  # how edges were had, where the meter saw the pin itself
+MARKER = "marker"  # Capture.synchronisation if the meter itself recorded the pin
 
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge of the marker: it happened at `t_s` seconds of the meter's time, up to `half_s` earlier or later (rectangular); `high` is its new level."""
+    """An edge of the marker at `t_s` seconds on the meter's clock, plus or minus `half_s` (rectangular); `high` is the new level."""
 
     t_s: float
     half_s: float
@@ -21,22 +21,22 @@ class Edge:
 
 @dataclass(frozen=True)
 class Capture:
-    """The readings of one window, with sleep before and behind it.
+    """The readings of one window, with sleep before and after it.
 
     Attributes:
-        t_s: float64[n], when each reading's aperture began, or the instant of a point sample, in seconds of the meter's time; ascending.
-        power_w: float64[n], power of each reading: of its own voltage and current, never the product of means.
-        current_a, voltage_v: float64[n]; NaN where the meter does not tell them.
-        aperture_s: the time each reading is a mean over; 0 for point samples.
-        interval_s: the time from one reading to the next that was asked for.
-        edges: those of the marker, in order.
-        range_a: the current range in amperes, the same for all readings.
-        lost: how many readings are known to be missing; None where the meter cannot tell.
-        synchronisation: how the edges were had: `marker`, or one of hil/measure/synchronise.py, best first: `power`, `serial`, `host`.
-        temperature_c: mean of what the meter's own sensor said meanwhile; None where it has none.
-        ends_s: float64[n], when each aperture ended where their lengths differ, as those between two values of a counter; else None.
-        renewed_s: the time between two new readings of an instrument that repeats its last one until then; 0 where every reading is new.
-        notes: what is to be doubted of these readings, a sentence each; they become flags of the result.
+        t_s: float64[n], start of each reading's aperture, or the time of a point sample, in seconds; ascending.
+        power_w: float64[n], power of each reading, from its own voltage and current.
+        current_a, voltage_v: float64[n]; NaN if the meter does not report them.
+        aperture_s: time that each reading is a mean over; 0 for point samples.
+        interval_s: requested time from one reading to the next.
+        edges: edges of the marker, in order.
+        range_a: current range in amperes, the same for all readings.
+        lost: number of readings known to be missing; None if the meter cannot tell.
+        synchronisation: how the edges were found: `marker`, `power`, `serial` or `host` (hil/measure/synchronise.py).
+        temperature_c: mean of the meter's own sensor; None if it has none.
+        ends_s: float64[n], end of each aperture if their lengths differ (differences of a counter); else None.
+        renewed_s: time between two new readings of an instrument that repeats its last one; 0 if every reading is new.
+        notes: doubts about these readings, one sentence each; they become flags of the result.
     """
 
     t_s: np.ndarray
@@ -55,11 +55,11 @@ class Capture:
     notes: tuple[str, ...] = ()
 
     def noted(self, sentence: str) -> Capture:
-        """Return the same with one more doubt, once."""
+        """Return the same with a sentence added to the notes, once."""
         return self if sentence in self.notes else replace(self, notes=(*self.notes, sentence))
 
     def from_first_edge(self) -> Capture:
-        """Return the same with times from the first edge on; one without edges stays as it is."""
+        """Return the same with times relative to the first edge; without edges nothing changes."""
         begin = self.edges[0].t_s if self.edges else 0.0
         ends_s = None if self.ends_s is None else self.ends_s - begin
         edges = tuple(replace(edge, t_s=edge.t_s - begin) for edge in self.edges)
@@ -67,7 +67,7 @@ class Capture:
 
 
 def joined(pieces: Sequence[Capture]) -> Capture:
-    """Return pieces of one capture, in their order, as one."""
+    """Return the pieces of one capture, in order, as one."""
     first, lost = pieces[0], [piece.lost for piece in pieces]
     return replace(
         first, t_s=np.concatenate([piece.t_s for piece in pieces]), power_w=np.concatenate([piece.power_w for piece in pieces]),
@@ -79,7 +79,7 @@ def joined(pieces: Sequence[Capture]) -> Capture:
 
 
 def tail(capture: Capture, readings: int) -> Capture:
-    """Return the last readings of a capture, without edges and in memory of their own."""
+    """Return a copy of the last readings of a capture, without edges."""
     kept = slice(-readings, None)
     return replace(
         capture, t_s=capture.t_s[kept].copy(), power_w=capture.power_w[kept].copy(), current_a=capture.current_a[kept].copy(),

@@ -1,4 +1,4 @@
-"""What the maker of a meter promises: how it reads, and its limits of error by range (hil/measure/meters)."""
+"""Data sheet of a meter: how it reads, and its error limits by range (hil/measure/meters)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ FOLDER, SUFFIX = "meters", ".toml"
 
 @dataclass(frozen=True)
 class CurrentRange:
-    """Limits of error of one current range.
+    """Error limits of one current range.
 
     Attributes:
         amperes: full scale.
-        gain: a share of the reading.
+        gain: share of the reading.
         offset_a, resolution_a: amperes.
-        noise_a: standard deviation of a reading with an aperture of one second; white, so that it grows as 1 / sqrt(aperture).
-        burden_v: voltage lost in the meter at full scale, at most.
-        least_burden_v: the same at least: 0 where nobody measured it.
+        noise_a: standard deviation of a reading with an aperture of one second; white: it grows as 1 / sqrt(aperture).
+        burden_v: largest voltage drop in the meter at full scale.
+        least_burden_v: smallest drop at full scale; 0 if unknown.
         drift_a_per_s: limit of the drift of the offset within a window.
     """
 
@@ -50,34 +50,34 @@ class CurrentRange:
 
     @property
     def burden_share(self) -> float:
-        """Share of the largest burden that is taken off: the middle between least and largest; the rest is its limit of error."""
+        """Share of the largest burden to subtract: the middle of least and largest; the rest is its error limit."""
         return (1 + self.least_burden_v / self.burden_v) / 2 if self.burden_v else 0.5
 
 
 @dataclass(frozen=True)
 class DataSheet:
-    """One meter.
+    """The data sheet of one meter.
 
     Attributes:
-        key: name of its file, and what rig.toml calls the model.
-        name: as people say it.
-        identity: what its answer to *IDN? (or its like) contains.
+        key: name of its file, and the model in rig.toml.
+        name: maker and model, for people.
+        identity: text that its answer to *IDN? (or similar) contains.
         kind: `integrating` (a reading is the mean over its aperture) or `point` (an instant).
         apertures_s: shortest and longest aperture; (0, 0) for point samples.
-        fastest_hz: readings a second at most, kept without loss.
-        timestamps: `meter` or `host`: whose clock dates the readings.
-        marker: `digital` (it records levels or edges of a line), `trigger` (one edge begins) or `none`.
+        fastest_hz: highest rate of readings without loss.
+        timestamps: `meter` or `host`: the clock that dates the readings.
+        marker: `digital` (it records levels or edges of a line), `trigger` (one edge starts it) or `none`.
         loss: how missing readings show: `timestamps`, `counter`, `status`, or `none`.
-        feeds: whether it is the board's supply too.
+        feeds: whether it also supplies the board.
         timebase: limit of the relative error of its clock.
-        voltage_gain, voltage_offset_v: limits of error of its voltage readings; both 0 where it reads none.
+        voltage_gain, voltage_offset_v: error limits of its voltage readings; both 0 if it reads none.
         voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
         ranges: smallest first.
-        unverified: facts whose source could not be read; each result says so.
-        sources: where the others are from.
-        specified_c: temperatures that the limits of error hold between, in degrees Celsius.
-        per_degree: by which share of themselves they grow with each degree beyond.
-        dialect: how a meter without a driver of its own is asked (hil/meters/polled_scpi.py); empty for all others.
+        unverified: facts whose source could not be read; each result lists them.
+        sources: where the other facts are from.
+        specified_c: temperatures between which the error limits hold, in degrees Celsius.
+        per_degree: relative growth of the error limits for each degree outside.
+        dialect: queries of a meter without a driver of its own (hil/meters/polled_scpi.py); empty for all others.
     """
 
     key: str
@@ -98,22 +98,21 @@ class DataSheet:
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
     specified_c: tuple[float, float] = (18.0, 28.0)
-    per_degree: float = (
-        0.15  # as Keithley has it of the 2450 (SPEC-2450 Rev. A, page 2), taken for those that say nothing
-    )
+    per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); used where a maker gives none
     dialect: dict[str, Any] = field(default_factory=dict)
 
     def range_for(self, amperes: float) -> CurrentRange:
         """Return the smallest range that holds a current.
 
         Raises:
-            RigError: none does.
+            RigError: no range does.
         """
-        for one in self.ranges:
-            if amperes <= one.amperes:
-                return one
+        found = next((one for one in self.ranges if amperes <= one.amperes), None)
+        if found is not None:
+            return found
         raise RigError(
-            f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: measure with another meter."
+            f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: "
+            "measure with another meter."
         )
 
 
@@ -124,10 +123,10 @@ def known_meters() -> list[str]:
 
 
 def load_data_sheet(key: str) -> DataSheet:
-    """Return the data sheet of a meter by the name of its file, or of one's own by its path, which ends with `.toml`.
+    """Return the data sheet of a meter by its key, or a user's own by its path, which ends with `.toml`.
 
     Raises:
-        RigError: there is none of that name, or it is not such a file.
+        RigError: there is no such data sheet, or the file is not one.
     """
     if key.endswith(SUFFIX):
         return _own(Path(key))

@@ -1,6 +1,6 @@
-"""Thinning a trace for the eye so that no peak is lost: the lowest and the highest reading of every bucket stay, at their own times.
+"""Thin a trace for drawing without losing a peak: keep the lowest and the highest reading of every bucket at their own times.
 
-Means of neighbours, or every k-th reading, would hide a short peak, and that is what a trace is looked at for.
+Means of neighbours, or every k-th reading, would hide short peaks.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def keep_peaks(values: np.ndarray, buckets: int) -> np.ndarray:
-    """Return the places of the readings to keep, ascending, int64[m] with m <= 2 buckets + 2.
+    """Return the indices of the readings to keep, ascending, int64[m] with m <= 2 buckets + 2.
 
-    Kept are the first and the last reading, and of each of `buckets` stretches of equally many readings the lowest and the highest.
-    A bucket of not-a-numbers keeps its first reading, so that a gap stays one.
+    Kept are the first and the last reading, and the lowest and the highest of each of `buckets` equal stretches. A bucket
+    of NaN keeps its first reading, so that a gap stays one.
 
     Args:
         values: float64[n].
-        buckets: at least 1; everything is kept when it would not get fewer.
+        buckets: at least 1; with few readings all are kept.
     """
     n = len(values)
     if n <= 2 * buckets + 2:

@@ -1,7 +1,8 @@
-"""Whether the marker's edges are those of the work: by the power beside them, whoever recorded them.
+"""Check the edges of the marker against the power around them.
 
-A marker that bounces, a glitch on its wire and a log that begins late all give two edges that look right and a window that is not. The power knows
-better: the board sleeps before the first edge and after the second, at about the same power, and draws another one between them.
+A bouncing marker, a glitch on its wire or a log that begins late give two edges that look right and a wrong window. The
+power shows it: the board sleeps before the first edge and after the second at about the same power, and draws another
+power between them.
 """
 
 from __future__ import annotations
@@ -12,47 +13,47 @@ import numpy as np
 
 from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells
-from hil.measure.synchronise import NOISE, POWER, NoEdges, Stamped, Told, edges_by_power
+from hil.measure.synchronise import NOISE, POWER, HostTimes, NoEdges, Stamped, edges_by_power
 from hil.measure.window import SMEAR_IDLE, SMEAR_S
 
 SLEEP_USED = 0.9  # of the sleep: its far ends may hold what came before it
-DIFFERS = 0.25  # of the rise from sleep to work: sleeps that differ by more are not both sleep
-FEWEST = 4  # readings of sleep on either side, and of work: fewer tell nothing
+DIFFERS = 0.25  # of the rise from sleep to work: if the two sleeps differ by more, one is not a sleep
+FEWEST = 4  # readings of each sleep and of the work that are needed for the check
 UNCHECKED = (
     "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
 )
 
 
 class WrongEdges(Exception):
-    """The edges are not those of the work; the reason is one sentence without an end."""
+    """The edges are not those of the work; the reason is one sentence without a full stop."""
 
 
 def slack_s(capture: Capture, idle_s: float) -> float:
-    """Return how far an edge and the change of power that belongs to it may lie apart: smear, and a reading."""
+    """Return how far an edge and its change of power may lie apart: smear by capacitors, and one reading."""
     return min(SMEAR_S, SMEAR_IDLE * idle_s) + capture.interval_s
 
 
 def check_changes(levels: list[bool]) -> None:
-    """See that a marker went up and down once, or that a part of it was seen.
+    """Check that a marker went up and down once, or that a part of that was seen.
 
     Raises:
-        WrongEdges: it bounced, or came in another order.
+        WrongEdges: it bounced, or changed in another order.
     """
     if levels not in ([], [True], [True, False]):
-        told = ", ".join("up" if level else "down" for level in levels[:6])
+        listed = ", ".join("up" if level else "down" for level in levels[:6]) + ", ..." * (len(levels) > 6)
         raise WrongEdges(
-            f"the marker changed {len(levels)} times in one window ({told}{', ...' if len(levels) > 6 else ''}), not up and down: "
+            f"the marker changed {len(levels)} times in one window ({listed}), not up and down: "
             "look for bounce or a loose wire at the marker pin"
         )
 
 
 def checked_edges(capture: Capture, idle_s: float) -> Capture:
-    """Return a capture with two edges that the power agrees with; an edge that the power dates better than its recorder did is dated by it.
+    """Return a capture with two edges that agree with the power; an edge that the power dates better gets the power's time.
 
-    Where the power cannot tell (the work draws what the sleep draws, or there are too few readings) a note says so.
+    If the power cannot tell (work draws as much as sleep, or there are too few readings), a note says so.
 
     Args:
-        capture: with an edge up and one down.
+        capture: with one edge up and one down.
         idle_s: sleep before and after them.
 
     Raises:
@@ -68,27 +69,27 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
     )
     readings = Stamped(capture.t_s[near], capture.power_w[near], np.zeros(int(near.sum())), capture.aperture_s)
     try:
-        by_power = edges_by_power(readings, Told(reach))
+        by_power = edges_by_power(readings, HostTimes(reach))
     except NoEdges:
         return capture.noted(UNCHECKED)
     slack = slack_s(capture, idle_s)
     for edge, power in zip((up, down), by_power, strict=True):
         if abs(edge.t_s - power.t_s) > edge.half_s + power.half_s + slack:
             raise WrongEdges(
-                f"the marker goes {'up' if edge.high else 'down'} at {edge.t_s:.6g} s of the readings, and the power changes at {power.t_s:.6g} s: "
-                "look at the marker's wire"
+                f"the marker goes {'up' if edge.high else 'down'} at {edge.t_s:.6g} s of the readings, and "
+                f"the power changes at {power.t_s:.6g} s: look at the marker's wire"
             )
     better = tuple(_better(edge, power, slack) for edge, power in zip((up, down), by_power, strict=True))
     return capture if better == (up, down) else replace(capture, edges=better, synchronisation=POWER)
 
 
 def _better(edge: Edge, power: Edge, slack: float) -> Edge:
-    """Return the change of power in the place of an edge that is known much worse."""
+    """Return the change of power instead of an edge whose time is much less certain."""
     return edge if edge.half_s <= 2 * (power.half_s + slack) else replace(power, half_s=power.half_s + slack)
 
 
 def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
-    """Return the rise from sleep to work in watts, as a size, and the standard uncertainty of the means that it is the difference of.
+    """Return the rise from sleep to work in watts (absolute), and the standard uncertainty of it.
 
     Raises:
         WrongEdges: the power after the second edge is not that before the first one.
@@ -103,13 +104,13 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
     if min(map(len, parts)) < FEWEST:
         return 0.0, 0.0
     first, second, between = (float(np.mean(part)) for part in parts)
-    uncertain = float(
-        np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2])
-    )  # the other one may hold work
+    # The smaller scatter of the two: the other sleep may hold work.
+    uncertain = float(np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2]))
     rise = max(abs(between - first), abs(between - second))
     if abs(second - first) > DIFFERS * rise + NOISE * uncertain:
         raise WrongEdges(
-            f"the power is {first:.4g} W before the marker's first edge, {between:.4g} W between the two and {second:.4g} W after the second: "
-            "one of the edges is not that of the work, or the board did not sleep on both sides; look for bounce at the marker pin, or let it sleep"
+            f"the power is {first:.4g} W before the marker's first edge, {between:.4g} W between the edges and "
+            f"{second:.4g} W after the second, so an edge is wrong or the board did not sleep on both sides: "
+            "look for bounce at the marker pin, or let it sleep"
         )
     return rise, uncertain

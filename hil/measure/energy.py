@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.measure import conditions, swings
-from hil.measure.aliasing import COVERED, FEWEST_READINGS, is_aliased, pace_doubts
+from hil.measure.aliasing import COVERED, FEWEST_READINGS, is_aliased, pace_flags
 from hil.measure.budget import GROSS, IDLE, NET, budget, energies
 from hil.measure.capture import Capture
 from hil.measure.conditions import Conditions, reads_voltage
@@ -29,18 +29,18 @@ MLPERF_TINY = "mlperf-tiny"
 
 @dataclass(frozen=True)
 class Task:
-    """What the windows were of.
+    """What the windows measured.
 
     Attributes:
         steps: autonomous steps in each.
-        idle_s: sleep before and behind each.
-        volt: supply of the board, what it was set to.
-        batch: samples a step.
-        epoch: samples of an epoch.
+        idle_s: sleep before and after each.
+        volt: set supply voltage of the board.
+        batch: samples per step.
+        epoch: samples per epoch.
         rules: `mlperf-tiny` for the median of gross energies, else empty.
-        laps_s: time of each step of a window by the board's clock; empty where it is not known.
-        conditions: of supply and room.
-        fast: what a capture at the meter's fastest rate showed of the same work; None: none was made.
+        laps_s: seconds of each step of a window by the board's clock; empty if unknown.
+        conditions: supply and room.
+        fast: result of a capture at the meter's fastest rate; None if there was none.
     """
 
     steps: int
@@ -56,22 +56,22 @@ class Task:
 
 @dataclass
 class EnergyResult:
-    """The energy of a step and what stands behind it.
+    """The energy of a step with its uncertainty.
 
     Attributes:
         windows: every window.
-        task: what they were of.
-        per_step: the statistic over the windows, in joules: net, or gross by MLPerf Tiny's rules.
-        contributions: of it.
-        limits: its 95 % Monte Carlo interval.
-        others: standard uncertainty of a step's gross and idle energy, in joules.
+        task: what they measured.
+        per_step: mean (or median) over the windows, in joules: net, or gross by MLPerf Tiny's rules.
+        contributions: uncertainty budget of `per_step`.
+        limits: 95 % Monte Carlo interval of `per_step`.
+        others: standard uncertainty of a step's net, gross and idle energy, in joules.
         meter: name, identity, range and aperture of the instrument.
         provenance: `measured`, or `modelled` on a stand-in.
-        aliased: readings left a part of the step unseen.
-        asked: what was asked for (`--energy-u`), and whether it was reached.
-        phases: how long the phases of a step are, the energy of those that the meter can tell apart, and why not of the others.
-        temperature: of the room and at the meter's sensor in degrees, where known.
-        assumptions, flags: what the reader must know.
+        aliased: readings missed a part of the step.
+        asked: the requested uncertainty (`--energy-u`), and whether it was reached.
+        phases: seconds of each phase, energy of those that the meter resolves, and why not of the others.
+        temperature: of the room and of the meter's sensor in degrees Celsius, if known.
+        assumptions, flags: sentences for the reader.
     """
 
     windows: list[Window]
@@ -144,7 +144,7 @@ class EnergyResult:
         }  # fmt: skip
 
     def _per_unit(self, u_of: dict[str, float]) -> dict[str, Any]:
-        """Return energy above idle, idle and in all, and time, of a step, a sample and an epoch: means over the windows, whatever the rules."""
+        """Return net, idle and gross energy and time of a step, a sample and an epoch: means over the windows under any rules."""
         steps, batch = self.task.steps, self.task.batch
         figures = {
             name: (float(np.mean(energies(self.windows, name))) / steps, u_of[name]) for name in (NET, IDLE, GROSS)
@@ -175,12 +175,12 @@ def energy_of_windows(
     """Return the energy of a step from all windows, with both intervals.
 
     Args:
-        captures: one a window.
-        task: what they were of.
-        sheet, used: data sheet of the meter and the range that it was on.
-        meter: what the record says of the instrument.
-        provenance: word for every figure.
-        draws: of the Monte Carlo interval.
+        captures: one per window.
+        task: what they measured.
+        sheet, used: data sheet of the meter and the range in use.
+        meter: facts about the instrument for the record.
+        provenance: provenance of every figure.
+        draws: number of draws for the Monte Carlo interval.
 
     Raises:
         Blocked: fewer than two windows, or one that cannot be evaluated.
@@ -208,13 +208,13 @@ def energy_of_windows(
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
         windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
-        assumptions=conditions.doubts(task.conditions, sheet),
+        assumptions=conditions.ambient_assumptions(task.conditions, sheet),
         flags=_flags(captures, windows, task, sheet, used, aliased) + conditions.supply_flags(task.conditions, sheet, voltage_read=read),
     )  # fmt: skip
 
 
 def _laps(task: Task, window: Window) -> list[float]:
-    """Return the steps' times by the meter's clock: all of them where the board told all, else equal ones."""
+    """Return the seconds of each step on the meter's clock; equal ones if the board did not report all."""
     if len(task.laps_s) != task.steps:
         return [window.duration / task.steps] * task.steps
     return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]
@@ -224,39 +224,36 @@ def _flags(
     captures: Sequence[Capture], windows: list[Window], task: Task, sheet: DataSheet, used: CurrentRange, aliased: bool
 ) -> list[str]:
     flags = []
-    first = captures[0]
+    first, name = captures[0], sheet.name
     fewest = min(window.readings for window in windows) / task.steps
     if fewest < FEWEST_READINGS and first.aperture_s < COVERED * first.interval_s:
-        flags.append(
-            f"only {fewest:.1f} readings a step, which do not cover the time: what lies between them is guessed from other steps."
-        )
+        flags.append(f"only {fewest:.1f} readings a step, with gaps: what lies between them is taken from other steps.")
     if aliased:
         flags.append(
-            "aliased: the readings met the steps at the same few places every time; choose another interval, or let the polls jitter."
+            "aliased: the readings sampled the same few places of every step; choose another interval, or use jitter."
         )
-    flags += swings.doubts(captures, task.fast) + pace_doubts(captures)
-    coarse = max(
-        coarser_stretch(capture.current_a[np.isfinite(capture.current_a)], used, sheet) for capture in captures
-    )
+    flags += swings.swing_flags(captures, task.fast) + pace_flags(captures)
+    currents = [capture.current_a[np.isfinite(capture.current_a)] for capture in captures]
+    coarse = max(coarser_stretch(current, used, sheet) for current in currents)
     if coarse:
         flags.append(
-            f"{coarse} readings in a row are rounded as another range of the {sheet.name} rounds: it left its range of {used.amperes:g} A."
+            f"{coarse} readings in a row are rounded as on another range of the {name}: "
+            f"it left its range of {used.amperes:g} A."
         )
     flags += dict.fromkeys(note for capture in captures for note in capture.notes)
     if len(windows) < FEWEST_WINDOWS and not task.rules:
         flags.append(f"only {len(windows)} windows: fewer than {FEWEST_WINDOWS} do not cover their median with 95 %.")
     lost = [window.lost for window in windows]
     if None in lost:
-        flags.append(f"the {sheet.name} cannot tell whether readings were lost.")
+        flags.append(f"the {name} cannot tell whether readings were lost.")
     elif any(lost):
-        flags.append(
-            f"up to {max(one or 0 for one in lost)} readings of a window are missing; their time was shared by their neighbours."
-        )
+        most = max(one or 0 for one in lost)
+        flags.append(f"up to {most} readings of a window are missing; their time was shared by their neighbours.")
     if sheet.timestamps == "host":
         flags.append("the readings are dated by the host's clock.")
     drifts = [abs(w.idle_after / w.idle_before - 1) for w in windows if w.idle_before > 0]
     if any(drift > IDLE_DRIFT for drift in drifts):
         flags.append(f"idle power drifts by {max(drifts):.0%} over a window: the board was not at rest.")
     if sheet.unverified:
-        flags.append(f"of the {sheet.name}'s data sheet is unverified: {', '.join(sheet.unverified)}.")
+        flags.append(f"of the {name}'s data sheet is unverified: {', '.join(sheet.unverified)}.")
     return flags

@@ -1,4 +1,4 @@
-"""How many windows, and how long, for an uncertainty that was asked for: from the scatter of those that were measured."""
+"""Plan how many windows, and of which length, reach a requested uncertainty, from the scatter of the windows so far."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hil.measure.uncertainty import combined, coverage_factor, effective_dof
 
 MOST_WINDOWS = 24
 LONGEST_S = 60.0  # of a window
-AT_ONCE = 10  # times longer, at most: an estimate from six windows is a rough one
-SPARE = 0.9  # of what was asked for is aimed at, for the same reason
+AT_ONCE = 10  # times longer, at most: an estimate from six windows is rough
+SPARE = 0.9  # of the requested uncertainty is aimed at, for the same reason
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,18 @@ class Plan:
 
 
 def reached(result: EnergyResult, wanted: float) -> bool:
-    """Whether the expanded uncertainty (95 %) is within a share of the energy of a step."""
+    """Return whether the expanded uncertainty (95 %) is within a share of the energy of a step."""
     return result.expanded <= wanted * abs(result.per_step)
 
 
-def plan_more(result: EnergyResult, wanted: float) -> Plan | None:
-    """Return a plan that should reach an uncertainty, or None where neither more nor longer windows would.
+def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
+    """Return a plan that should reach an uncertainty, or None if neither more nor longer windows would.
 
-    More windows shrink the scatter of their mean by the root of their number; longer ones that of each by the root of its length or faster. Neither
-    shrinks what all windows have in common, such as the gain.
+    More windows shrink the scatter of their mean by the root of their number, longer ones by the root of their length or
+    faster. Neither shrinks what all windows share, such as the gain.
 
     Args:
-        result: of the windows up to now.
+        result: of the windows so far.
         wanted: expanded uncertainty (95 %) over the energy.
     """
     n, steps = len(result.windows), result.task.steps
@@ -55,7 +55,7 @@ def _lengths(room: float) -> list[float]:
 
 
 def _expanded(result: EnergyResult, windows: int, longer: float) -> float:
-    """Return the expanded uncertainty to be expected of so many windows, so many times as long."""
+    """Return the expected expanded uncertainty of `windows` windows that are `longer` times as long."""
     now = efficiency(len(result.windows), MEAN)
     shrink = efficiency(windows, MEAN) / now / math.sqrt(longer)
     parts = [

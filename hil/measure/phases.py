@@ -1,7 +1,7 @@
-"""The energy of a step split into its phases, where the meter is fast enough to tell them apart.
+"""Split the energy of a step into its phases, if the meter is fast enough.
 
-The marker tells where a window begins and ends; where in it the phases lie the board has counted: each phase's cycles of every step, and the order and
-length of its stretches in one. Laid from the first edge on, step after step, they part the readings.
+The marker gives begin and end of a window. The board counts the cycles of each phase in every step, and the order and
+length of the stretches in one step. Laid out from the first edge, step after step, they divide the readings.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from hil.measure.integrate import integrals
 from hil.measure.uncertainty import Contribution, combined, effective_dof, rectangular
 from hil.measure.window import Window, edges_of
 
-FEWEST_READINGS = 10  # of a stretch: with fewer, what its two borders take or give is no small part of it
-SLOWER = 1.01  # times an interval between readings: an edge that readings tell is known to one of them
-CLOCKS = (
-    0.02  # of a window: board and meter must agree on its length to that, or the board's count is not of this window
-)
+FEWEST_READINGS = 10  # per stretch: with fewer, its two borders are no small part of it
+SLOWER = 1.01  # times the reading interval: an edge found from readings is known to one of them
+CLOCKS = 0.02  # of a window: if board and meter differ by more, the count is not of this window
 ENDLESS = 1e6  # degrees of freedom
 Laps = Mapping[str, float]
 
 
-class NotTold(Exception):
-    """Why nothing is split; the reason is one sentence."""
+class PhasesUnknown(Exception):
+    """Nothing can be split; the reason is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,9 @@ class Counted:
 
     Attributes:
         total_s: all steps.
-        laps: seconds of each phase, one mapping a step, of the first steps or of all.
+        laps: seconds by phase, one mapping per step, of the first steps or of all.
         stretches: phase and seconds of each stretch of one step, in order.
-        made: how many stretches that step had: more than were told, where there was no room for all.
+        made: number of stretches of that step; more than `stretches` holds if the firmware had no room for all.
     """
 
     total_s: float
@@ -52,7 +50,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a step. Energy in joules above idle, `power_w` its mean power with idle, `seconds` a step, `stretches` a step."""
+    """One phase of a step: net energy in joules, `power_w` its gross mean power, `seconds` and `stretches` per step."""
 
     energy: float
     power_w: float
@@ -80,19 +78,21 @@ def seconds_of(counted: Sequence[Counted]) -> dict[str, float]:
     return {phase: mean for phase, mean in means.items() if mean > 0}
 
 
-def refusals(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
-    """Return, of each phase that the meter is too slow for, why, as one sentence.
+def unresolved(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
+    """Return one sentence for each phase that the meter is too slow for.
 
     Raises:
-        NotTold: nothing can be split at all.
+        PhasesUnknown: nothing can be split.
     """
     if not counted or not all(one.laps and one.stretches for one in counted):
-        raise NotTold(
-            "the firmware does not tell when its phases were: it does not know the request 'stretches', or its method marks none."
+        raise PhasesUnknown(
+            "the firmware does not report when its phases were: "
+            "it does not know the request 'stretches', or its method marks none."
         )
     if any(one.made > len(one.stretches) for one in counted):
-        raise NotTold(
-            f"a step has {counted[0].made} stretches of phases, and the firmware tells {len(counted[0].stretches)}: choose a smaller batch."
+        raise PhasesUnknown(
+            f"a step has {counted[0].made} stretches of phases, and the firmware reports "
+            f"{len(counted[0].stretches)}: choose a smaller batch."
         )
     edge_s = 2 * max(edge.half_s for edge in edges_of(capture))
     finest, what = (
@@ -119,15 +119,15 @@ def _stretches(counted: Sequence[Counted], phase: str) -> int:
 def split(
     captures: Sequence[Capture], windows: Sequence[Window], counted: Sequence[Counted], sheet: DataSheet, used: CurrentRange, volt: float
 ) -> dict[str, Phase]:  # fmt: skip
-    """Return the energy of every phase, whether or not the meter is fast enough for it (`refusals`).
+    """Return the energy of every phase, even if the meter is too slow for it (`unresolved`).
 
     Args:
-        captures, windows, counted: one each a window.
-        sheet, used: data sheet of the meter and the range that it was on.
-        volt: supply.
+        captures, windows, counted: one each per window.
+        sheet, used: data sheet of the meter and the range in use.
+        volt: supply in volts.
 
     Raises:
-        NotTold: board and meter do not agree on the length of a window.
+        PhasesUnknown: board and meter disagree on the length of a window.
     """
     shares = [_of_window(*each) for each in zip(captures, windows, counted, strict=True)]
     aperture_s = captures[0].aperture_s
@@ -136,9 +136,7 @@ def split(
     common = math.hypot(
         *map(rectangular, (used.gain, sheet.voltage_gain, sheet.voltage_offset_v / volt, sheet.timebase))
     )
-    taken = float(
-        np.mean([window.burden / window.net if window.net else 0.0 for window in windows])
-    )  # of what flows above idle, at most
+    taken = float(np.mean([window.burden / window.net if window.net else 0.0 for window in windows]))  # at most
     share = windows[0].burden_share
     found = {}
     for phase, seconds in seconds_of(counted).items():
@@ -160,7 +158,7 @@ def split(
 
 
 def first_stretches(capture: Capture, counted: Counted, most: int) -> list[tuple[str, float]]:
-    """Return phase and seconds of the first stretches of a window by the meter's clock, from its first edge on; for a trace to be drawn over."""
+    """Return phase and seconds of the first stretches of a window on the meter's clock, for drawing over a trace."""
     up, down = edges_of(capture)
     scale = (down.t_s - up.t_s) / counted.total_s
     return [(phase, scale * seconds) for phase, seconds in islice(_laid_out(counted), most)]
@@ -168,7 +166,7 @@ def first_stretches(capture: Capture, counted: Counted, most: int) -> list[tuple
 
 @dataclass(frozen=True)
 class _Share:
-    """Of one window, a step: net energy, mean power and limit of the energy's error by borders, by phase."""
+    """Per step of one window, by phase: net energy, mean power, and limit of the energy's error by borders."""
 
     energy: dict[str, float]
     power_w: dict[str, float]
@@ -179,7 +177,7 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     up, _ = edges_of(capture)
     scale = window.duration / counted.total_s
     if abs(scale - 1) > CLOCKS:
-        raise NotTold(
+        raise PhasesUnknown(
             f"the board counted {counted.total_s:.6g} s of a window that took {window.duration:.6g} s by the meter's clock."
         )
     names, lengths = zip(*_laid_out(counted), strict=True)
@@ -200,7 +198,7 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
 
 
 def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
-    """Yield phase and seconds of every stretch of the counted steps: each has the order of the one that was told, and its own time in each phase."""
+    """Yield phase and seconds of every stretch of the counted steps: in the order of the reported step, with each step's own times."""
     whole = {
         phase: sum(seconds for name, seconds in counted.stretches if name == phase) for phase, _ in counted.stretches
     }
@@ -210,5 +208,5 @@ def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
 
 
 def _wander(counted: Counted) -> float:
-    """Return how far stretches may lie from where the one step that was told has them: the most that a phase's time differs between steps."""
+    """Return how far stretches may lie from their place in the reported step: the largest spread of a phase's time."""
     return max(float(np.ptp([lap[phase] for lap in counted.laps])) for phase in counted.laps[0])

@@ -1,18 +1,18 @@
-"""Which word an energy carries: `measured` is of a real instrument at a real board, and of nothing else."""
+"""The provenance of what an instrument read: `measured` only for a real instrument at a real board."""
 
 from __future__ import annotations
 
 from hil.quantity import Provenance
 
-TWIN = "virtual"  # in what every virtual instrument says of itself
+VIRTUAL = "virtual"  # part of the identity of every virtual instrument of this project
 
 
-def word_of(reality: str, identity: str) -> Provenance:
-    """Return the word of what an instrument read.
+def provenance_of(reality: str, identity: str) -> Provenance:
+    """Return the provenance of readings.
 
     Args:
-        reality: of the board: `hardware`, or what stands in for it.
-        identity: what the instrument says of itself.
+        reality: of the board: `hardware`, or the kind of its stand-in.
+        identity: answer of the instrument to *IDN? or similar.
     """
-    real = reality == "hardware" and TWIN not in identity.lower()
+    real = reality == "hardware" and VIRTUAL not in identity.lower()
     return Provenance.MEASURED if real else Provenance.MODELLED

@@ -1,8 +1,7 @@
-"""SRAM watermarks: static bytes, arena peak and stack peak, said by the agent and read back through the probe.
+"""SRAM watermarks: static bytes, arena peak and stack peak, reported by the agent and read back through the probe.
 
-Arena and stack are painted with a known word before training; a peak is the distance from the start of use to the
-last word that lost its paint (the stack grows downwards).
-A byte that was used and happens to hold its paint again, at the very edge, makes a peak too small by what is equal.
+Arena and stack are painted with a known word before training. A peak is the distance from the start of use to the last
+word whose paint changed (the stack grows downwards). A used byte at the very edge that equals its paint is missed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ STACK_PAINT = 0xC5C5C5C5.to_bytes(4, "little")  # firmware/agent/memory.c
 
 @dataclass(frozen=True)
 class Watermarks:
-    """Bytes of SRAM in use: `static` is .data, .bss and what only a DMA needs apart (.dma), the peaks are painted memory that lost its paint."""
+    """Bytes of SRAM in use: `static` is .data, .bss and the DMA section (.dma); the peaks are painted memory whose paint changed."""
 
     static: int
     arena_peak: int
@@ -32,7 +31,7 @@ class Watermarks:
         return self.static + self.arena_peak + self.stack_peak
 
     def larger(self, other: Watermarks) -> Watermarks:
-        """Return the larger of both, each by itself."""
+        """Return the larger value of both, field by field."""
         return Watermarks(
             max(self.static, other.static),
             max(self.arena_peak, other.arena_peak),
@@ -62,13 +61,13 @@ def static_bytes(image: Image) -> int:
 
 
 def stack_peak(read: Callable[[int, int], bytes], image: Image) -> int:
-    """Return the bytes of stack that have lost their paint, from the top down to the lowest; all of it where none is left at the bottom."""
+    """Return the bytes of stack whose paint changed, from the top down; the whole stack if its bottom was used."""
     stack = _painted(read, image.symbols["__stack_bottom"], image.symbols["__stack_top"], STACK_PAINT)
     deepest = np.flatnonzero(~stack)
     return int(stack.size - deepest[0] // 4 * 4) if deepest.size else 0
 
 
 def _painted(read: Callable[[int, int], bytes], start: int, end: int, paint: bytes) -> np.ndarray:
-    """Say of every byte whether it still has its paint."""
+    """Return for every byte whether it still has its paint, bool[n]."""
     memory = np.frombuffer(read(start, (end - start) & ~3), np.uint8)
     return memory == np.resize(np.frombuffer(paint, np.uint8), memory.size)

@@ -1,12 +1,12 @@
-"""The two edges of a window that no marker told the meter, from its readings and what the host knows.
+"""Find the two edges of a window that the meter did not record, from its readings and what the host knows.
 
-Best first: `power`, the change of power at the edges themselves (the firmware sleeps, trains, sleeps: a busy/idle code of three symbols);
-`serial`, edges that the board dated by its own clock, carried over by hil/measure/clock_fit.py; `host`, when the host asked and was
-answered, which says nothing about the link and is to be flagged. A half-width is a bound, not an estimate: the edge lies within it whatever
-the shape of the power inside the window, as long as the board slept before and behind it and noise stays within eight of its deviations.
+Best first: `power`, the change of power at the edges (the firmware sleeps, trains, sleeps); `host`, the times of the
+host's request and of the answer, which include unknown delays of the link and are flagged. A half-width is a bound: the
+edge lies within it whatever the shape of the power inside the window, if the board slept before and after and noise
+stays within eight standard deviations.
 
-The net energy of a capture that sleeps at both ends needs no edges at all (the integral of power above idle); only gross energy and
-duration depend on them.
+The net energy of a capture that sleeps at both ends needs no edges (the integral of power above idle); only gross
+energy and duration depend on them.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ import numpy as np
 
 from hil.measure.capture import Edge
 
-POWER, SERIAL, HOST = "power", "serial", "host"
+POWER, HOST = "power", "host"
 
-IDLE_SHARE = 0.1  # of the sleep: how wrong the board's own timer may be (an RC oscillator is within a few per cent)
+IDLE_SHARE = 0.1  # of the sleep: largest error of the board's timer (an RC oscillator is within a few per cent)
 ARRIVAL = 0.2  # of the first sleep, in which the request may still be arriving
-LONGEST_IDLE = 1.5  # times the sleep, from the request to the first edge: more is no sleep alone
-LONG_IDLE = 0.6  # of the sleep, without a busy reading, is the sleep and no pause between steps
-FEWEST = 8  # readings asleep: fewer tell no standard deviation
-NOISE = 8.0  # standard deviations above idle that are no noise: with FEWEST - 1 degrees of freedom, 5e-5 (Student's t)
-CONTRAST = 20.0  # standard deviations from idle to busy; less, and readings are averaged first
-ROUNDING = 1e-8  # of the level: readings that are all alike have no noise, and are rounded to the digits of an answer all the same
-PARTS = 4  # of a sleep, each of which must be idle in the mean
-SHARE = 0.1  # of the busy power above idle: what a reading that straddles an edge may hide
+LONGEST_IDLE = 1.5  # times the sleep, from request to first edge: more is not only sleep
+LONG_IDLE = 0.6  # of the sleep without a busy reading is the sleep, not a pause between steps
+FEWEST = 8  # readings asleep for a standard deviation
+NOISE = 8.0  # standard deviations above idle that are not noise: 5e-5 with FEWEST - 1 degrees of freedom (Student's t)
+CONTRAST = 20.0  # standard deviations from idle to busy; with less, readings are averaged first
+ROUNDING = 1e-8  # of the level: least noise of readings that are all equal, by rounding
+PARTS = 4  # parts of a sleep, each of which must be idle on average
+SHARE = 0.1  # of the busy power above idle: what a reading across an edge may hide
 
 
 class NoEdges(Exception):
-    """The edges cannot be told; the reason is one sentence."""
+    """The edges cannot be found; the reason is one sentence."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the host knows of a window, in seconds of the readings' clock.
+class HostTimes:
+    """What the host knows of a window, in seconds on the clock of the readings.
 
     Attributes:
-        idle_s: sleep before the first and behind the second edge.
-        asked_s: when the host began to ask the board to run; no edge comes before the sleep that follows.
-        answered_s: when the answer had arrived; the sleep behind the second edge was over.
-        duration_s, duration_half_s: time between the edges by the board's own clock, and how wrong it may be; infinite where unknown.
+        idle_s: sleep before the first and after the second edge.
+        asked_s: when the host began to send the request; no edge comes before the sleep that follows.
+        answered_s: when the answer had arrived; the sleep after the second edge was over.
+        duration_s, duration_half_s: time between the edges by the board's clock, and its error limit; infinite if unknown.
     """
 
     idle_s: float
@@ -59,9 +59,9 @@ class Stamped:
     """Readings with the time of each.
 
     Attributes:
-        t_s: float64[n], when the aperture began, or the instant of a point sample; ascending.
+        t_s: float64[n], start of the aperture, or the time of a point sample; ascending.
         power_w: float64[n].
-        half_s: float64[n], how far each time may be wrong.
+        half_s: float64[n], error limit of each time.
         aperture_s: 0 for point samples.
     """
 
@@ -73,7 +73,7 @@ class Stamped:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Means over so many readings each: float64[k] begin, end, power, bound of the time stamps; `length` is the usual one."""
+    """Means over blocks of readings, float64[k]: begin, end, power, error limit of the times; `length` is the usual length."""
 
     begin: np.ndarray
     end: np.ndarray
@@ -82,77 +82,72 @@ class _Blocks:
     length: float
 
 
-def synchronise(
-    readings: Stamped, told: Told, serial: tuple[Edge, Edge] | None = None
-) -> tuple[tuple[Edge, Edge], str]:
-    """Return the edges by the best of the methods that can tell them, and its name.
+def synchronise(readings: Stamped, host: HostTimes) -> tuple[tuple[Edge, Edge], str]:
+    """Return the edges by the best method that finds them, and its name.
 
     Args:
         readings: of the whole window, with sleep at both ends.
-        told: what the host knows.
-        serial: the edges by markers in the serial stream, where the board sends them.
+        host: what the host knows.
 
     Raises:
-        NoEdges: none can.
+        NoEdges: no method finds them.
     """
     try:
-        return edges_by_power(readings, told), POWER
+        return edges_by_power(readings, host), POWER
     except NoEdges:
-        if serial is not None:
-            return narrow(*serial, told), SERIAL
-        if not math.isfinite(told.asked_s - told.answered_s):
-            raise  # the host has no word in it
-        return edges_by_host(told), HOST
+        if not math.isfinite(host.asked_s - host.answered_s):
+            raise  # the host did not send a request
+        return edges_by_host(host), HOST
 
 
-def edges_by_power(readings: Stamped, told: Told) -> tuple[Edge, Edge]:
-    """Return the edges by the change of power, at the finest resolution at which sleep and work are told apart without doubt.
+def edges_by_power(readings: Stamped, host: HostTimes) -> tuple[Edge, Edge]:
+    """Return the edges by the change of power, at the finest resolution that separates sleep and work without doubt.
 
     Raises:
-        NoEdges: they cannot be told apart, or the board did not sleep before and behind.
+        NoEdges: they cannot be separated, or the board did not sleep before and after.
     """
-    inside = (readings.t_s >= told.asked_s) & (readings.t_s + readings.aperture_s <= told.answered_s)
+    inside = (readings.t_s >= host.asked_s) & (readings.t_s + readings.aperture_s <= host.answered_s)
     t, power, half = readings.t_s[inside], readings.power_w[inside], readings.half_s[inside]
-    start = max(told.asked_s, float(t[0])) if len(t) else 0.0
-    if np.count_nonzero((t > start + ARRIVAL * told.idle_s) & (t < start + (1 - IDLE_SHARE) * told.idle_s)) < FEWEST:
+    start = max(host.asked_s, float(t[0])) if len(t) else 0.0
+    if np.count_nonzero((t > start + ARRIVAL * host.idle_s) & (t < start + (1 - IDLE_SHARE) * host.idle_s)) < FEWEST:
         raise NoEdges(f"there are fewer than {FEWEST} readings while the board slept: sleep for twenty of them")
     size = 1
     while len(t) >= 2 * FEWEST * size:
         found = _edges_of(
-            _blocks(t, power, half, readings.aperture_s, size), told, point=readings.aperture_s == 0 and size == 1
+            _blocks(t, power, half, readings.aperture_s, size), host, point=readings.aperture_s == 0 and size == 1
         )
         if found is not None:
-            return narrow(*found, told)
+            return narrow(*found, host)
         size *= 2
-    raise NoEdges("the power does not tell when the board slept and when it trained")
+    raise NoEdges("the power does not show when the board slept and when it trained")
 
 
-def edges_by_host(told: Told) -> tuple[Edge, Edge]:
-    """Return the edges from request, answer, sleep and the board's own duration; what is left is shared by link and firmware in a way not known.
+def edges_by_host(host: HostTimes) -> tuple[Edge, Edge]:
+    """Return the edges from request, answer, sleep and the board's own duration; the rest is unknown delay of link and firmware.
 
     Raises:
-        NoEdges: something of it is not known, or it does not fit together.
+        NoEdges: one of these is unknown, or they contradict each other.
     """
-    first = told.asked_s + (1 - IDLE_SHARE) * told.idle_s
-    latest = told.answered_s - (1 - IDLE_SHARE) * told.idle_s
-    duration, spread = told.duration_s, told.duration_half_s
+    first = host.asked_s + (1 - IDLE_SHARE) * host.idle_s
+    latest = host.answered_s - (1 - IDLE_SHARE) * host.idle_s
+    duration, spread = host.duration_s, host.duration_half_s
     if not math.isfinite(latest - first - duration):
-        raise NoEdges("the host was not told when the window began, when it ended and how long it was")
+        raise NoEdges("the host does not know when the window began, when it ended and how long it was")
     if latest - first < duration - spread:
         raise NoEdges("the host was answered before the window can have been over")
     slack = latest - first - (duration - spread)
     return Edge(first + slack / 2, slack / 2, True), Edge(latest - slack / 2, slack / 2, False)
 
 
-def narrow(first: Edge, second: Edge, told: Told) -> tuple[Edge, Edge]:
-    """Return the parts of two brackets that fit the board's own duration between them, where it is known.
+def narrow(first: Edge, second: Edge, host: HostTimes) -> tuple[Edge, Edge]:
+    """Return the parts of two brackets that fit the board's own duration between them, if it is known.
 
     Raises:
-        NoEdges: nothing fits: one of the two is wrong.
+        NoEdges: nothing fits, so one of the two is wrong.
     """
-    if not math.isfinite(told.duration_s):
+    if not math.isfinite(host.duration_s):
         return first, second
-    shortest, longest = told.duration_s - told.duration_half_s, told.duration_s + told.duration_half_s
+    shortest, longest = host.duration_s - host.duration_half_s, host.duration_s + host.duration_half_s
     one = (
         max(first.t_s - first.half_s, second.t_s - second.half_s - longest),
         min(first.t_s + first.half_s, second.t_s + second.half_s - shortest),
@@ -160,7 +155,7 @@ def narrow(first: Edge, second: Edge, told: Told) -> tuple[Edge, Edge]:
     two = (max(second.t_s - second.half_s, one[0] + shortest), min(second.t_s + second.half_s, one[1] + longest))
     if one[0] > one[1] or two[0] > two[1]:
         raise NoEdges(
-            f"the edges lie {second.t_s - first.t_s:.6g} s apart, and the board counted {told.duration_s:.6g} s"
+            f"the edges lie {second.t_s - first.t_s:.6g} s apart, and the board counted {host.duration_s:.6g} s"
         )
     return _edge(*one, high=True), _edge(*two, high=False)
 
@@ -176,10 +171,10 @@ def _blocks(t: np.ndarray, power: np.ndarray, half: np.ndarray, aperture: float,
     return _Blocks(begin, end, table[1].mean(axis=1), table[2].max(axis=1), float(np.median(end - begin)))
 
 
-def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] | None:
-    """Return the brackets of both edges, or None where noise and work overlap at this resolution."""
-    start = max(told.asked_s, float(blocks.begin[0]))
-    asleep = (blocks.begin >= start + ARRIVAL * told.idle_s) & (blocks.end <= start + (1 - IDLE_SHARE) * told.idle_s)
+def _edges_of(blocks: _Blocks, host: HostTimes, *, point: bool) -> tuple[Edge, Edge] | None:
+    """Return the brackets of both edges, or None if noise and work overlap at this resolution."""
+    start = max(host.asked_s, float(blocks.begin[0]))
+    asleep = (blocks.begin >= start + ARRIVAL * host.idle_s) & (blocks.end <= start + (1 - IDLE_SHARE) * host.idle_s)
     if np.count_nonzero(asleep) < FEWEST:
         return None
     level = float(np.mean(blocks.power[asleep]))
@@ -190,22 +185,21 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
     if work <= CONTRAST * noise:
         return None
     threshold = max(NOISE * noise, SHARE * work)
-    sleeps = _long_sleeps(blocks, above > threshold, LONG_IDLE * told.idle_s)
+    sleeps = _long_sleeps(blocks, above > threshold, LONG_IDLE * host.idle_s)
     if len(sleeps) < 2:
         return None
     last, then = sleeps[0][1], sleeps[-1][0]  # the last block of the first sleep, and the first of the last
-    if math.isfinite(told.asked_s) and blocks.end[last] - start > LONGEST_IDLE * told.idle_s + 2 * blocks.length:
+    if math.isfinite(host.asked_s) and blocks.end[last] - start > LONGEST_IDLE * host.idle_s + 2 * blocks.length:
         return None  # the window itself lies within that sleep, and what is seen came later
     part = max(int(np.count_nonzero(asleep)) // PARTS, 2)
-    if not all(
-        _quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])
-    ):  # but for those that reach over an end
+    # Without the first and last block, which may reach over an end of the sleep.
+    if not all(_quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):
         return None  # work lies within the noise of a sleep: something stronger was seen
     # The block that looks asleep may hold the edge, and steps may begin or end with a pause that looks like sleep.
     hidden = (0.0 if point else blocks.length) + _longest_pause(blocks, above > threshold, last, then)
-    earliest = max(float(blocks.end[last] - blocks.half[last]) - hidden, told.asked_s + (1 - IDLE_SHARE) * told.idle_s)
+    earliest = max(float(blocks.end[last] - blocks.half[last]) - hidden, host.asked_s + (1 - IDLE_SHARE) * host.idle_s)
     latest = min(
-        float(blocks.begin[then] + blocks.half[then]) + hidden, told.answered_s - (1 - IDLE_SHARE) * told.idle_s
+        float(blocks.begin[then] + blocks.half[then]) + hidden, host.answered_s - (1 - IDLE_SHARE) * host.idle_s
     )
     bounds = (
         earliest,
@@ -219,7 +213,7 @@ def _edges_of(blocks: _Blocks, told: Told, *, point: bool) -> tuple[Edge, Edge] 
 
 
 def _quiet(power: np.ndarray, noise: float, part: int) -> bool:
-    """Return whether the mean over every so many blocks of a sleep is idle; float64[n] above idle."""
+    """Return whether the mean over every `part` blocks of a sleep is idle; `power` is float64[n] above idle."""
     count = len(power) // part
     means = power[: count * part].reshape(count, part).mean(axis=1)
     return bool(np.all(np.abs(means) <= NOISE * noise / math.sqrt(part)))
@@ -233,7 +227,7 @@ def _long_sleeps(blocks: _Blocks, busy: np.ndarray, shortest: float) -> list[tup
 
 
 def _longest_pause(blocks: _Blocks, busy: np.ndarray, last: int, then: int) -> float:
-    """Return the longest time within the window that may be a pause: from a busy block, which it may begin in, to the next."""
+    """Return the longest time within the window that may be a pause: from one busy block to the next."""
     at = np.arange(last + 1, then)[busy[last + 1 : then]]
     gaps = (blocks.end[at[1:]] - blocks.begin[at[:-1]])[np.diff(at) > 1]
     return float(np.max(gaps, initial=0.0))

@@ -1,4 +1,4 @@
-"""Combining uncertainties (GUM, JCGM 100:2008): one list of contributions, from which this interval and that of monte_carlo.py come."""
+"""Combine uncertainties (GUM, JCGM 100:2008); hil/measure/monte_carlo.py uses the same contributions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Contribution:
     """One source of uncertainty.
 
     Attributes:
-        source: what it is.
+        source: name for the reader.
         kind: A (statistics) or B (other knowledge).
         standard: standard uncertainty in the unit of the result.
         dof: its degrees of freedom.
-        shape: `scatter` (the statistic of the windows: a scaled and shifted t for a mean), `rectangular`, `normal`, or `arcsine` for an error that
-            tends to lie at one of its limits (JCGM 101:2008, 6.4.6).
-        counted: False where another contribution holds it already; it is listed, and not added.
+        shape: `scatter` (the statistic of the windows: a scaled and shifted t for a mean), `rectangular`, `normal`, or
+            `arcsine` for an error that tends to lie at one of its limits (JCGM 101:2008, 6.4.6).
+        counted: False if another contribution already contains it; it is listed, and not added.
     """
 
     source: str
@@ -33,7 +33,7 @@ class Contribution:
 
 
 def rectangular(limit: float) -> float:
-    """Return the standard uncertainty of something within +-limit, every value as likely (GUM, 4.3.7)."""
+    """Return the standard uncertainty of a value within +-limit, all equally likely (GUM, 4.3.7)."""
     return limit / math.sqrt(3)
 
 
@@ -45,7 +45,8 @@ def combined(contributions: Sequence[Contribution]) -> float:
 def effective_dof(contributions: Sequence[Contribution]) -> float:
     """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b)).
 
-    An approximation: a 95 % interval from them covers 94.4 % where it is worst, six windows with limits of error of half their scatter (docs/energy.md).
+    An approximation: in the worst case (six windows, error limits of half their scatter) a 95 % interval covers 94.4 %
+    (docs/energy.md).
     """
     counted = [one for one in contributions if one.counted and one.standard]
     below = sum(one.standard**4 / one.dof for one in counted if math.isfinite(one.dof))
@@ -80,16 +81,13 @@ def least_variance(windows: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE
-            else (low, middle)
-        )
+        below = _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE
+        low, high = (middle, high) if below else (low, middle)
     return (low + high) / 2
 
 
 def _incomplete_gamma(a: float, x: float) -> float:
-    """Return P(a, x), the distribution of chi squared of 2 a degrees of freedom at 2 x, by its series (Abramowitz and Stegun, 6.5.29)."""
+    """Return P(a, x), chi squared with 2 a degrees of freedom at 2 x, by its series (Abramowitz and Stegun, 6.5.29)."""
     term = total = 1 / a
     for k in range(1, 200):
         term *= x / (a + k)

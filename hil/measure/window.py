@@ -1,14 +1,13 @@
 """One energy window: what a meter saw before, during and after the steps between two edges of the marker.
 
-The energy above idle needs no edge at all: power minus idle power, summed from one stretch of sleep to the other, is zero wherever the board sleeps,
-so that a reading which reaches over an edge is counted whole. The edges tell only how long the window was, which the idle power is multiplied by.
+The energy above idle needs no edge: power minus idle power, summed from one sleep to the other, is zero wherever the
+board sleeps, so a reading across an edge counts in full. The edges give only the duration, which multiplies idle power.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,17 +15,12 @@ from hil.errors import Blocked
 from hil.measure.capture import Capture, Edge
 from hil.measure.integrate import cells, integral
 
-if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
-    pass
-
 PHASES = ("idle before", "steps", "idle after")
-FEWEST_IDLE = 10  # readings of the sleep on both sides together
-IDLE_USED = 0.9  # of the sleep: its far ends may hold the end of what came before it
-SEEN = 10  # means a step that tell how its current swings
-SMEAR_S, SMEAR_IDLE = 1e-3, 0.1  # that capacitors carry the work over an edge, at most; of the sleep
-SWING = (
-    1 / 27
-)  # relative variance of a current that is anywhere between its largest and half of that: taken for what one mean hides
+FEWEST_IDLE = 10  # readings of both sleeps together
+IDLE_USED = 0.9  # of each sleep: its far end may hold what came before it
+SEEN = 10  # readings a step that show how its current swings
+SMEAR_S, SMEAR_IDLE = 1e-3, 0.1  # longest smear of an edge by capacitors: seconds, share of the sleep
+SWING = 1 / 27  # relative variance of a current uniform between half its peak and its peak: assumed within one reading
 REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
 
 
@@ -35,21 +29,21 @@ class Window:
     """One window. Energies in joules, powers in watts, charge in coulombs, times in seconds.
 
     Attributes:
-        gross, idle, net: energy between the edges; what sleep would have taken in that time; their difference.
+        gross, idle, net: energy between the edges; of sleep in that time; their difference.
         active_power: gross over duration.
-        charge: between the edges; NaN where neither current nor voltage is known.
-        voltage: mean while training; NaN where the meter does not tell it.
+        charge: between the edges; NaN if neither current nor voltage is known.
+        voltage: mean while training; NaN if the meter does not report it.
         readings: between the edges.
-        lost: how many readings are missing; None where the meter cannot tell.
-        idle_before, idle_after: power of each sleep; NaN where there are no readings of one.
+        lost: missing readings; None if the meter cannot tell.
+        idle_before, idle_after: power of each sleep; NaN without readings.
         duration_u: standard uncertainty of the duration, both edges together.
-        ends_u: standard deviation of the net energy by where the new readings lay beside the edges; 0 where they were not on a grid.
-        lever: how far the middle of the window lies from the middle of the idle readings: what a drift of the offset is multiplied by.
+        ends_u: standard deviation of the net energy by the position of new readings at the edges; 0 if not on a grid.
+        lever: distance of the middle of the window from that of the idle readings; multiplies a drift of the offset.
         missing: limit of the net energy's error by lost readings.
-        synchronisation: how the edges were had (hil/measure/capture.py).
-        temperature_c: at the meter's own sensor; None where it has none.
-        burden, idle_burden: what the meter itself takes at its full burden voltage, of the net energy and of the idle energy.
-        burden_share: of these, what is taken off; the rest is the limit of error.
+        synchronisation: how the edges were found (hil/measure/capture.py).
+        temperature_c: at the meter's sensor; None if it has none.
+        burden, idle_burden: what the meter takes of net and idle energy at its full burden voltage.
+        burden_share: share of these that is subtracted; the rest is the error limit.
     """
 
     gross: float
@@ -79,19 +73,14 @@ def edges_of(capture: Capture) -> tuple[Edge, Edge]:
     """Return the edges that begin and end the window.
 
     Raises:
-        Blocked: there are not exactly one up and, behind it, one down.
+        Blocked: there is not exactly one edge up followed by one down.
     """
     levels = [edge.high for edge in capture.edges]
     if levels != [True, False]:
-        raise Blocked(
-            "energy",
-            f"the marker went {_spelled(levels)} within one window, not up and down: look for a loose wire at the marker pin.",
-        )
+        went = " and ".join("up" if level else "down" for level in levels) or "nowhere"
+        reason = f"the marker went {went} within one window, not up and down: look for a loose wire at the marker pin."
+        raise Blocked("energy", reason)
     return capture.edges[0], capture.edges[1]
-
-
-def _spelled(levels: list[bool]) -> str:
-    return " and ".join("up" if level else "down" for level in levels) or "nowhere"
 
 
 def window_of(
@@ -105,15 +94,15 @@ def window_of(
     """Evaluate one window.
 
     Args:
-        capture: of the window and the sleep on both sides.
-        idle_s: sleep before and behind it.
+        capture: the window with the sleep on both sides.
+        idle_s: sleep before and after it.
         burden_ohm: largest resistance of the meter between supply and board.
-        steps: how many the window is of.
-        burden_share: of the largest burden, what is taken off.
-        hidden: by which share the mean square of the current is larger than that of the readings, where a faster capture showed it.
+        steps: number of steps in the window.
+        burden_share: share of the largest burden that is subtracted.
+        hidden: by which share the mean square of the current exceeds that of the readings, if a faster capture showed it.
 
     Raises:
-        Blocked: the edges are not two, or too few readings to tell steps from idle.
+        Blocked: there are not two edges, or too few readings to tell steps from idle.
     """
     up, down = edges_of(capture)
     duration = down.t_s - up.t_s
@@ -123,8 +112,8 @@ def window_of(
     if before.sum() + after.sum() < FEWEST_IDLE or inside.sum() < 2:
         raise Blocked(
             "energy",
-            f"the meter made {before.sum() + after.sum()} readings while the board slept and {inside.sum()} while it trained: "
-            "choose a shorter interval, a longer sleep or more steps.",
+            f"the meter made {before.sum() + after.sum()} readings while the board slept and {inside.sum()} while it "
+            "trained: choose a shorter interval, a longer sleep or more steps.",
         )
     power, current = capture.power_w, current_of(capture)
     idles = _mean(power, before), _mean(power, after)
@@ -136,7 +125,7 @@ def window_of(
     )
     if hidden is None:
         hidden = SWING if capture.aperture_s and duration / steps < SEEN * capture.interval_s else 0.0
-    square += hidden * (square + idle_current**2 * duration)  # the mean of a square is more than the square of a mean
+    square += hidden * (square + idle_current**2 * duration)  # a mean square exceeds the squared mean
     lost_s = (capture.lost or 0) * capture.interval_s
     return Window(
         gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,
@@ -151,10 +140,10 @@ def window_of(
 
 
 def _parts(capture: Capture, bounds: np.ndarray, idle_s: float) -> tuple[int, int, np.ndarray, np.ndarray]:
-    """Return the bounds between which the steps lie for certain, one cell to spare, and which readings are idle: bool[n] each."""
+    """Return the bounds that surely enclose the steps, with one cell to spare, and which readings are idle: bool[n] each."""
     up, down = edges_of(capture)
     last_cell = len(bounds) - 1
-    smear = min(SMEAR_S, SMEAR_IDLE * idle_s)  # what capacitors hold comes late: it is of the work, wherever it lies
+    smear = min(SMEAR_S, SMEAR_IDLE * idle_s)  # charge of capacitors comes late and belongs to the work
     first = max(int(np.searchsorted(bounds, up.t_s - up.half_s, side="right")) - 2, 0)
     last = min(int(np.searchsorted(bounds, down.t_s + down.half_s + smear)) + 1, last_cell)
     number = np.arange(last_cell)
@@ -164,7 +153,7 @@ def _parts(capture: Capture, bounds: np.ndarray, idle_s: float) -> tuple[int, in
 
 
 def current_of(capture: Capture) -> np.ndarray:
-    """Return the currents, from power and voltage where the meter tells only those; NaN where neither."""
+    """Return the currents, from power and voltage if the meter reports only those; NaN if neither."""
     return np.where(np.isnan(capture.current_a), capture.power_w / capture.voltage_v, capture.current_a)
 
 
@@ -173,7 +162,7 @@ def _mean(values: np.ndarray, chosen: np.ndarray) -> float:
 
 
 def _both(before: float, after: float) -> float:
-    """The mean of both sides, whatever their lengths: a linear drift leaves it."""
+    """Return the mean of both sides, whatever their lengths: it cancels a linear drift."""
     return float(np.nanmean([before, after])) if not (math.isnan(before) and math.isnan(after)) else math.nan
 
 
@@ -187,10 +176,10 @@ def _lever(bounds: np.ndarray, first: int, last: int, before: np.ndarray, after:
 
 
 def _ends(capture: Capture, rise_w: float) -> float:
-    """Return how far the pauses between new readings on a grid let the energy beside the two edges scatter.
+    """Return the scatter of the net energy by the pauses between new readings on a grid, at the two edges.
 
-    While the edge moves over a pause of g seconds the error runs as a saw tooth of +-g / 2: a standard deviation of g / sqrt(12) an edge. An
-    instrument that repeats its last reading renews it on a grid, however irregularly it is asked.
+    While an edge moves over a pause of g seconds, the error is a saw tooth of +-g / 2: a standard deviation of g / sqrt(12).
+    An instrument that repeats its last reading renews it on a grid, however irregularly it is polled.
     """
     if not capture.renewed_s and not on_a_grid(capture):
         return 0.0
@@ -200,7 +189,7 @@ def _ends(capture: Capture, rise_w: float) -> float:
 
 
 def on_a_grid(capture: Capture) -> bool:
-    """Return whether readings follow each other at one pace; a lost one leaves a grid a grid."""
+    """Return whether readings follow each other at one interval; a lost reading leaves a grid a grid."""
     spacing = np.diff(capture.t_s)
     middle = float(np.median(spacing))
     return bool(np.median(np.abs(spacing - middle)) <= REGULAR * middle)

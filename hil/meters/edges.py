@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.measure.capture import Capture, joined
 from hil.measure.edge_check import WrongEdges, check_changes, checked_edges
-from hil.measure.synchronise import POWER, NoEdges, Stamped, Told, edges_by_power
+from hil.measure.synchronise import POWER, HostTimes, NoEdges, Stamped, edges_by_power
 from hil.meters.meter import Meter, Spoiled, Streams
 from hil.meters.readings import require_within_range
 
@@ -37,7 +37,7 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         raise Spoiled(str(error)) from error
     readings = Stamped(capture.t_s, capture.power_w, np.zeros(len(capture.t_s)), capture.aperture_s)
     try:
-        up, down = edges_by_power(readings, Told(idle_s))
+        up, down = edges_by_power(readings, HostTimes(idle_s))
     except NoEdges as error:
         raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
     for seen in capture.edges:

@@ -34,19 +34,15 @@ class HidDevice(Protocol):
 
     def write(self, data: bytes) -> int:
         """Send a report behind its number, 0; return the bytes sent, negative where it failed."""
-        ...
 
     def read(self, max_length: int, timeout_ms: int = 0) -> list[int]:
         """Return a report, or nothing within the time-out."""
-        ...
 
     def get_product_string(self) -> str | None:
         """Return what the USB descriptor calls it."""
-        ...
 
     def close(self) -> None:
         """Let go of it."""
-        ...
 
 
 def open_fnb58(serial_number: str = "") -> HidDevice:

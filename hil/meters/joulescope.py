@@ -35,31 +35,24 @@ class JoulescopeDriver(Protocol):
 
     def device_paths(self) -> list[str]:
         """Return the paths of the devices that are attached."""
-        ...
 
     def open(self, device_prefix: str, mode: str | None = None) -> Any:
         """Open a device."""
-        ...
 
     def publish(self, topic: str, value: Any) -> None:
         """Set a topic; raise where the device refuses."""
-        ...
 
     def subscribe(self, topic: str, flags: str, fn: Callback) -> Any:
         """Have `fn` called with what a topic brings, on the driver's thread."""
-        ...
 
     def unsubscribe(self, topic: str, fn: Callback) -> None:
         """Have it called no more."""
-        ...
 
     def close(self, device_prefix: str) -> None:
         """Close a device."""
-        ...
 
     def finalize(self) -> None:
         """End the driver."""
-        ...
 
 
 def open_driver() -> JoulescopeDriver:

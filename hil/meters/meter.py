@@ -59,11 +59,9 @@ class Meter(Protocol):
 
     def configure(self, setting: Setting) -> None:
         """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
-        ...
 
     def arm(self) -> None:
         """Begin to read: the edges of the marker that follow belong to the window."""
-        ...
 
     def capture(self, deadline_s: float) -> Capture:
         """Wait until the window and the sleep behind it are over, and return them.
@@ -72,7 +70,6 @@ class Meter(Protocol):
             Spoiled: measure the window again.
             Blocked: no edge within the deadline, or the instrument failed.
         """
-        ...
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts, for the eye; it must be armed, and the next window be armed again.
@@ -80,11 +77,9 @@ class Meter(Protocol):
         Raises:
             Spoiled: overload, or readings that are none; arm it again.
         """
-        ...
 
     def close(self) -> None:
         """Let go of the instrument; a board that it feeds stays fed."""
-        ...
 
 
 @runtime_checkable
@@ -93,7 +88,6 @@ class Streams(Protocol):
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window piece by piece, an edge with the first reading behind it; what `capture` raises may come behind any of them."""
-        ...
 
 
 @runtime_checkable
@@ -102,7 +96,6 @@ class Told(Protocol):
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
         """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""
-        ...
 
 
 @runtime_checkable

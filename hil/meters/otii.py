@@ -30,15 +30,12 @@ class OtiiRecording(Protocol):
 
     def get_channel_data_count(self, device_id: str, channel: str) -> int:
         """Return how many samples, or edges of a digital channel, there are."""
-        ...
 
     def get_channel_data(self, device_id: str, channel: str, index: int, count: int) -> dict[str, Any]:
         """Return samples with `timestamp` and `interval`, or edges with `timestamp` and `value`."""
-        ...
 
     def delete(self) -> None:
         """Forget it: a day of windows would fill the program's memory."""
-        ...
 
 
 class OtiiProject(Protocol):
@@ -46,15 +43,12 @@ class OtiiProject(Protocol):
 
     def start_recording(self) -> None:
         """Begin."""
-        ...
 
     def stop_recording(self) -> None:
         """End."""
-        ...
 
     def get_last_recording(self) -> OtiiRecording | None:
         """Return the recording that was begun last."""
-        ...
 
 
 class OtiiArc(Protocol):
@@ -66,27 +60,21 @@ class OtiiArc(Protocol):
 
     def add_to_project(self) -> None:
         """Let it take part in recordings."""
-        ...
 
     def set_main_voltage(self, value: float) -> None:
         """Set the supply, in volts."""
-        ...
 
     def set_range(self, arange: Any) -> None:
         """Force the high range, or let it choose."""
-        ...
 
     def enable_channel(self, channel: str, enable: bool) -> None:
         """Record a channel or not."""
-        ...
 
     def set_channel_samplerate(self, channel: str, value: int) -> None:
         """Set the rate of a channel, in samples a second."""
-        ...
 
     def set_main(self, enable: bool) -> None:
         """Feed the board or not."""
-        ...
 
 
 class OtiiServer(Protocol):
@@ -94,15 +82,12 @@ class OtiiServer(Protocol):
 
     def get_devices(self) -> list[OtiiArc]:
         """Return the instruments."""
-        ...
 
     def create_project(self) -> OtiiProject:
         """Return a new project."""
-        ...
 
     def disconnect(self) -> None:
         """Give licences back and part."""
-        ...
 
 
 def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:

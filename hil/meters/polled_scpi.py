@@ -1,7 +1,7 @@
 """Any instrument that answers a query with a reading: what to ask comes from its data sheet or rig.toml (`dialect`).
 
 Readings are point samples dated by the host: the middle of the round trip, wrong by half of it. Where the instrument answers with its last reading until
-it has a new one (hil/measure/refresh.py), each is as old as half of that time in the mean, and wrong by the other half. What the instrument averages is
+it has a new one (hil/meters/polling.py), each is as old as half of that time in the mean, and wrong by the other half. What the instrument averages is
 not known and not claimed.
 """
 
@@ -16,10 +16,9 @@ import numpy as np
 from hil.errors import Blocked, RigError, close_matches
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import DataSheet
-from hil.measure.refresh import refresh_s
 from hil.measure.synchronise import Stamped
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.polling import JITTER, Poller, reading
+from hil.meters.polling import JITTER, Poller, reading, refresh_s
 from hil.meters.unmarked import check_range
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession

@@ -16,6 +16,8 @@ from hil.meters.meter import Host, Spoiled
 from hil.meters.readings import NOT_A_NUMBER, OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
+FEWEST_CHANGES = 6  # of the answer: fewer may be the board's own
+REPEATED = 1.5  # polls: answers that change no sooner are repeated
 LATE = 2.0  # intervals without a reading: those between are missing
 OVERLOAD_WORDS = ("OL", "OVLD", "OVERLOAD", "INF", "+INF", "-INF", "9.9E37")
 
@@ -98,3 +100,21 @@ def reading(text: str, name: str) -> float:
     if abs(value) > OVERLOAD:
         raise Spoiled(f"the {name} was overloaded within the window.", beyond_range=True)
     return value
+
+
+def refresh_s(t_s: np.ndarray, values: np.ndarray) -> float:
+    """Return the seconds between two new readings of a meter that repeats its last one; 0 if every poll may have got a new one.
+
+    Such an answer cannot change before the next measurement, whatever the board does. So the shortest time between two
+    changes is a lower bound, but for a poll.
+
+    Args:
+        t_s: float64[n], time of each answer.
+        values: float64[n, k], the answers.
+    """
+    changed = np.flatnonzero(np.any(values[1:] != values[:-1], axis=1)) + 1
+    if len(changed) < FEWEST_CHANGES:
+        return 0.0
+    poll = float(np.median(np.diff(t_s)))
+    shortest = float(np.min(np.diff(t_s[changed])))
+    return shortest + poll if shortest > REPEATED * poll and np.min(np.diff(changed)) > 1 else 0.0

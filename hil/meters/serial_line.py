@@ -18,23 +18,18 @@ class Line(Protocol):
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
-        ...
 
     def read(self) -> bytes:
         """Return what has arrived, after a short wait; nothing if nothing has."""
-        ...
 
     def discard(self) -> None:
         """Throw away what has arrived."""
-        ...
 
     def reopen(self) -> None:
         """Close the line and open it again: what was under way, a late answer too, is gone."""
-        ...
 
     def close(self) -> None:
         """Let go of the line."""
-        ...
 
 
 class SerialLine:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.measure.capture import Capture
-from hil.measure.synchronise import NoEdges, Stamped, Told, synchronise
+from hil.measure.synchronise import HostTimes, NoEdges, Stamped, synchronise
 from hil.meters.meter import Host, Setting, Spoiled
 
 TAIL = 0.25  # of the sleep, read on behind an expected end
@@ -62,12 +62,12 @@ class Unmarked:
             )
         return False
 
-    def told(self) -> Told:
+    def _host_times(self) -> HostTimes:
         """Return what the host said, on its clock."""
         asked = (
             self._asked if math.isfinite(self._asked) else -math.inf
         )  # of a board that nobody asks: it begins when it likes
-        return Told(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
+        return HostTimes(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
 
     def capture(
         self,
@@ -88,7 +88,7 @@ class Unmarked:
             Spoiled: nothing tells where the edges are.
         """
         try:
-            edges, how = synchronise(readings, self.told())
+            edges, how = synchronise(readings, self._host_times())
         except NoEdges as error:
             raise Spoiled(
                 f"the edges of the window are not to be found in {len(readings.t_s)} readings of the {self._name}: {error}."

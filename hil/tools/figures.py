@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.measure.between import Between, budget, burden_j
+from hil.measure.between import MarkerInterval, burden_j, interval_budget
 from hil.measure.capture import MARKER
 from hil.measure.conditions import ASSUMED_SUPPLY, Conditions
 from hil.measure.data_sheet import DataSheet
-from hil.measure.synchronise import HOST, POWER, SERIAL
+from hil.measure.provenance import provenance_of
+from hil.measure.synchronise import HOST, POWER
 from hil.measure.uncertainty import Contribution, combined, rectangular
 from hil.meters.by_hand import KEY
 from hil.quantity import Provenance, Quantity
-from hil.tools.provenance import MODELLED, provenance_of
 
 COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
 FEW = 10  # readings, below which point samples or edges say little
+MODELLED = "the meter is virtual: the figures are those of a model, and nothing was measured."
 TIME_BASE = "time base"
-HAD = {POWER: "change of power", SERIAL: "board's own time", HOST: "host's clock"}
+HAD = {POWER: "change of power", HOST: "host's clock"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Taken:
         peak_a: largest current of any single reading, inside the window or beside it.
     """
 
-    between: Between
+    between: MarkerInterval
     peak_a: float
 
 
@@ -57,11 +58,11 @@ def evaluate(
     voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
     burden, _ = burden_j(found, sheet)
     energy = found.energy_j - burden
-    parts = budget(found, sheet, conditions, voltage_read=voltage_read)
+    parts = interval_budget(found, sheet, conditions, voltage_read=voltage_read)
     missing = _missing(found)
     if missing.standard:
         parts.append(missing)
-    word = provenance_of(sheet, identity)
+    word = Provenance.DECLARED if sheet.key == KEY else provenance_of("hardware", identity)
     flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_doubts(found, sheet)]
     flags += [*([] if voltage_read else [_supply(found, sheet, conditions)]), *found.notes]
     if sheet.unverified:
@@ -100,14 +101,14 @@ def evaluate(
     }  # fmt: skip
 
 
-def _missing(found: Between) -> Contribution:
+def _missing(found: MarkerInterval) -> Contribution:
     """Return what readings that are missing may have hidden: anything between the lowest and the highest power of the others, for as long as they took."""
     lost = found.lost or 0
     lost_s = found.duration_s * lost / max(found.readings + lost, 1)
     return Contribution("missing readings", "B", rectangular(lost_s * (found.highest_w - found.lowest_w)))
 
 
-def _doubts(found: Between, sheet: DataSheet) -> list[str]:
+def _doubts(found: MarkerInterval, sheet: DataSheet) -> list[str]:
     doubts = []
     if found.changes > 2:
         doubts.append(f"the pin changed {found.changes} times: the first two changes count.")
@@ -132,7 +133,7 @@ def _doubts(found: Between, sheet: DataSheet) -> list[str]:
     return doubts
 
 
-def _supply(found: Between, sheet: DataSheet, conditions: Conditions) -> str:
+def _supply(found: MarkerInterval, sheet: DataSheet, conditions: Conditions) -> str:
     """Return what the voltage is that the meter does not read."""
     taken = f"the {sheet.name} reads no voltage: the supply was taken to be {found.voltage_v:g} V (--volt)"
     if conditions.supply_error is not None:

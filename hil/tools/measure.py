@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from hil.errors import Blocked, RigError
-from hil.measure.between import Running
+from hil.measure.between import IntervalSums
 from hil.measure.capture import Capture
 from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
@@ -232,7 +232,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
         RigError: the folder cannot be written.
         Blocked, Spoiled: of the pieces; or there are not two edges in them, or too few readings between these.
     """
-    running, peak_a = Running(), 0.0
+    running, peak_a = IntervalSums(), 0.0
     with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with TraceWriter(folder / "trace.parquet", about) as trace:

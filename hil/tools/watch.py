@@ -14,11 +14,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from hil.measure.provenance import provenance_of
 from hil.measure.ranges import FULL
 from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.open import open_meter
 from hil.tools.arguments import MODEL, VOLT, positive, supply
-from hil.tools.provenance import provenance_of
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -135,7 +135,7 @@ def _picture(meter: Meter, past: Past) -> Group:
         if past.missed_s
         else []
     )
-    word = provenance_of(meter.sheet, meter.identity).value
+    word = provenance_of("hardware", meter.identity).value
     whose, legend = (
         Text(f"{meter.sheet.name}: {meter.identity} ({word})"),
         Text("Ctrl-C ends; highest of each look, from zero", style="dim"),

@@ -11,7 +11,7 @@ from hil.link.replies import Stepped
 from hil.measure.capture import Capture
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.energy import EnergyResult
-from hil.measure.phases import Counted, NotTold, first_stretches, refusals, seconds_of, split
+from hil.measure.phases import Counted, PhasesUnknown, first_stretches, seconds_of, split, unresolved
 from hil.trial.latency import LAP_PHASES
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def phases_json(
     told: dict[str, Any] = {"seconds": seconds_of(known), "split": {}, "refusals": {}, "refused": None}
     told["first_window"] = [list(stretch) for stretch in first_stretches(captures[0], known[0], MOST_DRAWN)]
     try:
-        told["refusals"] = refusals(known, captures[0])
+        told["refusals"] = unresolved(known, captures[0])
         if len(told["refusals"]) < len(told["seconds"]):
             volts = [window.voltage for window in result.windows]
             volt = float(np.mean(volts)) if np.isfinite(volts).all() else result.task.volt
@@ -62,7 +62,7 @@ def phases_json(
             told["split"] = {
                 name: phase.to_json(result.provenance) for name, phase in phases.items() if name not in told["refusals"]
             }
-    except NotTold as error:
+    except PhasesUnknown as error:
         return told | {"refused": str(error)}
     if told["refusals"]:
         told["refused"] = max(told["refusals"].items(), key=lambda item: -told["seconds"][item[0]])[1]

@@ -15,12 +15,12 @@ from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import DataSheet
 from hil.measure.energy import MLPERF_TINY, EnergyResult, Task, energy_of_windows
 from hil.measure.mlperf_tiny import SHORTEST_S, WINDOWS
-from hil.measure.more import plan_more, reached
+from hil.measure.more import plan_windows, reached
 from hil.measure.phases import Counted
-from hil.measure.provenance import word_of
+from hil.measure.provenance import provenance_of
 from hil.measure.ranges import first_range, next_range, range_with_headroom
 from hil.measure.swings import Fast, fast_of
-from hil.measure.synchronise import HOST, SERIAL
+from hil.measure.synchronise import HOST
 from hil.measure.window import edges_of
 from hil.meters.edges import with_both_edges
 from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
@@ -101,7 +101,7 @@ class Windows:
         for _ in range(MOST_ROUNDS if asked is not None else 0):
             if result is None or reached(result, asked or 0.0):
                 break
-            plan = plan_more(result, asked or 0.0)
+            plan = plan_windows(result, asked or 0.0)
             if plan is None:
                 break
             if plan.steps != self._steps:
@@ -130,7 +130,7 @@ class Windows:
 
     def _evaluate(self) -> EnergyResult:
         trial, meter, first = self._trial, self._meter, self.captures[0]
-        word = word_of(trial.outcome.reality, meter.identity)
+        word = provenance_of(trial.outcome.reality, meter.identity)
         about: dict[str, Any] = {
             "name": meter.sheet.name, "identity": meter.identity, "range": self._used.amperes, "aperture_s": first.aperture_s,
             "interval_s": first.interval_s, "data_sheet": meter.sheet.key,
@@ -213,7 +213,7 @@ class Windows:
             outcome = pending.result()[-1]
             same_after_run(trial, reply, outcome.digests, steps)
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
-        if trial.outcome.reality != "hardware" and capture.synchronisation in (SERIAL, HOST):
+        if trial.outcome.reality != "hardware" and capture.synchronisation == HOST:
             raise Blocked(
                 "energy",
                 f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.measure.between import Running, between, budget
+from hil.measure.between import IntervalSums, MarkerInterval, interval_budget
 from hil.measure.capture import Capture, Edge
 from hil.measure.data_sheet import CurrentRange, DataSheet
 from hil.measure.uncertainty import combined
@@ -16,6 +16,13 @@ from hil.measure.uncertainty import combined
 
 def capture(times: np.ndarray, power: np.ndarray, aperture: float, interval: float, volt: float = 2.0) -> Capture:
     return Capture(times, power, power / volt, np.full(len(power), volt), aperture, interval, (), 0.1, 0)
+
+
+def between(read: Capture, begin: Edge, end: Edge) -> MarkerInterval:
+    """Return the sums of a whole capture between two edges."""
+    sums = IntervalSums()
+    sums.add(replace(read, edges=(begin, end)))
+    return sums.result()
 
 
 def sheet(**limits: float) -> DataSheet:
@@ -101,7 +108,7 @@ def test_pieces_are_the_whole(aperture: float) -> None:
             Edge(float(at), 0.012, high)
             for at, high in zip(np.sort(rng.uniform(times[0], times[-1], 2)), (True, False), strict=True)
         )
-        whole, running = between(read, begin, end), Running()
+        whole, running = between(read, begin, end), IntervalSums()
         cuts = np.sort(rng.integers(0, n + 1, int(rng.integers(0, 8))))
         told: list[Edge] = []
         for first, last in zip([0, *cuts], [*cuts, n], strict=True):
@@ -117,14 +124,14 @@ def test_pieces_are_the_whole(aperture: float) -> None:
 
 
 def test_an_edge_that_comes_too_late_is_refused() -> None:
-    running = Running()
+    running = IntervalSums()
     running.add(capture(np.arange(100) * 0.01, np.ones(100), 0.01, 0.01))
-    with pytest.raises(ValueError, match="an edge came behind readings"):
+    with pytest.raises(ValueError, match="an edge came after readings"):
         running.add(replace(capture(1 + np.arange(100) * 0.01, np.ones(100), 0.01, 0.01), edges=(Edge(0.5, 0, True),)))
 
 
 def test_one_edge_is_no_window() -> None:
-    running = Running()
+    running = IntervalSums()
     running.add(replace(capture(np.arange(100) * 0.01, np.ones(100), 0.01, 0.01), edges=(Edge(0.5, 0, True),)))
     with pytest.raises(Blocked, match="the marker changed 1 times"):
         running.result()
@@ -135,9 +142,9 @@ def test_a_current_that_is_not_told_leaves_the_charge_unknown() -> None:
     unknown = Capture(read.t_s, read.power_w, np.full(10, np.nan), np.full(10, np.nan), 0.1, 0.1, (), 0.1, None)
     found = between(unknown, Edge(0, 0, True), Edge(1, 0, False))
     assert found.energy_j == pytest.approx(1.0) and np.isnan(found.charge_c)
-    assert combined(budget(between(unknown, Edge(0, 0, True), Edge(1, 0, False)), sheet(gain=0.01))) == pytest.approx(
-        0.01 / np.sqrt(3)
-    )
+    assert combined(
+        interval_budget(between(unknown, Edge(0, 0, True), Edge(1, 0, False)), sheet(gain=0.01))
+    ) == pytest.approx(0.01 / np.sqrt(3))
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0.5, 0.5), (0.6, 0.5), (-0.1, 0.5), (0.5, 1.01)])
@@ -160,7 +167,7 @@ def test_each_contribution_is_the_effect_of_its_limit(limit: str, value: float, 
     begin, end = Edge(0.0, 0.0, True), Edge(1.0, 0.0, False)
     stretched = end if limit != "timebase" else Edge(1.0 + value, 0.0, False)
     moved = between(spoil(read, value), begin, stretched).energy_j - between(read, begin, end).energy_j  # type: ignore[operator]
-    assert combined(budget(between(read, begin, end), sheet(**{limit: value}))) == pytest.approx(
+    assert combined(interval_budget(between(read, begin, end), sheet(**{limit: value}))) == pytest.approx(
         abs(moved) / np.sqrt(3), rel=2e-2
     )
 
@@ -174,12 +181,12 @@ def test_white_noise_scatters_the_energy_as_the_budget_says() -> None:
         read = capture(np.arange(100) * 0.01, amps * volt, 0.01, 0.01)
         energies.append(between(read, Edge(0, 0, True), Edge(t, 0, False)).energy_j)
     assert np.std(energies) == pytest.approx(
-        combined(budget(between(read, Edge(0, 0, True), Edge(t, 0, False)), sheet(noise_a=noise_a))), rel=0.12
+        combined(interval_budget(between(read, Edge(0, 0, True), Edge(t, 0, False)), sheet(noise_a=noise_a))), rel=0.12
     )
 
 
 def test_an_edge_that_is_not_sharp_counts_with_the_step_of_power_there() -> None:
     power = np.where(np.arange(100) < 50, 0.02, 0.08)
     read = capture(np.arange(100) * 0.01, power, 0.01, 0.01)
-    found = budget(between(read, Edge(0.5, 0.004, True), Edge(0.9, 0.0, False)), sheet())
+    found = interval_budget(between(read, Edge(0.5, 0.004, True), Edge(0.9, 0.0, False)), sheet())
     assert combined(found) == pytest.approx(0.06 * 0.004 / np.sqrt(3))

@@ -13,7 +13,7 @@ from hil.measure.capture import Capture, Edge
 from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import load_data_sheet
 from hil.measure.energy import Task, energy_of_windows
-from hil.measure.more import MOST_WINDOWS, plan_more, reached
+from hil.measure.more import MOST_WINDOWS, plan_windows, reached
 from hil.measure.uncertainty import combined
 from hil.measure.window import window_of
 
@@ -223,16 +223,16 @@ def test_what_differs_between_windows_is_counted_once():
 def test_an_uncertainty_that_more_or_longer_windows_give_is_planned_and_one_below_the_gain_is_not():
     result = evaluate(windows(load=replace(LOAD, spread=0.02)))
     share = result.expanded / result.per_step
-    more = plan_more(result, share * 0.6)
+    more = plan_windows(result, share * 0.6)
     assert (
         not reached(result, share * 0.6)
         and more is not None
         and 6 < more.windows <= MOST_WINDOWS
         and more.steps == STEPS
     )
-    longer = plan_more(result, share * 0.2)
+    longer = plan_windows(result, share * 0.2)
     assert longer is not None and longer.windows == 6 and longer.steps > 2 * STEPS
-    assert plan_more(result, 1e-5) is None, "the gain alone is more"
+    assert plan_windows(result, 1e-5) is None, "the gain alone is more"
     assert reached(result, share * 1.01)
 
 

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.measure.aliasing import is_aliased, pace_doubts
+from hil.measure.aliasing import is_aliased, pace_flags
 from hil.measure.capture import Capture, Edge
 from hil.measure.conditions import ASSUMED_SUPPLY, Conditions, degrees_beyond, rows
 from hil.measure.data_sheet import load_data_sheet
 from hil.measure.energy import Task, energy_of_windows
 from hil.measure.monte_carlo import MEAN, interval
-from hil.measure.provenance import word_of
-from hil.measure.refresh import refresh_s
+from hil.measure.provenance import provenance_of
 from hil.measure.swings import ALONE, fast_of, roughness, standing_alone
 from hil.measure.window import window_of
+from hil.meters.polling import refresh_s
 
 pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
@@ -119,11 +119,11 @@ def test_a_steady_current_has_no_roughness(level, n):
 def test_windows_at_one_pace_with_pauses_are_flagged_and_those_at_several_are_not():
     """A current that bursts in every pause: at one pace each window is wrong alike, at several they scatter, and the interval holds the truth."""
     alike = taken(STEADY, 20, interval_s=1e-3, aperture_s=0.95e-3)
-    assert "at that very pace" in pace_doubts(alike)[0] and any(
+    assert "at that interval" in pace_flags(alike)[0] and any(
         "(aliasing)" in flag for flag in evaluate(alike, 20).flags
     )
     varied = [taken(STEADY, 20, interval_s=1e-3 * (1 + k / 50), aperture_s=0.95e-3, n=1)[0] for k in range(6)]
-    assert pace_doubts(varied) == [] and pace_doubts(taken(STEADY, 20)) == [], "readings without a pause see everything"
+    assert pace_flags(varied) == [] and pace_flags(taken(STEADY, 20)) == [], "readings without a pause see everything"
 
 
 def test_a_step_that_is_a_whole_number_of_readings_is_never_seen_in_their_pauses():
@@ -193,7 +193,7 @@ def test_a_display_that_repeats_its_readings_is_found_out(every_s, seed):
     ("hardware", "RIGOL TECHNOLOGIES,DP832A,VIRTUAL,00.01.14", "modelled"), ("virtual", "KEITHLEY INSTRUMENTS,MODEL 2450,04,1.7", "modelled"),
 ])  # fmt: skip
 def test_measured_is_of_a_real_instrument_at_a_real_board(reality, identity, word):
-    assert word_of(reality, identity).value == word
+    assert provenance_of(reality, identity).value == word
 
 
 def test_an_edge_moved_by_capacitors_takes_nothing_from_the_net_energy():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.measure.data_sheet import load_data_sheet
-from hil.measure.phases import Counted, NotTold, refusals, seconds_of, split
+from hil.measure.phases import Counted, PhasesUnknown, seconds_of, split, unresolved
 from hil.measure.uncertainty import combined, coverage_factor, effective_dof
 from hil.measure.window import window_of
 
@@ -52,7 +52,7 @@ def measured(interval_s=1e-4, seed=1, n=6, errors=NONE, load=LOAD, sharp=True, c
 @pytest.mark.parametrize("interval_s", [1e-6, 1e-5, 1e-4])
 def test_phases_have_their_energy_within_what_their_borders_may_take(interval_s):
     captures, phases = measured(interval_s, n=2)
-    assert refusals([counted_of()] * 2, captures[0]) == {}
+    assert unresolved([counted_of()] * 2, captures[0]) == {}
     assert list(phases) == ["perturb", "forward", "update"], "a phase that the step has not is none"
     for name, phase in phases.items():
         border = next(one.standard for one in phase.contributions if one.source.startswith("borders")) * 3**0.5
@@ -94,7 +94,7 @@ def test_phases_in_the_wrong_order_are_seen_to_be_wrong():
 
 def test_a_meter_that_is_too_slow_is_told_so_phase_by_phase():
     captures, _ = measured(2.5e-4, n=2)
-    found = refusals([counted_of()] * 2, captures[0])
+    found = unresolved([counted_of()] * 2, captures[0])
     assert set(found) == {"perturb"}
     assert found["perturb"] == (
         "the phase 'perturb' takes 2.74 ms a step in 2 stretches and a reading 0.25 ms: 10 readings of each are needed."
@@ -105,7 +105,7 @@ def test_a_meter_that_is_too_slow_is_told_so_phase_by_phase():
 def test_edges_that_are_not_sharp_are_as_bad_as_slow_readings():
     captures, _ = measured(1e-5, n=2)
     blurred = replace(captures[0], edges=tuple(replace(edge, half_s=1e-4) for edge in captures[0].edges))
-    found = refusals([counted_of()], blurred)
+    found = unresolved([counted_of()], blurred)
     assert "an edge is uncertain by 0.2 ms" in found["perturb"] and set(found) == {"perturb"}
 
 
@@ -114,15 +114,15 @@ def test_edges_that_are_not_sharp_are_as_bad_as_slow_readings():
     [
         ({"stretches": (), "made": 0}, "does not know the request 'stretches'"),
         ({"laps": ()}, "does not know the request 'stretches'"),
-        ({"made": 133}, "133 stretches of phases, and the firmware tells 5"),
+        ({"made": 133}, "133 stretches of phases, and the firmware reports 5"),
     ],
 )
 def test_what_is_not_told_is_not_split(changes, reason):
     captures, _ = measured(1e-4, n=2)
-    with pytest.raises(NotTold, match=reason):
-        refusals([replace(counted_of(), **changes)], captures[0])
+    with pytest.raises(PhasesUnknown, match=reason):
+        unresolved([replace(counted_of(), **changes)], captures[0])
 
 
 def test_a_count_of_another_window_is_refused():
-    with pytest.raises(NotTold, match="the board counted 0.28"):
+    with pytest.raises(PhasesUnknown, match="the board counted 0.28"):
         measured(1e-4, counted=counted_of(clock=1.05))

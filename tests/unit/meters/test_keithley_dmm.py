@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.measure.between import Running, between
+from hil.measure.between import IntervalSums
 from hil.measure.capture import joined
 from hil.measure.data_sheet import load_data_sheet
 from hil.meters import keithley_dmm
@@ -153,7 +153,7 @@ def test_a_window_longer_than_its_memory_is_read_while_it_lasts(small, rise_s):
         meter.configure(board.setting)
         assert meter._buffers.ring and meter._buffers.sizes["steps"] == 2_000
         meter.arm()
-        running, pieces = Running(), []
+        running, pieces = IntervalSums(), []
         for piece in meter.pieces(WITHIN_S):
             pieces.append(piece)
             running.add(piece)
@@ -162,7 +162,9 @@ def test_a_window_longer_than_its_memory_is_read_while_it_lasts(small, rise_s):
     assert np.diff(whole.t_s) == pytest.approx(1e-4, rel=1e-3) and whole.lost == 0
     assert found.duration_s == pytest.approx(2.4056789, abs=1.01e-4) and found.readings == pytest.approx(24057, abs=2)
     assert found.energy_j == pytest.approx(board.energy(), abs=1.01e-4 * 0.06 * 3.3)
-    assert found.energy_j == pytest.approx(between(whole, *whole.edges).energy_j, rel=1e-12)
+    at_once = IntervalSums()
+    at_once.add(whole)
+    assert found.energy_j == pytest.approx(at_once.result().energy_j, rel=1e-12)
 
 
 @pytest.mark.parametrize("where", ["between", "SEC, FRAC", "READ, REL"])

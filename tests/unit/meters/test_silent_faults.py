@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.measure.aliasing import pace_doubts
+from hil.measure.aliasing import pace_flags
 from hil.meters.meter import Spoiled
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
@@ -117,7 +117,7 @@ def test_a_meter_with_pauses_reads_each_window_at_another_pace(key):
         assert (
             len({round(pace, 7) for pace in paces}) == 4 and max(paces) < 1.15 * min(paces) and paces[0] == min(paces)
         )
-        assert pace_doubts(captures) == [] and pace_doubts(captures[:1] * 2)
+        assert pace_flags(captures) == [] and pace_flags(captures[:1] * 2)
 
 
 def captured(bench: Bench, *, right: bool = True):

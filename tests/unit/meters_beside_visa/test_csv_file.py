@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.measure.between import Running
+from hil.measure.between import IntervalSums
 from hil.measure.capture import Capture
 from hil.meters import csv_text
 from hil.meters.csv_columns import said
@@ -49,7 +49,7 @@ def written(folder: Path, export: Export) -> Path:
 
 
 def energy(capture: Capture) -> float:
-    running = Running()
+    running = IntervalSums()
     running.add(capture)
     return running.result().energy_j
 

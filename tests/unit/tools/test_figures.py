@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hil.measure.between import Running
+from hil.measure.between import IntervalSums
 from hil.measure.capture import Capture, Edge
 from hil.measure.conditions import Conditions
 from hil.measure.data_sheet import load_data_sheet
@@ -24,7 +24,7 @@ def result(key: str, range_a: float, conditions: Conditions = EXACT) -> dict[str
     t = np.arange(0, 1.0, 1e-3)
     amps = np.where((t >= 0.25) & (t < 0.25 + BUSY_S), BUSY_A, 0.0)
     edges = (Edge(0.25, 0.0, True), Edge(0.25 + BUSY_S, 0.0, False))
-    running = Running()
+    running = IntervalSums()
     running.add(Capture(t, amps * VOLT, amps, np.full(len(t), VOLT), 1e-3, 1e-3, edges, range_a, 0))
     return evaluate(Taken(running.result(), BUSY_A), load_data_sheet(key), IDENTITY, 1, conditions)
 

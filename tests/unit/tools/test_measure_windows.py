@@ -14,6 +14,7 @@ from hil.bench.energy.served import KEYS, metered
 from hil.cli import main as hil
 from hil.errors import Blocked
 from hil.measure.data_sheet import load_data_sheet
+from hil.measure.provenance import provenance_of
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.meter import Host, Setting
 from hil.standins.virtual.meter.errors import Errors
@@ -21,7 +22,6 @@ from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 from hil.tools.measure import evaluate, main, take
-from hil.tools.provenance import provenance_of
 from hil.tools.watch import Past, watch
 from tests.unit.meters.board import served
 from tests.unit.tools.test_measure import options
@@ -160,7 +160,7 @@ def test_only_an_instrument_measures(identity: str, word: str, tmp_path: Path) -
 def test_every_virtual_instrument_is_known_for_one(key: str) -> None:
     time, trace = work([0.05])
     with metered(key, trace, EXACT, np.random.default_rng(1), time, Host(time.seconds, time.sleep), 0.0) as meter:
-        assert provenance_of(meter.sheet, meter.identity).value == "modelled"
+        assert provenance_of("hardware", meter.identity).value == "modelled"
 
 
 def test_a_file_and_a_display_declare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
