@@ -10,13 +10,13 @@ from hil.errors import RigError
 
 
 class Provenance(str, Enum):
-    """How a figure was had. The five are different words on purpose.
+    """Where a figure comes from.
 
     - measured: read from silicon or from an instrument;
-    - counted: events or bytes counted exactly, on whatever ran;
+    - counted: events or bytes counted exactly, on any reality;
     - modelled: a count turned into another quantity by a model;
-    - analytic: worked out on paper;
-    - declared: what somebody vouches for, such as a number read from a display or a file of another program.
+    - analytic: calculated on paper;
+    - declared: stated by the user, such as a number read from a display or a file of another program.
     """
 
     MEASURED = "measured"

@@ -29,7 +29,9 @@ EXAMPLE = "TCPIP0::192.168.1.7::5025::SOCKET"
 
 
 class VisaSession:
-    """Args:
+    """A session with one instrument.
+
+    Args:
         address: VISA resource name.
         name: the instrument's, for messages.
         timeout_ms: of every answer.

@@ -19,42 +19,34 @@ from hil.errors import RigError
 from hil.meters.csv_text import HEAD, CsvText
 
 TIMES = ("time", "timestamp", "x-axis", "second", "seconds")
-UNITS = {
-    "second": "s",
-    "seconds": "s",
-    "volt": "V",
-    "volts": "V",
-    "ampere": "A",
-    "amperes": "A",
-    "amp": "A",
-    "amps": "A",
-    "watt": "W",
-    "watts": "W",
-}
-SYMBOLS = (
-    "s",
-    "ms",
-    "us",
-    "ns",
-    "V",
-    "mV",
-    "uV",
-    "A",
-    "mA",
-    "uA",
-    "nA",
-    "W",
-    "mW",
-    "uW",
-    "nW",
-    "J",
-    "mJ",
-    "uJ",
-    "Wh",
-    "mWh",
-    "uWh",
-    "min",
-    "h",
+UNITS = {"second": "s", "volt": "V", "ampere": "A", "amp": "A", "watt": "W"}
+UNITS |= {f"{name}s": symbol for name, symbol in UNITS.items()}
+SYMBOLS = tuple(
+    [
+        "s",
+        "ms",
+        "us",
+        "ns",
+        "V",
+        "mV",
+        "uV",
+        "A",
+        "mA",
+        "uA",
+        "nA",
+        "W",
+        "mW",
+        "uW",
+        "nW",
+        "J",
+        "mJ",
+        "uJ",
+        "Wh",
+        "mWh",
+        "uWh",
+        "min",
+        "h",
+    ]
 )
 PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # names that a unit may follow without brackets
 STATISTICS = ["time", "current", "voltage", "power", "charge", "energy"]

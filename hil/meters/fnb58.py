@@ -65,10 +65,12 @@ def open_fnb58(serial_number: str = "") -> HidDevice:
 
 
 class Fnb58:
-    """Args:
-    device: open.
-    sheet: its data sheet.
-    host: clock and sleep.
+    """The FNB58 over HID.
+
+    Args:
+        device: open.
+        sheet: its data sheet.
+        host: clock and sleep.
     """
 
     def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:

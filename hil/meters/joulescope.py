@@ -65,7 +65,9 @@ def open_driver() -> JoulescopeDriver:
 
 
 class Joulescope:
-    """Args:
+    """A Joulescope JS220.
+
+    Args:
         driver: started; it ends with the meter.
         name: the end of its path, such as a serial number; empty for the only one attached.
         sheet: its data sheet.

@@ -32,7 +32,9 @@ EVENTS = ("d7 both", "d7 fal")
 
 
 class Lpm01a:
-    """Args:
+    """An X-NUCLEO-LPM01A at a serial port.
+
+    Args:
         line: the serial port, 3,686,400 baud.
         sheet: its data sheet.
         host: clock and sleep.

@@ -108,7 +108,9 @@ def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
 
 
 class Otii:
-    """Args:
+    """An Otii Arc or Ace.
+
+    Args:
         server: connected.
         name: of the instrument, or the end of its id; empty for the only one.
         sheet: its data sheet; `identity` is the type that the server tells.

@@ -69,7 +69,9 @@ class Dialect:
 
 
 class PolledScpi(UnmarkedVisaMeter):
-    """Args:
+    """An instrument that answers each query with a reading.
+
+    Args:
         session: to the instrument.
         sheet: its data sheet.
         host: clock.

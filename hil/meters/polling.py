@@ -40,10 +40,12 @@ class Polls:
 
 
 class Poller:
-    """Args:
-    host: clock.
-    jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
-    seed: of the draw.
+    """Queries a meter at random intervals.
+
+    Args:
+        host: clock.
+        jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
+        seed: of the draw.
     """
 
     def __init__(self, host: Host, jitter: float = JITTER, seed: int = 0) -> None:

@@ -21,7 +21,9 @@ DIALECT = Dialect(
 
 
 class RigolDP800(PolledScpi):
-    """Args:
+    """A Rigol DP800 supply.
+
+    Args:
         session: to the instrument.
         sheet: its data sheet.
         host: clock.

@@ -30,7 +30,9 @@ SUMMARIES = {"OPER": (8192, 2, 4096), "QUES": (8192, 2, 2048)}
 
 
 class RsNGU(UnmarkedVisaMeter):
-    """Args:
+    """A Rohde & Schwarz NGU201 or NGU401.
+
+    Args:
         session: to the instrument; over a raw socket it must be alone.
         sheet: its data sheet.
         host: clock.

@@ -33,7 +33,9 @@ class Line(Protocol):
 
 
 class SerialLine:
-    """Args:
+    """A serial port opened through pyserial.
+
+    Args:
         path: of the port.
         baud: its speed; a USB CDC port takes any.
         name: the meter's, for messages.

@@ -39,7 +39,9 @@ class _Drains:
 
 
 class SiglentSDM3065X(UnmarkedVisaMeter):
-    """Args:
+    """A Siglent SDM3065X as ammeter.
+
+    Args:
         session: to the instrument (raw socket: port 5025; 5024 greets first and confuses).
         sheet: its data sheet.
         host: clock.

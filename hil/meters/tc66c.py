@@ -28,7 +28,9 @@ MISSED = 3  # polls in a row without an answer before the meter counts as gone
 
 
 class Tc66c:
-    """Args:
+    """A TC66C at a serial port.
+
+    Args:
         line: the serial port, 115,200 baud.
         sheet: its data sheet.
         host: clock and sleep.

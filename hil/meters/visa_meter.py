@@ -9,7 +9,9 @@ from hil.visa import VisaSession
 
 
 class VisaMeter:
-    """Args:
+    """Base of all drivers by VISA: an identified instrument and the host's clock.
+
+    Args:
         session: with the instrument.
         sheet: its data sheet.
         host: the host's clock.

@@ -27,7 +27,9 @@ MISSED = 0.5  # of an interval: a gap that is longer hides an update
 
 
 class YokogawaWT310(UnmarkedVisaMeter):
-    """Args:
+    """A Yokogawa WT310 power meter.
+
+    Args:
         session: to the instrument.
         sheet: its data sheet.
         host: clock.
