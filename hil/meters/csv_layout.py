@@ -21,32 +21,10 @@ from hil.meters.csv_text import HEAD, CsvText
 TIMES = ("time", "timestamp", "x-axis", "second", "seconds")
 UNITS = {"second": "s", "volt": "V", "ampere": "A", "amp": "A", "watt": "W"}
 UNITS |= {f"{name}s": symbol for name, symbol in UNITS.items()}
-SYMBOLS = tuple(
-    [
-        "s",
-        "ms",
-        "us",
-        "ns",
-        "V",
-        "mV",
-        "uV",
-        "A",
-        "mA",
-        "uA",
-        "nA",
-        "W",
-        "mW",
-        "uW",
-        "nW",
-        "J",
-        "mJ",
-        "uJ",
-        "Wh",
-        "mWh",
-        "uWh",
-        "min",
-        "h",
-    ]
+SYMBOLS = (
+    *("s", "ms", "us", "ns", "min", "h"),
+    *("V", "mV", "uV", "A", "mA", "uA", "nA", "W", "mW", "uW", "nW"),
+    *("J", "mJ", "uJ", "Wh", "mWh", "uWh"),
 )
 PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # names that a unit may follow without brackets
 STATISTICS = ["time", "current", "voltage", "power", "charge", "energy"]
