@@ -65,7 +65,7 @@ def _command(argv: list[str] | None) -> int:
         help="write a network file of an older version as the current one: hil network convert FILE",
         add_help=False,
     )
-    commands.add_parser("bench-server", help="run the virtual bench of a board and print its endpoints", add_help=False)
+    commands.add_parser("bench-server", help="run a virtual board and print its endpoints", add_help=False)
     bench = commands.add_parser("bench", help="run the benchmarks")
     bench.add_argument(
         "what", nargs="?", choices=("rig", "kernels", "energy", "stream"), default="rig",

@@ -1,6 +1,6 @@
 """How soon a board trains: from the start of a program, imports included, to the end of the first training step.
 
-The board is a virtual bench that stays up and is named in rig.toml as an attached one: the first program flashes it, the others find the image.
+The board is a virtual board that stays up and is named in rig.toml as an attached one: the first program flashes it, the others find the image.
 Each program trains one step and prints when that was done.
 """
 
@@ -26,7 +26,7 @@ def seconds(board: str) -> float:
     """Return the median time of the programs that find their image on the board, in seconds.
 
     Raises:
-        Blocked: the virtual bench did not come up.
+        Blocked: the virtual board did not come up.
         RuntimeError: a trial did not pass.
     """
     with tempfile.TemporaryDirectory() as folder:

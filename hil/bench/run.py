@@ -87,7 +87,7 @@ def _board(prepared: Prepared) -> Iterator[Row]:
 
 
 def _first_step(prepared: Prepared) -> Iterator[Row]:
-    """Only of boards with a virtual bench: an attached board would be flashed and trained behind its owner's back."""
+    """Only boards that exist as virtual boards: an attached board would be flashed and trained without a request."""
     if prepared.board.stand_in == "virtual":
         note = f"{prepared.board.name}, virtual; from the start of a program, imports included, on a board that carries the image"
         yield Row("start to first training step", first_step.seconds(prepared.board.name), "s", note)

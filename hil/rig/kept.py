@@ -1,4 +1,4 @@
-"""Stand-ins that outlive a trial: a virtual bench, as an attached board does, with the image in its flash; a Renode, for one board after another."""
+"""Stand-ins that outlive a trial: a virtual board, as an attached board does, with the image in its flash; a Renode, for one board after another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Kept:
     image: Path
 
     def serves(self, reality: str, board: Board, image: Image) -> bool:
-        """Whether it still runs and is ready: a virtual bench with this image's symbols, a Renode with this board booted anew."""
+        """Whether it still runs and is ready: a virtual board with this image's symbols, a Renode with this board booted anew."""
         with contextlib.suppress(Blocked):
             self.stand_in.alive()
             if reality == "renode":

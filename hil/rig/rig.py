@@ -86,7 +86,7 @@ class Rig:
             board: catalogue entry.
             image: the firmware (a stand-in without a probe loads it itself).
             log: file for a stand-in's log.
-            inject: faults, in the project's own fault tests; only the virtual bench takes them, so nothing else is taken.
+            inject: faults, in the project's own fault tests; only the virtual board takes them, so nothing else is taken.
 
         Raises:
             Blocked: the board is named and gone or held by another session, or the wanted reality is not to be had.

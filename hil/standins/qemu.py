@@ -10,7 +10,7 @@ from pathlib import Path
 from hil.boards import Board, Image
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.standins import leash
+from hil.standins import parent_watchdog
 from hil.standins.process import StandIn
 
 PROGRAM = "qemu-system-arm"
@@ -19,7 +19,7 @@ PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
 
 
 def crash(stand_in: StandIn, image: Image) -> str | None:
-    """Return what a QEMU that has given up said of its processor, with the place in the image, as one sentence; None where it said nothing."""
+    """Return the fatal error that QEMU logged, with its place in the image, as one sentence; None if there is none."""
     said = stand_in.said()
     fatal, pc, lr = FATAL.search(said), re.search(r"\bR15=([0-9a-f]{8})", said), re.search(r"\bR14=([0-9a-f]{8})", said)
     if fatal is None or pc is None or lr is None:
@@ -42,8 +42,9 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
             "bench", f"{PROGRAM} is not installed, and {board.name} runs on nothing else: apt install qemu-system-arm."
         )
     command = [
-        sys.executable, "-I", "-S", leash.__file__, PROGRAM, "-M", str(board.qemu_machine), "-kernel", str(image.path), "-display", "none", "-monitor", "none",
-        "-icount", "shift=5", "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
+        sys.executable, "-I", "-S", parent_watchdog.__file__, PROGRAM, "-M", str(board.qemu_machine),
+        "-kernel", str(image.path), "-display", "none", "-monitor", "none", "-icount", "shift=5",
+        "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
     ]  # fmt: skip
 
     def announced(line: str) -> Endpoints | None:

@@ -1,4 +1,4 @@
-"""Start the built-in virtual bench as a process of its own."""
+"""Start the built-in virtual board as a process of its own."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def start_virtual(
 
     Args:
         board: catalogue entry.
-        image: only for the names of symbols in messages about faults; the bench flashes nothing by itself.
-        log: file for the bench's log.
-        inject: faults to inject, for the project's own fault tests (`--inject` of the bench server).
-        meter: its power meter, by the key of the data sheet (`--meter` of the bench server, which knows which is usual).
+        image: only for the names of symbols in messages about faults; the virtual board flashes nothing by itself.
+        log: file for its log.
+        inject: faults to inject in the project's own fault tests (`--inject` of `hil bench-server`).
+        meter: its power meter, by the key of the data sheet (`--meter` of `hil bench-server`, which has a default).
 
     Raises:
         Blocked: the extra `virtual` is not installed, or the process did not come up.
@@ -34,7 +34,8 @@ def start_virtual(
     if missing:
         raise Blocked(
             "bench",
-            f"the virtual bench needs {' and '.join(missing)}: pip install 'trainrig[virtual]', or attach the board and name it in rig.toml.",
+            f"the virtual board needs {' and '.join(missing)}: pip install 'trainrig[virtual]', "
+            "or attach the board and name it in rig.toml.",
         )
     command = [
         sys.executable,

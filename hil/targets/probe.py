@@ -22,7 +22,7 @@ DEADLINES_S = {
     "sample": 10.0,
     "close": 3.0,
 }
-VIRTUAL = "trainrig"  # the maker of a virtual bench's probe
+VIRTUAL = "trainrig"  # the maker of a virtual board's probe
 SLOWEST_READ = 20_000  # bytes a second, of a CMSIS-DAP probe on HID; a longer read has longer
 SAMPLES, SAMPLES_APART_S = 5, 0.05  # enough to tell one instruction from a loop
 STACK_BYTES = 1024  # some ten frames of this firmware
@@ -38,7 +38,7 @@ class Probe:
         process: does the work; by default one of its own, which ends with `close`.
 
     Attributes:
-        virtual: whether the probe says that it is a virtual bench's, whatever rig.toml says.
+        virtual: whether the probe says that it is a virtual board's, whatever rig.toml says.
 
     Raises:
         Blocked: no such probe, it cannot connect, or the chip is not the board's.

@@ -62,7 +62,7 @@ def run_trial(
         rig: gives the board.
         folder: takes the logs: `log/STAGE.log`, `bench.log`, what a stand-in says, and `traceback.txt` of an error that nobody has foreseen.
         elf: the user's own firmware in the place of the prebuilt image.
-        inject: faults for the virtual bench.
+        inject: faults for the virtual board.
         reflash: program the board even when it holds the image.
         watch: is called as the trial goes on.
         again: whether the trial begins once more after a power cycle; else it is blocked at `power`, and whoever called goes on.

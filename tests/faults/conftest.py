@@ -1,4 +1,4 @@
-"""Trials on the virtual bench, with something broken on purpose."""
+"""Trials on the virtual board, with something broken on purpose."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def records(tmp_path_factory):
 @pytest.fixture
 def broken_trial(tmp_path):
     """Run a short trial on the virtual STM32H7B3 and return its outcome."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
     def run(variant="cls1", steps=4, elf=None, inject=(), **others):
         spec = TrialSpec("stm32h7b3", variant, steps=steps, evaluate=0, **others)

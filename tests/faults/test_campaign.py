@@ -49,7 +49,7 @@ MEASURED = Measured({}, dict.fromkeys(("plain", "flash", "energy"), STAGES), 4.0
 
 
 def campaign(*options: str) -> subprocess.CompletedProcess[str]:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     if not Path("/proc/self/environ").is_file():
         pytest.skip("the processes of a trial are found by their environment, in /proc")
     command = [sys.executable, "-m", "tests.faults.campaign", "--seed", str(SEED), *options]

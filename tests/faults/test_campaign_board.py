@@ -37,7 +37,7 @@ Serve = Callable[..., dict[str, Any]]
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Starts a bench whose flash holds the image, and names its port in rig.toml: nothing is to be programmed. The current folder is an empty one."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 20.0)

@@ -26,7 +26,7 @@ OPTIONS = ("--board", "stm32h7b3", "--steps", str(STEPS), "--batch", str(BATCH),
 
 @pytest.fixture(autouse=True)
 def _virtual() -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 
 def uninterrupted(steps: int = STEPS) -> str:

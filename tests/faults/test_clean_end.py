@@ -38,7 +38,7 @@ def by_signal(*quick: signal.Signals) -> pytest.MarkDecorator:
 
 @pytest.fixture(autouse=True)
 def _needs() -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     if not Path("/proc/self/environ").is_file():
         pytest.skip("the processes of a run are found by their environment, in /proc")
 

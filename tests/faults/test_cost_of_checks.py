@@ -53,7 +53,7 @@ def test_a_check_within_a_check_counts_once_and_a_request_not_at_all(monkeypatch
 
 
 def test_the_line_is_printed_of_workers_too(tmp_path: Path) -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     (tmp_path / "test_one.py").write_text(TRIAL)
     command = [
         sys.executable, "-m", "pytest", "-p", "tests.faults.cost_of_checks", "-p", "no:cacheprovider", "-n", "1", "--board=stm32h7b3",

@@ -26,7 +26,7 @@ HANG = "    for (volatile int waited = 0; waited == 0;) {}\n"
 def run(board: str, defect: str, folder: Path) -> Outcome:
     """Train a step on a stand-in whose firmware has a defect where a step begins."""
     need_compiler()
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     elf = build_changed(folder / "firmware", board, FILE, LINE, defect + LINE)
     return run_trial(TrialSpec(board, "cls1", steps=1, evaluate=0), Rig(Bench()), folder, elf)
 

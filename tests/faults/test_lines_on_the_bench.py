@@ -16,7 +16,7 @@ SPEC = TrialSpec("stm32h7b3", "cls1", steps=2, evaluate=0)
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory):
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     with Rig(Bench(), tmp_path_factory.mktemp("benches"), reality="virtual") as rig:
         yield rig
 

@@ -29,7 +29,7 @@ Serve = Callable[..., dict[str, Any]]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts a bench that outlives trials, as one on a desk does; returns what it says of itself."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     running: list[StandIn] = []
 
     def start(board: str, *inject: str) -> dict[str, Any]:

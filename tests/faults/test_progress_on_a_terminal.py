@@ -70,7 +70,7 @@ def on_a_terminal(folder: Path, *options: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     (tmp_path / "test_mine.py").write_text(TEST)
     return tmp_path
 

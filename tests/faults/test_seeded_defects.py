@@ -20,7 +20,7 @@ NIGHTLY = pytest.mark.tier("nightly")
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory):
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     with Rig(Bench(), tmp_path_factory.mktemp("bench"), "virtual") as taken:
         yield taken
 

@@ -180,7 +180,7 @@ for what in sys.stdin:
 
 
 def soak(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     if not Path("/proc/self/status").is_file():
         pytest.skip("the processes are looked at in /proc")
     command = [sys.executable, "-m", "tests.faults.soak", "--seed", "7", "--out", str(out), *options]

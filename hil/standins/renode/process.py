@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from hil.errors import Blocked
+from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.robot import Robot
 
 UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s (docs/renode.md), on an idle computer
@@ -19,12 +19,6 @@ END_DEADLINE_S = (
     1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program
 )
 AFTERTHOUGHT_S = 2.0  # from the last sign of life of a process to its end
-PR_SET_PDEATHSIG = 1  # prctl(2)
-
-
-def die_with_parent(number: int) -> None:
-    """Have the kernel send this process a signal when the thread that started it ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 class RenodeProcess:

@@ -1,4 +1,4 @@
-"""What the bench is asked for on its standard input: a board, and the image that it shall run."""
+"""A request on the standard input of the Renode process: a board and the image to run on it."""
 
 from __future__ import annotations
 

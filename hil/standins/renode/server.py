@@ -14,11 +14,12 @@ from types import FrameType
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.conversation import boot, instructions
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import Line
 from hil.standins.renode.platform import description, load_platform
-from hil.standins.renode.process import RenodeProcess, die_with_parent
+from hil.standins.renode.process import RenodeProcess
 from hil.standins.renode.request import Request
 from hil.standins.renode.robot import DEADLINE_S, Robot
 from hil.standins.renode.start import cure, program, version

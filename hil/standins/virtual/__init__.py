@@ -1,1 +1,1 @@
-"""The virtual bench: a process of its own that offers the endpoints of a board (`hil bench-server`)."""
+"""The virtual board: a process of its own that offers the endpoints of a board (`hil bench-server`)."""

@@ -1,4 +1,4 @@
-"""`python -m hil.standins.virtual`: the virtual bench."""
+"""`python -m hil.standins.virtual`: the virtual board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of one board put together: chip, debug probe, serial port, meter and power supply, each with its thread."""
+"""A virtual board: chip, debug probe, serial port, meter and power supply, each with its own thread."""
 
 from __future__ import annotations
 
@@ -27,16 +27,21 @@ from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 
 
-class Bench:
-    """Args:
-    board: name of the board; raises RigError for one that has no model.
-    symbols: names for addresses in messages.
-    seed: of everything that is left to chance.
-    flash: file that keeps the flash contents between runs, or None.
-    injections: faults for the project's own tests.
-    log: receives one line about each noteworthy event; from any thread.
-    report: receives the record of a fault of the chip, once per fault.
-    meter: which instrument feeds or reads it, by the key of its data sheet; raises RigError for one that has no twin.
+class VirtualBoard:
+    """A virtual board with its endpoints.
+
+    Args:
+        board: name of the board.
+        symbols: names for addresses in messages.
+        seed: seed of SRAM contents, unique id, meter errors and noise.
+        flash: file that keeps the flash contents between runs, or None.
+        injections: faults for the project's own tests.
+        log: receives one line per event, from any thread.
+        report: receives the record of each chip fault once.
+        meter: the instrument that supplies or measures the board, by the key of its data sheet.
+
+    Raises:
+        RigError: there is no such virtual board or no such virtual meter.
     """
 
     def __init__(
@@ -83,7 +88,7 @@ class Bench:
 
     @property
     def failed(self) -> BaseException | None:
-        """What ended the chip's thread, if anything did."""
+        """The exception that ended the chip's thread, or None."""
         return self._runner.error
 
     def close(self) -> None:
@@ -119,7 +124,7 @@ class Bench:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:
-        """The marker pin is wired to the meter; what is true between its edges is told to the log only."""
+        """Pass an edge of the marker pin to the meter; log the true energy of the window that it ends."""
         self._supply.edge(time_ps, level)
         if level:
             self._risen = time_ps
@@ -128,7 +133,7 @@ class Bench:
             self._log(f"true energy while the marker was high: {true:.9f} J ({self._model.currents.source})")
 
     def _switch(self, on: bool) -> None:
-        """The power supply was switched."""
+        """Switch the chip with its power supply."""
         with self._runner.paused() as machine:
             machine.switch(on, self._rng)
             self._line.lose()
@@ -152,7 +157,7 @@ class Bench:
 
 
 def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
-    """Return what is known about a machine's fault: message, pc, symbol, line of source, address and access."""
+    """Return the record of a machine's fault: message, pc, symbol, source line, address and access."""
     fault = machine.fault
     assert fault is not None
     pc = machine.halting.read_register(15)

@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection: the bench's ports are on the loopback address, which every user of this computer reaches."""
+"""Find the user at the other end of a loopback connection, which every user of this computer can open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def same_user_only(log: Callable[[str], None]) -> Callable[[socket.socket, tuple
             return True
         who = "nobody that could be found" if owner is None else f"user {owner}"
         log(
-            f"a connection of {who} to port {connection.getsockname()[1]} is refused: the bench is that of user {_self()}"
+            f"a connection of {who} to port {connection.getsockname()[1]} is refused: the virtual board belongs to user {_self()}"
         )
         return False
 
@@ -34,9 +34,9 @@ def same_user_only(log: Callable[[str], None]) -> Callable[[socket.socket, tuple
 
 
 def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """Return the number of the user whose socket is at the client's end of an IPv4 connection of this computer; None where its owner has closed it.
+    """Return the id of the user who owns the client's socket of a local IPv4 connection; None once it is closed.
 
-    Elsewhere than on Linux nothing tells: the answer is the user of this process.
+    Outside Linux the owner cannot be found: return the user of this process.
     """
     if sys.platform != "linux":
         return _self()

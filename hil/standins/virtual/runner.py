@@ -1,4 +1,4 @@
-"""The thread that runs the chip, and the doors through which the bench's other threads reach it."""
+"""The thread that runs the chip, and how the other threads of the virtual board access it."""
 
 from __future__ import annotations
 

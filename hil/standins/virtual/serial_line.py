@@ -1,4 +1,4 @@
-"""The line between the bench's serial port and the chip's UART: pacing towards the chip, and injected faults both ways."""
+"""The line between the host's serial port and the chip's UART: pacing towards the chip, injected faults both ways."""
 
 from __future__ import annotations
 

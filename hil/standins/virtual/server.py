@@ -1,4 +1,4 @@
-"""The virtual bench as a process: prints its endpoints, runs until it is told to end."""
+"""The virtual board as a process: prints its endpoints and runs until it is terminated."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _CHECK_S = 0.2
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a virtual bench.
+    """Run a virtual board.
 
-    The first line of standard output names its endpoints as JSON; a table for rig.toml follows, where a person has started it (without `--leashed`).
-    Later lines of JSON report faults of the chip. Standard error has the log.
+    The first line of standard output lists the endpoints as JSON. Without `--leashed` a table for rig.toml follows.
+    Later JSON lines report faults of the chip. The log goes to standard error.
     """
     parser = argparse.ArgumentParser(
         prog="hil bench-server",
-        description="A virtual bench: an emulated board with a debug probe, a serial port and a meter. The first line of output names its "
-        "endpoints as JSON, a [[board]] table for rig.toml follows.",
+        description="Run a virtual board: an emulated chip with a debug probe, a serial port and a meter. The first line of "
+        "output lists its endpoints as JSON; a [[board]] table for rig.toml follows.",
     )
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
     parser.add_argument(
-        "--leashed", action="store_true", help="end when standard input ends: whoever has started this is gone then"
+        "--leashed", action="store_true", help="end when standard input closes, that is when the parent process ends"
     )
     parser.add_argument(
         "--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)"
@@ -56,37 +56,37 @@ def _serve(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: end.set())
     # Unicorn, numba and pyOCD take a second to load: not for a wrong option, and after the signals are handled.
     try:
-        from hil.standins.virtual.bench import Bench
+        from hil.standins.virtual.bench import VirtualBoard
         from hil.standins.virtual.symbols import Symbols
     except ModuleNotFoundError as error:
-        raise RigError(f"the virtual bench needs {error.name}: pip install 'trainrig[virtual]'.") from error
+        raise RigError(f"the virtual board needs {error.name}: pip install 'trainrig[virtual]'.") from error
 
     # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
     sys.setswitchinterval(0.0005)
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
-    bench = Bench(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
+    board = VirtualBoard(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
                   lambda record: _print({"fault": record}), options.meter)  # fmt: skip
-    endpoints = bench.start()
+    endpoints = board.start()
     _print(endpoints | {"pid": os.getpid()})
     if not options.leashed:
         print(_table(endpoints), flush=True)
     while not end.wait(_CHECK_S):
-        if bench.failed is not None:
-            print(f"bench-server: the chip's thread has ended: {bench.failed!r}", file=sys.stderr)
+        if board.failed is not None:
+            print(f"bench-server: the chip's thread has ended: {board.failed!r}", file=sys.stderr)
             os._exit(3)  # its lock may be held: nothing can be closed in good order
-    bench.keep_flash()
+    board.keep_flash()
     sys.stderr.flush()
     os._exit(0)  # what is left are sockets and daemon threads, whose servers take a second to be asked
 
 
 def _table(endpoints: dict[str, object]) -> str:
-    """Return the bench as a table of rig.toml, which reads strings as JSON writes them."""
+    """Return the endpoints as a [[board]] table of rig.toml; JSON strings are valid TOML strings."""
     keys = {"name": "board", "probe": "probe", "serial": "serial", "meter": "meter", "meter_model": "meter_model"}
     lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
     return "\n".join(
         [
-            "# This bench for rig.toml, as long as it runs: then `hil doctor` checks it, and trials run on it.",
+            "# Paste this into rig.toml while the virtual board runs; `hil doctor` then checks it and trials run on it.",
             "[[board]]",
             *lines,
             "",

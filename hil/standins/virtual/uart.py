@@ -1,4 +1,4 @@
-"""The serial port of the bench: a pseudo-terminal whose other end is the chip's USART."""
+"""The serial port of the virtual board: a pseudo-terminal connected to the chip's UART."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .fault import BOARD
 
 
 class Desk:
-    """A virtual bench in a process of its own.
+    """A virtual board in a process of its own.
 
     Args:
         folder: takes its log.

@@ -10,7 +10,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
-from hil.standins.renode.process import die_with_parent
+from hil.standins.parent_watchdog import die_with_parent
 
 from .carry import Bench
 from .fault import Fault, Measured

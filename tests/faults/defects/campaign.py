@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hil.rig import Bench, Rig
-from hil.standins.renode.process import die_with_parent
+from hil.standins.parent_watchdog import die_with_parent
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import steps_table, trial_record

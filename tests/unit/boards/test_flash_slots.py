@@ -142,7 +142,7 @@ class Emulated:
 
 @pytest.fixture(autouse=True)
 def _virtual() -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 
 def with_two(board: str) -> tuple[Emulated, list[tuple[int, ...]]]:

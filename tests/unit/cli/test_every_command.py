@@ -67,7 +67,7 @@ WRONG = {
     "matrix --network lenet": "there is no network 'lenet': did you mean lenet5",
     "matrix --method mezoo": "there is no method 'mezoo': did you mean mezo?",
     "bench-server": "the following arguments are required: --board",
-    "bench-server --board mps2-an500": "there is no virtual bench for board mps2-an500",
+    "bench-server --board mps2-an500": "there is no virtual board mps2-an500",
     "bench nothing": "invalid choice: 'nothing'",
     "bench --board stm32h7": "the catalogue has no board 'stm32h7': did you mean stm32h7b3",
     "bench energy --trials 0": "'0' is not a whole number above 0",
@@ -176,7 +176,7 @@ def heed_ctrl_c() -> None:
 
 @pytest.mark.parametrize("line", ["mlperf-tiny --board stm32h7b3", "bench-server --board stm32h7b3"])
 def test_ctrl_c_ends_a_command_without_a_word(line: str) -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     process = subprocess.Popen(
         [*HIL, *line.split()],
         cwd=ROOT,

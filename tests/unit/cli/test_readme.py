@@ -170,7 +170,7 @@ def test_the_bench_is_a_rig_toml(folder: Path) -> None:
 
 @NIGHTLY
 def test_the_trial_of_ones_own_passes(folder: Path) -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     (folder / "test_mine.py").write_text(block("from hil.trial import TrialSpec"))
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "--board=stm32h7b3", "test_mine.py", "-p", "no:cacheprovider"],

@@ -218,7 +218,7 @@ def exchange_on(port: serial.Serial, data: bytes) -> bytes:
 def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_path: Path) -> None:
     """The port is closed by our host and opened anew by a runner that talks first and knows nothing of what was before."""
     if not board.startswith("mps2"):
-        pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     prepared = prepare(TrialSpec(board, "full-zo", batch=2, seed=4))
     images = load("fashion-mnist-1k").test_images[:4]
     with Rig(Bench()) as rig, rig.take(prepared.board, prepared.image, tmp_path / "log") as taken:

@@ -93,7 +93,7 @@ def test_nothing_but_the_three_things_was_added_or_changed(tree: Path) -> None:
 
 
 def test_its_virtual_bench_trains_as_the_reference_does(tree: Path, tmp_path: Path) -> None:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     said = json.loads(run(tree, sys.executable, "-c", TRIAL, str(tmp_path)).splitlines()[-1])
     assert (said["verdict"], said["steps"]) == ("pass", 4), said["reason"]
     assert Path(said["from"]).is_relative_to(tree)

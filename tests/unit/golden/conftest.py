@@ -48,7 +48,7 @@ def core_trainer(
 @pytest.fixture(scope="session")
 def board_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardTrainer]:
     """Give a virtual board that has been greeted."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     with (
         Rig(Bench(), reality="virtual") as rig,
         virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden") / "bench.log") as trainer,

@@ -17,7 +17,7 @@ from hil.measure.more import MOST_WINDOWS, plan_windows, reached
 from hil.measure.uncertainty import combined
 from hil.measure.window import window_of
 
-pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
+pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from hil.standins.virtual.meter.errors import Errors
 from tests.unit.measure.energy_scene import NONE, Bench

@@ -20,7 +20,7 @@ from hil.measure.swings import ALONE, fast_of, roughness, standing_alone
 from hil.measure.window import window_of
 from hil.meters.polling import refresh_s
 
-pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
+pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from tests.unit.measure.energy_scene import Bench
 

@@ -12,7 +12,7 @@ from hil.measure.phases import Counted, PhasesUnknown, seconds_of, split, unreso
 from hil.measure.uncertainty import combined, coverage_factor, effective_dof
 from hil.measure.window import window_of
 
-pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
+pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from hil.standins.virtual.meter.errors import Errors, Limits
 from tests.unit.measure.energy_scene import NONE, Bench

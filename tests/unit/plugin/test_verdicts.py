@@ -120,7 +120,7 @@ TRIALS = {"all": 11, "pass": 4, "fail": 3, "blocked": 4}
 
 @pytest.fixture(scope="module", params=["0", "2"], ids=["one process", "two workers"])
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     weights, _ = places_in_file(build("lenet5", 1))[0]
     flip = image_of("stm32h7b3").symbols["__arena_start"] + weights
     project = Project(tmp_path_factory.mktemp("project")).write(f'FAULT = "ram_flip:{flip}:6:60000000"\n' + PROJECT)
@@ -218,7 +218,7 @@ def test_the_command_that_repeats_a_test_names_it_and_no_folder_of_this_computer
 
 def test_a_trial_with_energy_reaches_the_process_that_writes_the_record(project: Project):
     """A worker sends plain types only: a figure that was a number of NumPy's ended the whole run with an internal error."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     test = "def test_energy(hil_board, hil_trial):\n    from hil.trial import EnergyWindows\n    hil_trial(spec(hil_board, steps=2, energy=EnergyWindows(windows=2, steps=2)))\n"
     done = project.write(test).run("--board=stm32h7b3", "--reality=virtual", "-n", "1")
     assert done.code == 0 and "INTERNALERROR" not in done.out, done.out

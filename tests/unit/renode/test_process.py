@@ -144,10 +144,10 @@ def test_stopped_in_the_middle_of_a_command(install: Install, tmp_path: Path) ->
     with subprocess.Popen(
         [*command, "--parent-pid", str(os.getpid())],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT,
-    ) as bench:  # fmt: skip
+    ) as renode:  # fmt: skip
         _until(lambda: commands.exists() and "RunFor" in commands.read_text())
-        bench.terminate()
-        assert bench.wait(HANG_S) == 0
+        renode.terminate()
+        assert renode.wait(HANG_S) == 0
     assert nothing_left(tmp_path, 0.2)
     assert not folder.exists()
 
@@ -169,7 +169,7 @@ def test_nothing_is_left_when_the_owner_is_killed(install: Install, tmp_path: Pa
     owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log")], stdout=subprocess.PIPE, cwd=ROOT)
     assert owner.stdout is not None
     assert owner.stdout.readline() == b"up\n"
-    assert len(left(tmp_path)) >= 4  # owner, bench, Renode and its child
+    assert len(left(tmp_path)) >= 4  # owner, its server, Renode and its child
     owner.kill()
     owner.wait()
     owner.stdout.close()

@@ -1,4 +1,4 @@
-"""The doctor, against a virtual bench that rig.toml names as if it were attached, and against what is not there."""
+"""The doctor, against a virtual board that rig.toml names as if it were attached, and against what is not there."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def look(devices: list[Device], **entry: str) -> list[Check]:
 
 @pytest.fixture(scope="module")
 def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """A virtual bench, its board flashed and running."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    """A virtual board, its board flashed and running."""
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     image = boards.image_of(BOARD.name)
     stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("bench") / "log")
     target = open_target(BOARD, stand_in.endpoints)
@@ -57,8 +57,8 @@ def test_a_bench_in_order(endpoints: Endpoints) -> None:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
-    """A virtual bench whose board comes from the shop: its flash is erased."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    """A virtual board whose board comes from the shop: its flash is erased."""
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     stand_in = start_virtual(BOARD, boards.image_of(BOARD.name), tmp_path_factory.mktemp("bare") / "log")
     yield stand_in.endpoints
     stand_in.stop()

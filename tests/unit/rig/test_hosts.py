@@ -46,7 +46,7 @@ def test_what_only_the_report_or_a_virtual_board_needs_is_not_loaded_before_a_tr
 @pytest.mark.tier("nightly")  # a whole trial
 def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
     """The board is a virtual one, in a process of its own, that rig.toml names as if it were attached; pandas and pyarrow write the record."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     board = boards.load("stm32h7b3")
     bench = start_virtual(board, boards.image_of(board.name), tmp_path / "bench.log")
     ends = bench.endpoints

@@ -1,4 +1,4 @@
-"""The ports of the virtual bench: for the user who runs it, through the clients that people use, and with an end to every line."""
+"""The ports of the virtual board: for the user who runs it, through the clients that people use, and with an end to every line."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_another_user_switches_no_supply_off(supply: tuple[Supply, InstrumentSer
 def refused(user: str, port: int) -> str:
     """Return the line of the log; without a user for one who had hung up by then."""
     who = f"user {user}" if user else "nobody that could be found"
-    return f"a connection of {who} to port {port} is refused: the bench is that of user 0"
+    return f"a connection of {who} to port {port} is refused: the virtual board belongs to user 0"
 
 
 def and_away(port: int) -> None:

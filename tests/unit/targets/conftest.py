@@ -1,4 +1,4 @@
-"""A virtual bench for the tests of this folder, started once for each board that asks for it."""
+"""A virtual board for the tests of this folder, started once for each board that asks for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hil.targets.probe_process import ProbeProcess
 
 @pytest.fixture(scope="session")
 def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoints]]:
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     running: dict[str, StandIn] = {}
 
     def endpoints(board: str) -> Endpoints:

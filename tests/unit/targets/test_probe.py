@@ -1,4 +1,4 @@
-"""The route through a probe: pyOCD itself, in its own process, on the virtual bench."""
+"""The route through a probe: pyOCD itself, in its own process, on the virtual board."""
 
 from __future__ import annotations
 

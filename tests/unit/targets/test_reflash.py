@@ -1,4 +1,4 @@
-"""`pytest --board=... --reflash` on a board that rig.toml names: here the virtual bench, as one would name a board of another computer."""
+"""`pytest --board=... --reflash` on a board that rig.toml names: here the virtual board, as one would name a board of another computer."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkey
 
 def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: ProbeProcess) -> None:
     """That it is there is told by the bench's log."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     log, image = tmp_path / "log", boards.image_of("rp2040")
     bench = start_virtual(PICO, image, log)
     try:

@@ -23,7 +23,7 @@ from hil.trial.device import Device
 from hil.trial.prepare import prepare
 from hil.trial.recording import trial_record
 
-pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 Serve = Callable[[str], dict[str, Any]]
 BOARD, STEPS = "stm32h7b3", 2
 AWAKE_A = 0.095  # of the virtual board's core, whatever it does

@@ -18,7 +18,7 @@ from hil.measure.mlperf_tiny import form
 from hil.meters.meter import Spoiled
 from hil.record import schema
 
-pytest.importorskip("numba", reason="the scene is the virtual bench's, of the extra `virtual`")
+pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
 from hil.trial.confirm.checks import Checks
 from hil.trial.confirm.figures import Figures

@@ -26,7 +26,7 @@ NIGHTLY = pytest.mark.tier("nightly")
 
 @pytest.fixture(autouse=True)
 def _bench_installed():
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 
 @contextlib.contextmanager

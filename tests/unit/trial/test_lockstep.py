@@ -31,7 +31,7 @@ def test_the_first_weight_that_differs_is_named():
 
 @pytest.fixture
 def trial(tmp_path):
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
     def run(variant, steps):
         return run_trial(
@@ -50,7 +50,7 @@ def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
 
 def test_accuracies_in_the_midst_of_training_are_the_reference_s(tmp_path):
     """The curve has its points, and evaluating between two steps changes no bit of either."""
-    pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     spec = TrialSpec("stm32h7b3", "cls1", steps=5, evaluate=16, evaluate_every=2)
     outcome = run_trial(spec, Rig(Bench(), reality="virtual"), tmp_path)
     assert outcome.verdict == "pass" and outcome.bit_exact and len(outcome.steps) == 5, outcome.reason

@@ -21,7 +21,7 @@ STACK = 0x20010000
 
 @dataclass
 class Board:
-    """An emulated chip without a bench around it, and what it did."""
+    """An emulated chip without a virtual board around it, and what it did."""
 
     sent: bytearray = field(default_factory=bytearray)
     edges: list[tuple[str, int, int, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""An STM32F746 without a bench around it, for the tests."""
+"""An STM32F746 without a virtual board around it, for the tests."""
 
 from __future__ import annotations
 

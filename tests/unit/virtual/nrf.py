@@ -1,4 +1,4 @@
-"""An nRF52840 with a small program in flash, without a bench around it."""
+"""An nRF52840 with a small program in flash, without a virtual board around it."""
 
 from __future__ import annotations
 

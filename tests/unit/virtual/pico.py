@@ -1,4 +1,4 @@
-"""An RP2040 with a small program in flash, without a bench around it."""
+"""An RP2040 with a small program in flash, without a virtual board around it."""
 
 from __future__ import annotations
 

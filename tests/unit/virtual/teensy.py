@@ -1,4 +1,4 @@
-"""An i.MX RT1062 with a program in flash, without a bench around it, and the headers that its boot ROM wants."""
+"""An i.MX RT1062 with a program in flash, without a virtual board around it, and the headers that its boot ROM wants."""
 
 from __future__ import annotations
 

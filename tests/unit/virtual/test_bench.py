@@ -1,4 +1,4 @@
-"""The bench as a process, used as a lab would use it: pyOCD, pyserial and PyVISA, none of them modified."""
+"""The virtual board as a process, used as a lab would use it: pyOCD, pyserial and PyVISA, none of them modified."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ FLASH, CODE_OFFSET = 0x08000000, 0x400
 ARENA = 0x24000000
 
 
-class Bench:
-    """A running bench server."""
+class VirtualBoard:
+    """A running virtual board."""
 
     def __init__(self, *options: str, board: str = "stm32h7b3") -> None:
         command = [sys.executable, "-m", "hil.standins.virtual", "--board", board, *options]
@@ -73,16 +73,16 @@ class Bench:
 
 
 @contextlib.contextmanager
-def running(*options: str) -> Iterator[Bench]:
-    bench = Bench(*options)
+def running(*options: str) -> Iterator[VirtualBoard]:
+    virtual_board = VirtualBoard(*options)
     try:
-        yield bench
+        yield virtual_board
     finally:
-        bench.stop()
+        virtual_board.stop()
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
+def virtual_board() -> Iterator[VirtualBoard]:
     with running() as one:
         yield one
 
@@ -97,15 +97,15 @@ def flash(session: Any, data: bytes, address: int = FLASH) -> None:
     loader.commit()
 
 
-def test_it_announces_its_endpoints(bench: Bench) -> None:
-    assert bench.said["board"] == "stm32h7b3" and bench.said["reality"] == "virtual"
-    assert bench.said["pid"] == bench.process.pid
-    assert Path(bench.said["serial"]).exists()
+def test_it_announces_its_endpoints(virtual_board: VirtualBoard) -> None:
+    assert virtual_board.said["board"] == "stm32h7b3" and virtual_board.said["reality"] == "virtual"
+    assert virtual_board.said["pid"] == virtual_board.process.pid
+    assert Path(virtual_board.said["serial"]).exists()
 
 
-def test_pyocd_programs_and_reads_back(bench: Bench) -> None:
+def test_pyocd_programs_and_reads_back(virtual_board: VirtualBoard) -> None:
     data = os.urandom(96 * 1024)
-    with bench.session() as session:
+    with virtual_board.session() as session:
         assert session.target.get_state() is Target.State.HALTED
         flash(session, data)
         assert bytes(session.target.read_memory_block8(FLASH, len(data))) == data
@@ -113,11 +113,11 @@ def test_pyocd_programs_and_reads_back(bench: Bench) -> None:
         assert bytes(session.target.read_memory_block8(FLASH + 0x100000, 112)) == data[:100] + b"\xff" * 12
 
 
-def test_bytes_come_back_through_the_serial_port(bench: Bench) -> None:
-    with bench.session() as session:
+def test_bytes_come_back_through_the_serial_port(virtual_board: VirtualBoard) -> None:
+    with virtual_board.session() as session:
         flash(session, image(programs.ECHO))
         session.target.reset()
-        with bench.port() as port:
+        with virtual_board.port() as port:
             for length in (1, 100, 1000):
                 data = os.urandom(length)
                 port.write(data)
@@ -128,8 +128,8 @@ def test_bytes_come_back_through_the_serial_port(bench: Bench) -> None:
         assert bytes(session.target.read_memory_block8(ARENA, 8)) == b"trainrig"
 
 
-def test_stepping_and_breakpoints(bench: Bench) -> None:
-    with bench.session() as session:
+def test_stepping_and_breakpoints(virtual_board: VirtualBoard) -> None:
+    with virtual_board.session() as session:
         flash(session, image(programs.LOOP))
         target = session.target
         target.reset_and_halt()
@@ -146,13 +146,15 @@ def test_stepping_and_breakpoints(bench: Bench) -> None:
         target.remove_breakpoint(start + 8)
 
 
-def test_the_meter_answers_through_pyvisa(bench: Bench) -> None:
-    with bench.session() as session:  # awake, whatever test ran before
+def test_the_meter_answers_through_pyvisa(virtual_board: VirtualBoard) -> None:
+    with virtual_board.session() as session:  # awake, whatever test ran before
         flash(session, image(programs.ECHO))
         session.target.reset()
     manager = pyvisa.ResourceManager("@py")
     try:
-        meter = manager.open_resource(bench.said["meter"], read_termination="\n", write_termination="\n", timeout=3000)
+        meter = manager.open_resource(
+            virtual_board.said["meter"], read_termination="\n", write_termination="\n", timeout=3000
+        )
         assert "trainrig" in meter.query("*IDN?")
         assert 0.01 < float(meter.query(":MEAS:CURR?")) < 0.2
         meter.write("WHAT:IS:THIS")
@@ -164,8 +166,8 @@ def test_the_meter_answers_through_pyvisa(bench: Bench) -> None:
 
 def test_one_byte_is_dropped_and_a_fault_is_reported_and_the_flash_is_kept(tmp_path: Path) -> None:
     kept = tmp_path / "flash.bin"
-    with running("--inject", "uart_rx_drop:4", "--flash", str(kept)) as bench:
-        with bench.session() as session, bench.port() as port:
+    with running("--inject", "uart_rx_drop:4", "--flash", str(kept)) as virtual_board:
+        with virtual_board.session() as session, virtual_board.port() as port:
             flash(session, image(programs.ECHO))
             session.target.reset()
             port.write(b"abcdefgh")
@@ -174,22 +176,26 @@ def test_one_byte_is_dropped_and_a_fault_is_reported_and_the_flash_is_kept(tmp_p
             session.target.reset_and_halt()
             session.target.write_core_register("r0", 0x70000000)
             session.target.resume()
-            fault = bench.line()["fault"]
+            fault = virtual_board.line()["fault"]
         assert fault["address"] == "0x70000000" and fault["access"] == "read"
         assert fault["pc"] == f"0x{FLASH + CODE_OFFSET + 2:08X}" and "nothing there" in fault["message"]
-        assert bench.stop() == 0
+        assert virtual_board.stop() == 0
     assert kept.read_bytes().startswith(image(programs.LOAD))
 
 
 def test_it_dies_where_it_is_told_to(tmp_path: Path) -> None:
     kept = tmp_path / "flash.bin"
     kept.write_bytes(image(programs.ECHO).ljust(0x200000, b"\xff"))
-    with running("--inject", "exit_after:100000", "--flash", str(kept)) as bench:
-        assert bench.process.wait(5) == -signal.SIGKILL
+    with running("--inject", "exit_after:100000", "--flash", str(kept)) as virtual_board:
+        assert virtual_board.process.wait(5) == -signal.SIGKILL
 
 
 def test_a_hang_up_ends_the_serial_port() -> None:
-    with running("--inject", "close_serial_after:3") as bench, bench.session() as session, bench.port() as port:
+    with (
+        running("--inject", "close_serial_after:3") as virtual_board,
+        virtual_board.session() as session,
+        virtual_board.port() as port,
+    ):
         flash(session, image(programs.ECHO))
         session.target.reset()
         port.write(b"abcdef")
@@ -214,5 +220,7 @@ def test_it_ends_with_its_parent() -> None:
     assert parent.stdout is not None
     assert json.loads(parent.stdout.readline())["board"] == "stm32h7b3"
     parent.kill()
-    assert parent.stdout.read() == "", "its end comes when the bench has closed it too, and it closes it by ending"
+    assert parent.stdout.read() == "", (
+        "its end comes when the virtual board has closed it too, and it closes it by ending"
+    )
     parent.communicate()

@@ -1,4 +1,4 @@
-"""The bench of a Teensy as a process: pyOCD's own target for the i.MX RT1060 flashes it through the boot ROM's routines, reads back and resets."""
+"""The virtual board of a Teensy as a process: pyOCD's own target for the i.MX RT1060 flashes it through the boot ROM's routines, reads back and resets."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hil import boards
 from hil.targets import connect
 
 from .teensy import FLASH, REST, image
-from .test_bench import Bench
+from .test_bench import VirtualBoard
 
 TARGET = "mimxrt1060"
 BOOT_ROM = 0x00200200  # the first instruction of the model's
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    one = Bench(board="imxrt1062")
+def virtual_board() -> Iterator[VirtualBoard]:
+    one = VirtualBoard(board="imxrt1062")
     try:
         yield one
     finally:
@@ -32,10 +32,14 @@ def bench() -> Iterator[Bench]:
 
 
 @contextlib.contextmanager
-def session(bench: Bench) -> Iterator[Any]:
+def session(virtual_board: VirtualBoard) -> Iterator[Any]:
     options = connect.options(boards.load("imxrt1062")) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=TARGET, options=options
+        unique_id=virtual_board.said["probe"],
+        blocking=False,
+        return_first=False,
+        target_override=TARGET,
+        options=options,
     )
     assert one is not None
     with one:
@@ -57,10 +61,10 @@ def test_a_teensy_is_halted_as_it_runs_and_never_erased_unasked() -> None:
     assert (options["connect_mode"], options["auto_unlock"], options["chip_erase"]) == ("halt", False, "sector")
 
 
-def test_a_new_chip_is_programmed_and_read_back_across_blocks(bench: Bench) -> None:
-    assert (bench.said["board"], bench.said["target"]) == ("imxrt1062", TARGET)
+def test_a_new_chip_is_programmed_and_read_back_across_blocks(virtual_board: VirtualBoard) -> None:
+    assert (virtual_board.said["board"], virtual_board.said["target"]) == ("imxrt1062", TARGET)
     data = os.urandom(0x10000 + 3000)
-    with session(bench) as one:
+    with session(virtual_board) as one:
         one.target.reset_and_halt()
         assert not holds(one, data)
         flash(one, data)
@@ -70,9 +74,9 @@ def test_a_new_chip_is_programmed_and_read_back_across_blocks(bench: Bench) -> N
         assert holds(one, data[:5000])
 
 
-def test_a_program_is_flashed_and_runs(bench: Bench) -> None:
+def test_a_program_is_flashed_and_runs(virtual_board: VirtualBoard) -> None:
     program = image(REST)
-    with session(bench) as one:
+    with session(virtual_board) as one:
         for _ in range(2):  # the second time over the running one
             flash(one, program)
             one.target.reset_and_halt()
@@ -84,8 +88,10 @@ def test_a_program_is_flashed_and_runs(bench: Bench) -> None:
         assert bytes(one.target.read_memory_block8(0x20210000, 8)) == b"trainrig"
 
 
-def test_a_reset_of_the_whole_chip_leaves_the_flash_out_of_reach_until_the_rom_has_run(bench: Bench) -> None:
-    with session(bench) as one:
+def test_a_reset_of_the_whole_chip_leaves_the_flash_out_of_reach_until_the_rom_has_run(
+    virtual_board: VirtualBoard,
+) -> None:
+    with session(virtual_board) as one:
         flash(one, image(REST))
         one.target.reset_and_halt(reset_type=Target.ResetType.SYSRESETREQ)
         assert 0x00200000 <= one.target.read_core_register("pc") < 0x00220000

@@ -1,4 +1,4 @@
-"""The bench of an nRF52840 DK as a process: pyOCD's own target flashes, reads back, resets, and meets a locked debug port."""
+"""The virtual board of an nRF52840 DK as a process: pyOCD's own target flashes, reads back, resets, and meets a locked debug port."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hil.targets import connect
 from hil.targets.probe import Probe
 
 from .nrf import CODE, NVMC, SLEEP, image
-from .test_bench import Bench
+from .test_bench import VirtualBoard
 
 APPROTECT, PSELRESET = 0x10001208, 0x10001200
 # movs r0, #1; movs r1, #2; adds r0, r0, r1; movs r2, #4; then sleep
@@ -27,8 +27,8 @@ COUNTING = bytes.fromhex("0120 0221 4018 0422".replace(" ", "")) + SLEEP
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    one = Bench(board="nrf52840")
+def virtual_board() -> Iterator[VirtualBoard]:
+    one = VirtualBoard(board="nrf52840")
     try:
         yield one
     finally:
@@ -36,10 +36,14 @@ def bench() -> Iterator[Bench]:
 
 
 @contextlib.contextmanager
-def session(bench: Bench, **more: Any) -> Iterator[Any]:
+def session(virtual_board: VirtualBoard, **more: Any) -> Iterator[Any]:
     options = connect.options(boards.load("nrf52840")) | {"hide_programming_progress": True} | more
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override="nrf52840", options=options
+        unique_id=virtual_board.said["probe"],
+        blocking=False,
+        return_first=False,
+        target_override="nrf52840",
+        options=options,
     )
     assert one is not None
     with one:
@@ -63,9 +67,9 @@ def test_the_chip_is_reset_through_its_core_and_never_unlocked() -> None:
     assert options["auto_unlock"] is False
 
 
-def test_it_is_programmed_read_back_and_programmed_again(bench: Bench) -> None:
+def test_it_is_programmed_read_back_and_programmed_again(virtual_board: VirtualBoard) -> None:
     data = os.urandom(20_000)
-    with session(bench) as one:
+    with session(virtual_board) as one:
         assert one.target.part_number == "NRF52840"
         flash(one, 0, data)
         flash(one, 0x80000, data[:100])
@@ -76,8 +80,8 @@ def test_it_is_programmed_read_back_and_programmed_again(bench: Bench) -> None:
         assert holds(one, 0x80000, data[:100] + b"\xff" * 100)
 
 
-def test_stepping_and_breakpoints(bench: Bench) -> None:
-    with session(bench) as one:
+def test_stepping_and_breakpoints(virtual_board: VirtualBoard) -> None:
+    with session(virtual_board) as one:
         flash(one, 0, image(COUNTING))
         target = one.target
         target.reset_and_halt()
@@ -97,15 +101,15 @@ def test_stepping_and_breakpoints(bench: Bench) -> None:
         assert bytes(target.read_memory_block8(0x20030001, 8)) == b"trainrig"
 
 
-def test_the_floating_point_unit_is_seen(bench: Bench) -> None:
-    with session(bench) as one:
+def test_the_floating_point_unit_is_seen(virtual_board: VirtualBoard) -> None:
+    with session(virtual_board) as one:
         one.target.reset_and_halt()
         one.target.write_core_register("s7", 0.5)
         assert one.target.read_core_register("s7") == 0.5
 
 
-def test_the_committed_image_is_flashed_once_and_kept(bench: Bench) -> None:
-    probe = Probe(boards.load("nrf52840"), bench.said["probe"])
+def test_the_committed_image_is_flashed_once_and_kept(virtual_board: VirtualBoard) -> None:
+    probe = Probe(boards.load("nrf52840"), virtual_board.said["probe"])
     try:
         assert probe.program(boards.image_of("nrf52840"))
         assert not probe.program(boards.image_of("nrf52840"))
@@ -115,9 +119,9 @@ def test_the_committed_image_is_flashed_once_and_kept(bench: Bench) -> None:
 
 def test_a_locked_port_blocks_and_nothing_is_erased() -> None:
     """Whoever wants to lose what is in a locked chip must say so: the rig never does."""
-    bench = Bench(board="nrf52840")
+    virtual_board = VirtualBoard(board="nrf52840")
     try:
-        with session(bench) as one:
+        with session(virtual_board) as one:
             flash(one, 0, image(SLEEP))
             one.target.write32(NVMC + 0x504, 1)
             for address, word in ((PSELRESET, 0x7FFFFFD2), (PSELRESET + 4, 0x7FFFFFD2), (APPROTECT, 0xFFFFFF00)):
@@ -126,10 +130,10 @@ def test_a_locked_port_blocks_and_nothing_is_erased() -> None:
             with pytest.raises(Exception, match=r"(?i)fault|error"):
                 one.target.read32(0)
         with pytest.raises(Blocked, match=r"is locked \(APPROTECT\).*`nrfjprog --recover`"):
-            Probe(boards.load("nrf52840"), bench.said["probe"])
-        with session(bench, auto_unlock=True) as one:  # what the rig does not do, and a user may
+            Probe(boards.load("nrf52840"), virtual_board.said["probe"])
+        with session(virtual_board, auto_unlock=True) as one:  # what the rig does not do, and a user may
             assert holds(one, 0, b"\xff" * 16)
             assert one.target.read32(APPROTECT) & 0xFF == 0x5A
     finally:
-        bench.stop()
-    assert bench.process.returncode == 0
+        virtual_board.stop()
+    assert virtual_board.process.returncode == 0

@@ -1,4 +1,4 @@
-"""The bench of a Pico as a process: pyOCD's own RP2040 target flashes, reads back, resets; the serial port echoes."""
+"""The virtual board of a Pico as a process: pyOCD's own RP2040 target flashes, reads back, resets; the serial port echoes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hil.targets import connect
 
 from . import rp2040_programs as programs
 from .pico import CODE, XIP, behind_start, image
-from .test_bench import Bench
+from .test_bench import VirtualBoard
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    one = Bench(board="rp2040")
+def virtual_board() -> Iterator[VirtualBoard]:
+    one = VirtualBoard(board="rp2040")
     try:
         yield one
     finally:
@@ -31,10 +31,14 @@ def bench() -> Iterator[Bench]:
 
 
 @contextlib.contextmanager
-def session(bench: Bench, target: str = "rp2040") -> Iterator[Any]:
+def session(virtual_board: VirtualBoard, target: str = "rp2040") -> Iterator[Any]:
     options = connect.options(boards.load("rp2040")) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"], blocking=False, return_first=False, target_override=target, options=options
+        unique_id=virtual_board.said["probe"],
+        blocking=False,
+        return_first=False,
+        target_override=target,
+        options=options,
     )
     assert one is not None
     with one:
@@ -61,10 +65,10 @@ def test_a_pico_is_not_connected_under_a_reset_that_its_probe_cannot_give() -> N
     assert connect.options(boards.load("rp2040"))["auto_unlock"] is False
 
 
-def test_a_new_chip_is_programmed_and_read_back(bench: Bench) -> None:
-    assert (bench.said["board"], bench.said["target"]) == ("rp2040", "rp2040")
+def test_a_new_chip_is_programmed_and_read_back(virtual_board: VirtualBoard) -> None:
+    assert (virtual_board.said["board"], virtual_board.said["target"]) == ("rp2040", "rp2040")
     data = os.urandom(20_000)
-    with session(bench) as one:
+    with session(virtual_board) as one:
         assert not holds(one, data)
         flash(one, data)
         one.target.reset_and_halt()
@@ -73,13 +77,13 @@ def test_a_new_chip_is_programmed_and_read_back(bench: Bench) -> None:
         assert holds(one, data[:5000])
 
 
-def test_a_program_is_flashed_over_a_running_one_and_runs(bench: Bench) -> None:
+def test_a_program_is_flashed_over_a_running_one_and_runs(virtual_board: VirtualBoard) -> None:
     for _ in range(2):  # the second time it replaces itself, at 125 MHz and with its UART on
-        with session(bench) as one:
+        with session(virtual_board) as one:
             flash(one, image(behind_start(programs.ECHO)))
             one.target.reset()
             assert one.target.get_state() is Target.State.RUNNING
-            with bench.port() as port:
+            with virtual_board.port() as port:
                 for length in (1, 1000):
                     data = os.urandom(length)
                     port.write(data)
@@ -88,8 +92,8 @@ def test_a_program_is_flashed_over_a_running_one_and_runs(bench: Bench) -> None:
             assert bytes(one.target.read_memory_block8(0x20030000, 8)) == b"trainrig"
 
 
-def test_stepping_and_breakpoints(bench: Bench) -> None:
-    with session(bench) as one:
+def test_stepping_and_breakpoints(virtual_board: VirtualBoard) -> None:
+    with session(virtual_board) as one:
         flash(one, image(programs.FAULT))
         target = one.target
         target.reset_and_halt()
@@ -104,15 +108,15 @@ def test_stepping_and_breakpoints(bench: Bench) -> None:
         target.remove_breakpoint(XIP + CODE + 4)
 
 
-def test_core_1_is_found_asleep_and_disturbs_nothing(bench: Bench) -> None:
-    with session(bench) as one:
+def test_core_1_is_found_asleep_and_disturbs_nothing(virtual_board: VirtualBoard) -> None:
+    with session(virtual_board) as one:
         flash(one, image(behind_start(programs.ECHO)))
         one.target.reset()
-    with session(bench, "rp2040_core1") as one:
+    with session(virtual_board, "rp2040_core1") as one:
         assert one.target.get_state() is Target.State.HALTED
         assert one.target.read_core_register("pc") < 0x4000
         one.target.resume()
         assert one.target.get_state() is Target.State.SLEEPING
-    with bench.port() as port:
+    with virtual_board.port() as port:
         port.write(b"still here")
         assert port.read(10) == b"still here"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 BOARD = "stm32h7b3"
-pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The bench of a 32F746GDISCOVERY as a process: pyOCD halts it under reset, its STM32F767 algorithm programs the sectors of STM32F746."""
+"""The virtual board of a 32F746GDISCOVERY as a process: pyOCD halts it under reset, its STM32F767 algorithm programs the sectors of STM32F746."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hil import boards
 from hil.targets import connect, derived
 from hil.targets.derived.stm32f746xg import STM32F746xG
 
-from .test_bench import Bench
+from .test_bench import VirtualBoard
 
 FLASH = 0x08000000
 BOARD = boards.load("stm32f746")
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    one = Bench(board="stm32f746")
+def virtual_board() -> Iterator[VirtualBoard]:
+    one = VirtualBoard(board="stm32f746")
     try:
         yield one
     finally:
@@ -32,11 +32,11 @@ def bench() -> Iterator[Bench]:
 
 
 @contextlib.contextmanager
-def session(bench: Bench) -> Iterator[Any]:
+def session(virtual_board: VirtualBoard) -> Iterator[Any]:
     derived.register(BOARD.pyocd_target)
     options = connect.options(BOARD) | {"hide_programming_progress": True}
     one = ConnectHelper.session_with_chosen_probe(
-        unique_id=bench.said["probe"],
+        unique_id=virtual_board.said["probe"],
         blocking=False,
         return_first=False,
         target_override=BOARD.pyocd_target,
@@ -54,8 +54,8 @@ def flash(session: Any, pieces: dict[int, bytes]) -> None:
     loader.commit()
 
 
-def test_the_target_is_the_catalogue_s_and_is_connected_under_reset(bench: Bench) -> None:
-    assert bench.said["target"] == BOARD.pyocd_target == "stm32f746xg"
+def test_the_target_is_the_catalogue_s_and_is_connected_under_reset(virtual_board: VirtualBoard) -> None:
+    assert virtual_board.said["target"] == BOARD.pyocd_target == "stm32f746xg"
     assert connect.options(BOARD)["connect_mode"] == "under-reset"
     assert connect.options(BOARD)["auto_unlock"] is False
     ram = {(r.start, r.size) for r in BOARD.memory if r.kind == "ram"}
@@ -63,11 +63,11 @@ def test_the_target_is_the_catalogue_s_and_is_connected_under_reset(bench: Bench
     assert sum(size for _, size in ram) == sum(size for _, size in known) == 336 * 1024
 
 
-def test_sectors_of_every_size_are_programmed_and_their_neighbours_kept(bench: Bench) -> None:
+def test_sectors_of_every_size_are_programmed_and_their_neighbours_kept(virtual_board: VirtualBoard) -> None:
     first = {
         address: os.urandom(2000) for address in (FLASH + 0x8000, FLASH + 0x1_F800, FLASH + 0x3_F000, FLASH + 0xC_0000)
     }
-    with session(bench) as one:
+    with session(virtual_board) as one:
         assert one.target.get_state() is Target.State.HALTED
         flash(one, first)
         other = {FLASH + 0x1_8000: os.urandom(3000)}  # the sector before the one of 128 KB
@@ -79,10 +79,10 @@ def test_sectors_of_every_size_are_programmed_and_their_neighbours_kept(bench: B
         assert kept == b"\xff" * 0x800, "that sector was erased for the new data"
 
 
-def test_the_committed_image_runs_over_itself(bench: Bench) -> None:
+def test_the_committed_image_runs_over_itself(virtual_board: VirtualBoard) -> None:
     image = boards.image_of("stm32f746")
     for _ in range(2):  # the second time the agent runs at 216 MHz, with its DMA on
-        with session(bench) as one:
+        with session(virtual_board) as one:
             flash(one, dict(image.segments))
             one.target.reset_and_halt()
             assert all(bytes(one.target.read_memory_block8(a, len(d))) == d for a, d in image.segments)

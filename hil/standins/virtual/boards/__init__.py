@@ -1,4 +1,4 @@
-"""The boards that have a virtual bench, one file each: its chip, how its debugger reaches it, what it draws.
+"""The boards that can run as virtual boards, one file each: chip, debug ports and currents.
 
 The file has the board's name, with underscores for dashes, and defines `MODEL`; a new one is found by that (docs/new-board.md).
 """
@@ -56,6 +56,6 @@ def load(board: str) -> BoardModel:
     """
     module, modelled = board.replace("-", "_"), [file.name for file in pkgutil.iter_modules(__path__)]
     if module not in modelled:
-        raise RigError(f"there is no virtual bench for board {board}; {close_matches(module, modelled)}")
+        raise RigError(f"there is no virtual board {board}; {close_matches(module, modelled)}")
     model: BoardModel = import_module(f"{__name__}.{module}").MODEL
     return model

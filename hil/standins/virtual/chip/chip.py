@@ -1,4 +1,4 @@
-"""A chip as its bench sees it: a machine with a flash that keeps the program, and a UART at the serial port."""
+"""A chip as the virtual board uses it: a machine with a flash that keeps the program, and a UART at the serial port."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from hil.standins.virtual.chip import usart_registers as u
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.dma import Stream
-from hil.standins.virtual.chip.usart import FIFO, Usart
+from hil.standins.virtual.chip.usart import Usart
+from hil.standins.virtual.chip.usart_line import FIFO
 
 DMAR, DMAT = 1 << 6, 1 << 7
 

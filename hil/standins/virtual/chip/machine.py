@@ -9,8 +9,6 @@ import enum
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
 from hil.standins.virtual.chip.bus import Bus
@@ -19,12 +17,12 @@ from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.core_spec import CoreSpec, Source
 from hil.standins.virtual.chip.count import HAS_FP, Slot
 from hil.standins.virtual.chip.ended import Ended
-from hil.standins.virtual.chip.exceptions import THUMB, Exceptions
+from hil.standins.virtual.chip.exceptions import Exceptions
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.halting import HaltingDebug
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.reset import ResetAndPower
 from hil.standins.virtual.chip.synchronous import SynchronousFaults
 from hil.standins.virtual.chip.systick import SysTick
 
@@ -38,17 +36,20 @@ class Pace(enum.Enum):
     WAIT = enum.auto()  # nothing happens until the host or the debugger does something
 
 
-class Machine:
-    """Args:
-    spec: the core.
-    memories, peripherals: as for Core.
-    log: receives one line about each noteworthy event.
+class Machine(ResetAndPower):
+    """A core with its peripherals in virtual time.
+
+    Args:
+        spec: the core.
+        memories, peripherals: as for Core.
+        log: receives one line per event.
     """
 
     def __init__(
         self, spec: CoreSpec, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...],
         log: Callable[[str], None],
     ) -> None:  # fmt: skip
+        super().__init__()
         self.spec = spec
         self.log = log
         self.bus = Bus()
@@ -65,14 +66,7 @@ class Machine:
         self.sources: list[Source] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
         self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
-        self.asleep = self.lockup = False
         self._waits_for_event = False
-        self.fault: ModelFault | None = None
-        self.reset_line = False
-        self.powered, self.latched_up = True, False
-        self._reset_wanted = False
-        self._brown_out: np.random.Generator | None = None
-        self.flash_power = FlashPower()
         self.bus.on_write(self._after_write)
 
     def add(self, block: Block, size: int) -> None:
@@ -134,11 +128,6 @@ class Machine:
     def stopped(self) -> bool:
         """Whether the core executes nothing until somebody outside does something."""
         return self.halting.halted or self.lockup or self.reset_line or self.fault is not None or self.dead
-
-    @property
-    def dead(self) -> bool:
-        """Whether not even the debug port answers: the supply is off, or the chip is latched up until it is."""
-        return self.latched_up or not self.powered
 
     def _update(self) -> None:
         now = self.clock.now
@@ -236,14 +225,6 @@ class Machine:
         self.core.state[Slot.REFUSED] = self.spec.refused | (0 if on else HAS_FP)
         self.core.break_soon()
 
-    def request_reset(self) -> None:
-        self._reset_wanted = True
-        self.core.break_soon()
-
-    def request_core_reset(self) -> None:
-        """VECTRESET, the debugger's reset of the core; a chip whose other blocks it leaves alone says so."""
-        self.request_reset()
-
     def active_exception(self) -> int:
         return self.nvic.active[-1] if self.nvic.active else 0
 
@@ -256,76 +237,3 @@ class Machine:
             self.core.break_soon()
         else:
             self.core.state[Slot.WATCH] = 1
-
-    # reset
-
-    def reset(self) -> None:
-        """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
-        self._reset_wanted = False
-        self.flash_power.returns()
-        self.fault = self.core.fault = None
-        self.asleep = self._waits_for_event = self.lockup = False
-        self.halting.reset()
-        self.nvic.reset()
-        self._reset_blocks()
-        self.set_fpu(False)
-        self._start_core()
-        if self.debug.value["DHCSR"] & debug.C_DEBUGEN and self.debug.value["DEMCR"] & debug.VC_CORERESET:
-            self.halting.halt("VCATCH")
-
-    def latch_up(self) -> None:
-        """Stand still until the supply is switched off and on: no reset helps."""
-        self.latched_up = True
-        self.core.break_soon()
-
-    def brown_out(self, rng: np.random.Generator) -> None:
-        """Switch the supply off and on as soon as what runs can be interrupted."""
-        self._brown_out = rng
-        self.core.break_soon()
-
-    def switch(self, on: bool, rng: np.random.Generator) -> None:
-        """Switch the supply. After it was off memories hold what `rng` draws, and everything is reset."""
-        if on and not self.powered:
-            self.latched_up = False
-            for memory in self.core.memories:
-                if memory.writable and not memory.alias:
-                    self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
-            self.core.code_changed()
-            self.power_on()
-        self.powered = on
-        self.core.break_soon()
-
-    def power_on(self) -> None:
-        """Reset everything; here a system reset, a chip that keeps more through that says so."""
-        self.reset()
-
-    def _reset_blocks(self) -> None:
-        """What a system reset resets besides the core: here all blocks; a chip may keep some."""
-        for block in self.blocks:
-            block.reset()
-
-    def _start_core(self) -> None:
-        for register in (c.CONTROL, c.PRIMASK, c.BASEPRI, c.FAULTMASK):
-            self.core.set(register, 0)
-        self.core.set(c.XPSR, THUMB)
-        vectors = self.core.peek(self.spec.boot_address, 8)
-        stack, entry = int.from_bytes(vectors[:4], "little"), int.from_bytes(vectors[4:], "little")
-        self.scb.value["VTOR"] = self.spec.boot_address
-        self.core.set(c.SP, stack & ~3)
-        self.core.set(c.LR, 0xFFFFFFFF)
-        self.core.set(c.PC, entry)
-        self.begin()
-
-    def begin(self) -> None:
-        """The core starts or resumes: where there is no memory to execute it locks up, as erased flash makes it do."""
-        pc = self.core.get(c.PC)
-        place = self.core.find(pc & ~1, 2)
-        self.lockup = place is None or not place[0].executable
-        if self.lockup:
-            self.log(f"lockup: there is no instruction at 0x{pc & 0xFFFFFFFF:08X}")
-
-    def hold_reset(self, asserted: bool) -> None:
-        """The reset line: the core starts when it is released."""
-        if self.reset_line and not asserted:
-            self.reset()
-        self.reset_line = asserted

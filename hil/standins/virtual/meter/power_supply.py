@@ -17,7 +17,7 @@ _LIMIT_A = 3.0
 
 
 class PowerSupply:
-    """One instrument; its output is on when the bench starts. Not thread-safe.
+    """One instrument; its output is on when the virtual board starts. Not thread-safe.
 
     Args:
         volt: what the board takes.

@@ -1,4 +1,4 @@
-"""The virtual instruments that a bench can serve, by the key of the data sheet of what they imitate."""
+"""The virtual instruments that a virtual board can serve, by the key of the data sheet that they imitate."""
 
 from __future__ import annotations
 

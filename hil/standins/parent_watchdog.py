@@ -1,0 +1,52 @@
+"""End a process together with its parent, however the parent ends.
+
+A process of this project calls `die_with_parent`. Any other program is run as
+`python parent_watchdog.py PROGRAM ARGUMENTS...`, which ends it when standard input closes: standard input is a pipe that
+the parent never writes to, and that the operating system closes with the parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+KILL_AFTER_S = 2.0  # from terminating the program to killing it; less than StandIn waits for this process
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def die_with_parent(number: int) -> None:
+    """Have the kernel send this process a signal when the thread that started it ends (Linux only)."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def main(command: list[str]) -> int:
+    """Run a command until it ends or standard input closes; return its exit status, or end by the same signal."""
+    program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: _end(program))
+    threading.Thread(target=_watch, args=(program,), daemon=True).start()
+    status = program.wait()
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def _watch(program: subprocess.Popen[bytes]) -> None:
+    os.read(0, 1)
+    _end(program)
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    program.terminate()
+    kill = threading.Timer(KILL_AFTER_S, program.kill)
+    kill.daemon = True
+    kill.start()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
