@@ -34,10 +34,12 @@ class VendorPort(Protocol):
 
 
 class DebugPort:
-    """Args:
-    memory: what access port 0 reaches.
-    identity: of the port.
-    vendor: access port 1, if there is one; no other access port answers.
+    """A debug port and its access ports, as registers.
+
+    Args:
+        memory: what access port 0 reaches.
+        identity: of the port.
+        vendor: access port 1, if there is one; no other access port answers.
     """
 
     def __init__(self, memory: ChipMemory, identity: PortId, vendor: VendorPort | None = None) -> None:

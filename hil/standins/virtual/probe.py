@@ -16,11 +16,13 @@ from hil.standins.virtual.wire import Wire
 
 
 class VirtualProbe(DebugProbe):
-    """Args:
-    runner: the chip.
-    unique_id: the serial number that the probe reports.
-    ports: the chip's debug ports.
-    reset_line: whether the probe's reset is wired to the chip; if not, asserting it does nothing.
+    """A debug probe of pyOCD, connected to the emulated chip.
+
+    Args:
+        runner: the chip.
+        unique_id: the serial number that the probe reports.
+        ports: the chip's debug ports.
+        reset_line: whether the probe's reset is wired to the chip; if not, asserting it does nothing.
     """
 
     def __init__(self, runner: Runner, unique_id: str, ports: Sequence[DebugPort], reset_line: bool) -> None:

@@ -16,9 +16,11 @@ LONGEST = 1 << 24  # bytes of a request: a block of 1 MB as JSON has 5
 
 
 class OwnProbeServer(DebugProbeServer):
-    """Args:
-    probe: is served on a port of the loopback address that the system chooses.
-    log: receives a line about each connection that is refused.
+    """pyOCD's probe server on a free port of the loopback address.
+
+    Args:
+        probe: is served on a port of the loopback address that the system chooses.
+        log: receives a line about each connection that is refused.
     """
 
     def __init__(self, probe: DebugProbe, log: Callable[[str], None]) -> None:

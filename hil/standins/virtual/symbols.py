@@ -14,8 +14,10 @@ from hil.errors import RigError
 
 
 class Symbols:
-    """Args:
-    path: ELF file, or None for no names; raises RigError when it cannot be read.
+    """Function names and source lines of an ELF file.
+
+    Args:
+        path: ELF file, or None for no names; raises RigError when it cannot be read.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -18,7 +18,9 @@ _HELD_BYTES = 1 << 20  # what waits for a host that does not read; a real adapte
 
 
 class SerialPort:
-    """Args:
+    """A pseudo-terminal, served by its own thread.
+
+    Args:
         on_data: called on the port's thread when bytes from the host have been put into `received`.
         log: receives one line about bytes that had to be dropped.
 

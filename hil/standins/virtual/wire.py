@@ -17,9 +17,11 @@ _WRITE_TARGETSEL = 8, 0x99
 
 
 class Wire:
-    """Args:
-    ports: one that is always selected, or several that share the wire and start dormant.
-    dead: whether the chip is in no state to answer.
+    """The SWD wire with its debug ports.
+
+    Args:
+        ports: one that is always selected, or several that share the wire and start dormant.
+        dead: whether the chip is in no state to answer.
     """
 
     def __init__(self, ports: Sequence[DebugPort], dead: Callable[[], bool] = lambda: False) -> None:

@@ -22,8 +22,10 @@ class Target(Protocol):
 
 
 class Bus:
-    """Attributes:
-    debugger: true while the debugger, not the core, is the master of the access.
+    """Address decoder for peripheral registers.
+
+    Attributes:
+        debugger: true while the debugger, not the core, is the master of the access.
     """
 
     def __init__(self) -> None:

@@ -15,9 +15,11 @@ SLEEPS_KEPT = 100_000
 
 
 class Clock:
-    """Args:
-    count: returns the instructions executed since power-on.
-    hz: frequency of the core.
+    """Virtual time in integer picoseconds.
+
+    Args:
+        count: returns the instructions executed since power-on.
+        hz: frequency of the core.
     """
 
     def __init__(self, count: Callable[[], int], hz: int) -> None:

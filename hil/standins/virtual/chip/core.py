@@ -28,11 +28,13 @@ WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
 
 
 class Core(MappedMemories):
-    """Args:
-    memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
-    peripherals: (base, size) ranges whose accesses go to `read` and `write`.
-    read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
-    cpu: Unicorn's CPU model.
+    """A Cortex-M core executed by Unicorn.
+
+    Args:
+        memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
+        peripherals: (base, size) ranges whose accesses go to `read` and `write`.
+        read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
+        cpu: Unicorn's CPU model.
     """
 
     def __init__(

@@ -124,13 +124,15 @@ class Stream:
 
 
 class Dma(Block):
-    """Args:
-    name, base: as in the manual.
-    memory: the chip's memories; the DMA reaches those in `reachable`.
-    request: returns what asks for a stream whose SxCR is given; raises ModelFault where nothing is wired to it.
-    drive: called with stream and level of an interrupt line when it changes.
-    sync: brings the peripherals up to the present before a register is looked at.
-    started: called with the name of the request whose stream has been enabled.
+    """A DMA controller with eight streams.
+
+    Args:
+        name, base: as in the manual.
+        memory: the chip's memories; the DMA reaches those in `reachable`.
+        request: returns what asks for a stream whose SxCR is given; raises ModelFault where nothing is wired to it.
+        drive: called with stream and level of an interrupt line when it changes.
+        sync: brings the peripherals up to the present before a register is looked at.
+        started: called with the name of the request whose stream has been enabled.
     """
 
     def __init__(

@@ -14,9 +14,11 @@ DMAR, DMAT = 1 << 6, 1 << 7
 
 
 class DmaUsart(Usart):
-    """Args:
-    name, base, clock, kernel_hz, connected, drive, send: as for Usart.
-    stream: returns the DMA stream that serves `NAME_RX` or `NAME_TX` now and has bytes left, or None.
+    """A USART with DMA requests.
+
+    Args:
+        name, base, clock, kernel_hz, connected, drive, send: as for Usart.
+        stream: returns the DMA stream that serves `NAME_RX` or `NAME_TX` now and has bytes left, or None.
     """
 
     def __init__(

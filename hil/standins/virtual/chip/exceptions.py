@@ -22,9 +22,11 @@ _EXC_RETURN = 0xFFFFFFE1  # with bits 2 (process stack), 3 (thread mode), 4 (bas
 
 
 class Exceptions:
-    """Args:
-    core: the registers and memories.
-    nvic: who is pending and active.
+    """Exception entry and return.
+
+    Args:
+        core: the registers and memories.
+        nvic: who is pending and active.
     """
 
     def __init__(self, core: Core, nvic: Nvic) -> None:

@@ -68,11 +68,13 @@ def _bank(bank: int) -> tuple[Register, ...]:
 
 
 class Flash(Block):
-    """Args:
-    clock: virtual time.
-    core: holds the array as its memory `flash`.
-    power: its supply.
-    log: receives one line about what silicon would do silently.
+    """The flash controller.
+
+    Args:
+        clock: virtual time.
+        core: holds the array as its memory `flash`.
+        power: its supply.
+        log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (

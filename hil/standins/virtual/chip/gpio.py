@@ -19,11 +19,13 @@ _RESET = {"A": {"MODER": 0xABFFFFFF, "OSPEEDR": 0x0C000000, "PUPDR": 0x64000000}
 
 
 class GpioPort(Block):
-    """Args:
-    letter: A to K.
-    on_edge: called with (pin, level) when an output pin changes.
-    first: base of port A.
-    resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
+    """A GPIO port.
+
+    Args:
+        letter: A to K.
+        on_edge: called with (pin, level) when an output pin changes.
+        first: base of port A.
+        resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
     """
 
     SIZES = (1, 2, 4)

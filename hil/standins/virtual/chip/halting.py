@@ -19,7 +19,9 @@ _PACKED = (c.PRIMASK, c.BASEPRI, c.FAULTMASK, c.CONTROL)  # the bytes of registe
 
 
 class HaltingDebug:
-    """Args:
+    """Halting debug of a machine.
+
+    Args:
         machine: what is halted.
 
     Attributes:

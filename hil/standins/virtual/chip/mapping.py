@@ -24,7 +24,9 @@ Write = Callable[[int, int, int], None]
 
 
 class MappedMemories(MemoryMap):
-    """Args:
+    """Memories and peripherals mapped into Unicorn's address space.
+
+    Args:
         uc: the engine, before its first run.
         memories: those of the chip.
         peripherals: (base, size) ranges whose accesses go to `read` and `write`.

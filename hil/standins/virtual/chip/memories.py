@@ -25,7 +25,9 @@ class Memory:
 
 
 class MemoryMap:
-    """Args:
+    """The memories of a chip.
+
+    Args:
         memories: those of the chip.
 
     Attributes:

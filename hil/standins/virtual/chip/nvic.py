@@ -15,9 +15,11 @@ _IPR_BYTES = 496
 
 
 class Nvic:
-    """Args:
-    interrupts: number of external interrupts.
-    priority_bits: implemented bits of a priority, at the top of its byte.
+    """The interrupt controller: pending, active and enabled exceptions and their priorities.
+
+    Args:
+        interrupts: number of external interrupts.
+        priority_bits: implemented bits of a priority, at the top of its byte.
     """
 
     name = "NVIC"

@@ -24,8 +24,10 @@ _VALID_SUPPLIES = frozenset(
 
 
 class Pwr(Block):
-    """Args:
-    clock: virtual time.
+    """The power controller.
+
+    Args:
+        clock: virtual time.
     """
 
     REGISTERS = (

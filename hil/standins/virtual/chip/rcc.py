@@ -32,9 +32,11 @@ _PLL_INPUT = ((1_000_000, 2_000_000), (2_000_000, 4_000_000), (4_000_000, 8_000_
 
 
 class Rcc(Block):
-    """Args:
-    clock: virtual time; its frequency follows the clock tree.
-    hse_hz: frequency of the crystal on the board, 0 for none.
+    """The reset and clock controller.
+
+    Args:
+        clock: virtual time; its frequency follows the clock tree.
+        hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
     REGISTERS = REGISTERS

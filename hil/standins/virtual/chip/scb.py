@@ -52,11 +52,13 @@ class System(Protocol):
 
 
 class SystemControlBlock(Block):
-    """Args:
-    system: the machine.
-    cpuid: CPUID value.
-    data_cache, instruction_cache: CCSIDR values.
-    fixed: reset values of registers where the chip differs from STM32H7.
+    """SCB, cache maintenance, MPU and FPU registers.
+
+    Args:
+        system: the machine.
+        cpuid: CPUID value.
+        data_cache, instruction_cache: CCSIDR values.
+        fixed: reset values of registers where the chip differs from STM32H7.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)

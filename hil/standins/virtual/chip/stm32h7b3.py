@@ -51,12 +51,14 @@ _GATED = {"ahb1": ("AHB2ENR", "AHBSRAM1"), "ahb2": ("AHB2ENR", "AHBSRAM2"), "srd
 
 
 class Stm32H7B3(Chip):
-    """Args:
-    rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-    send: takes each byte that USART1 has sent.
-    on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-    log: receives one line about each noteworthy event.
-    hse_hz: crystal on the board, 0 for none.
+    """An STM32H7B3.
+
+    Args:
+        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
+        send: takes each byte that USART1 has sent.
+        on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
+        log: receives one line about each noteworthy event.
+        hse_hz: crystal on the board, 0 for none.
     """
 
     def __init__(

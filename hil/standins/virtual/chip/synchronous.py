@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 class SynchronousFaults:
-    """Args:
-    machine: whose core takes them.
+    """Synchronous exceptions of a core.
+
+    Args:
+        machine: whose core takes them.
     """
 
     def __init__(self, machine: Machine) -> None:

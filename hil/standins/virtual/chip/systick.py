@@ -10,7 +10,9 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 
 class SysTick(Block):
-    """Args:
+    """The SysTick timer.
+
+    Args:
         clock: virtual time.
         nvic: where it pends.
 

@@ -11,8 +11,10 @@ _ROUNDS = 14
 
 
 class Aes:
-    """Args:
-    key: 32 bytes.
+    """AES-256 encryption with a fixed key.
+
+    Args:
+        key: 32 bytes.
     """
 
     def __init__(self, key: Sequence[int]) -> None:

@@ -86,8 +86,10 @@ class Block:
 
 
 class TriggerModel:
-    """Args:
-    measure: makes the readings of the apertures that begin at int64[n].
+    """The trigger model and its reading buffers.
+
+    Args:
+        measure: makes the readings of the apertures that begin at int64[n].
     """
 
     def __init__(self, measure: Callable[[np.ndarray], Readings]) -> None:

@@ -26,7 +26,9 @@ class Waits(Protocol):
 
 
 class PolledInstrument(ScpiInstrument):
-    """Args:
+    """An instrument that is polled for single readings.
+
+    Args:
         identity: answer to *IDN?.
         commands: besides those that all instruments share.
         truth: what it is wired to.

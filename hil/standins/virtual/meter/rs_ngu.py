@@ -29,11 +29,13 @@ _LEVELS = ("", ":INSTrument", ":INSTrument:ISUMmary1")
 
 
 class VirtualRsNGU(ScpiInstrument):
-    """Args:
-    truth: what it is wired to.
-    errors: its own; the time base is that of the log.
-    rng: of noise and latency.
-    time: lets the time of an answer pass; None where the host's own clock does.
+    """A Rohde & Schwarz NGU401.
+
+    Args:
+        truth: what it is wired to.
+        errors: its own; the time base is that of the log.
+        rng: of noise and latency.
+        time: lets the time of an answer pass; None where the host's own clock does.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:

@@ -25,9 +25,11 @@ class SerialMeter(Protocol):
 
 
 class SerialServer:
-    """Args:
-    meter: the instrument.
-    log: receives a line when the host does not read.
+    """A serial instrument on a pseudo-terminal.
+
+    Args:
+        meter: the instrument.
+        log: receives a line when the host does not read.
     """
 
     def __init__(self, meter: SerialMeter, log: Callable[[str], None] = print) -> None:

@@ -27,11 +27,13 @@ OVERFLOWED = 1 << 14
 
 
 class VirtualSiglentSDM3065X(ScpiInstrument):
-    """Args:
-    truth: what it is wired to.
-    errors: its own; the time base lengthens interval and aperture.
-    rng: of noise and latency.
-    time: lets the time of an answer pass; None where the host's own clock does.
+    """A Siglent SDM3065X.
+
+    Args:
+        truth: what it is wired to.
+        errors: its own; the time base lengthens interval and aperture.
+        rng: of noise and latency.
+        time: lets the time of an answer pass; None where the host's own clock does.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:

@@ -6,8 +6,10 @@ import numpy as np
 
 
 class Timebase:
-    """Args:
-    error: a clock that is fast by 50 ppm has 50e-6.
+    """Conversion between true time and an instrument's own time.
+
+    Args:
+        error: a clock that is fast by 50 ppm has 50e-6.
     """
 
     def __init__(self, error: float) -> None:

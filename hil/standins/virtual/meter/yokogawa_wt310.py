@@ -30,11 +30,13 @@ _ITEMS = ("WH", "TIME", "U", "I", "P")
 
 
 class VirtualYokogawaWT310(ScpiInstrument):
-    """Args:
-    truth: what it is wired to.
-    errors: its own; the time base is that of its updates.
-    rng: of noise and latency.
-    time: lets the time of an answer pass; None where the host's own clock does.
+    """A Yokogawa WT310.
+
+    Args:
+        truth: what it is wired to.
+        errors: its own; the time base is that of its updates.
+        rng: of noise and latency.
+        time: lets the time of an answer pass; None where the host's own clock does.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:

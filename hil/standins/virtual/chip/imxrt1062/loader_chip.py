@@ -14,9 +14,11 @@ from hil.standins.virtual.chip.debug import C_DEBUGEN, DebugControl
 
 
 class LoaderChip:
-    """Args:
-    debug: the core's halting debug, which it switches on.
-    log: receives a line when the board goes to its boot loader; the core stays halted.
+    """The loader chip on the SWD wires.
+
+    Args:
+        debug: the core's halting debug, which it switches on.
+        log: receives a line when the board goes to its boot loader; the core stays halted.
     """
 
     def __init__(self, debug: DebugControl, log: Callable[[str], None]) -> None:

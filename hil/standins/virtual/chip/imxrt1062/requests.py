@@ -9,9 +9,11 @@ from hil.standins.virtual.chip.imxrt1062.edma import DmaMux, Edma
 
 @dataclass(frozen=True)
 class Requests:
-    """Attributes:
-    dma, mux: of the chip.
-    incoming, outgoing: the numbers of the peripheral's requests.
+    """The receive and transmit DMA requests of one peripheral.
+
+    Attributes:
+        dma, mux: of the chip.
+        incoming, outgoing: the numbers of the peripheral's requests.
     """
 
     dma: Edma

@@ -45,7 +45,9 @@ _RXDRDY = 0x40002108
 
 
 class Nrf52840(Chip):
-    """Args:
+    """An nRF52840.
+
+    Args:
         rng: fills what power-on leaves undefined (RAM) and makes the unique id.
         send: takes each byte that UARTE0 has sent.
         on_pin: called with (port number, pin, level, virtual time in picoseconds) when an output pin changes.

@@ -49,7 +49,9 @@ def interrupt_set_and_clear(fields: str) -> tuple[Register, Register]:
 
 
 class EventBlock(Block):
-    """Args:
+    """A peripheral with tasks, events, shortcuts and an interrupt.
+
+    Args:
         name, base: as in the Product Specification.
         drive: called with the level of the interrupt line when it changes.
         fire: told the address of an event's register whenever the event happens: the PPI.

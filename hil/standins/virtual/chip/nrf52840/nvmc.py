@@ -24,12 +24,14 @@ _ERASED = b"\xff" * 4
 
 
 class Nvmc(Block):
-    """Args:
-    clock: virtual time.
-    core: holds the array as its memory `flash`.
-    uicr: the words beside it.
-    power: their supply.
-    log: receives one line about what silicon would do silently.
+    """The non-volatile memory controller.
+
+    Args:
+        clock: virtual time.
+        core: holds the array as its memory `flash`.
+        uicr: the words beside it.
+        power: their supply.
+        log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (

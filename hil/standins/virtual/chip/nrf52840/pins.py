@@ -12,10 +12,12 @@ _DIR, _INPUT_OFF, _PULL_UP = 1, 2, 3
 
 
 class Port(Block):
-    """Args:
-    number: 0 or 1.
-    pins: how many it has.
-    on_edge: called with (pin, level) when an output pin changes.
+    """A GPIO port.
+
+    Args:
+        number: 0 or 1.
+        pins: how many it has.
+        on_edge: called with (pin, level) when an output pin changes.
     """
 
     def __init__(self, number: int, pins: int, on_edge: Callable[[int, int], None]) -> None:

@@ -34,10 +34,12 @@ _SECTIONS = " ".join(f"S{i}POWER:{i}{{0}} S{i}RETENTION:{16 + i}{{0}}" for i in 
 
 
 class PowerClock(EventBlock):
-    """Args:
-    clock: virtual time.
-    drive, fire, now: as for EventBlock.
-    disable_protection: called with what is written to APPROTECT.DISABLE.
+    """POWER, CLOCK and APPROTECT.
+
+    Args:
+        clock: virtual time.
+        drive, fire, now: as for EventBlock.
+        disable_protection: called with what is written to APPROTECT.DISABLE.
     """
 
     REGISTERS = (

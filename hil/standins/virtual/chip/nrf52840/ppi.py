@@ -13,7 +13,9 @@ _BITS = " ".join(f"CH{i}:{i}" for i in range(CHANNELS))
 
 
 class Ppi(Block):
-    """Args:
+    """The programmable peripheral interconnect.
+
+    Args:
         settle: brings every timer up to a virtual time, before tasks are done at it.
 
     The fixed channels 20 to 31 (radio, RTC) cannot be enabled: their peripherals are not modelled. Channel groups neither.

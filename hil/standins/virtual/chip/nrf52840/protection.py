@@ -18,9 +18,11 @@ IDR = 0x12880000  # with the version from memory, `unverified`; pyOCD compares t
 
 
 class Protection:
-    """Args:
-    uicr: where the user's choice is kept.
-    build: build code of the chip, such as F0.
+    """The state of access port protection.
+
+    Args:
+        uicr: where the user's choice is kept.
+        build: build code of the chip, such as F0.
     """
 
     def __init__(self, uicr: Uicr, build: str) -> None:
@@ -50,11 +52,13 @@ class Protection:
 
 
 class CtrlAp:
-    """Args:
-    protection: what APPROTECTSTATUS tells.
-    erase_all: erases flash and UICR.
-    hold_reset: called with whether RESET is asserted.
-    log: receives one line about an erase.
+    """The control access port.
+
+    Args:
+        protection: what APPROTECTSTATUS tells.
+        erase_all: erases flash and UICR.
+        hold_reset: called with whether RESET is asserted.
+        log: receives one line about an erase.
     """
 
     def __init__(

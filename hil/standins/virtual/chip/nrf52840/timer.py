@@ -14,11 +14,13 @@ _WIDTH = (16, 8, 24, 32)  # of BITMODE
 
 
 class Timer(EventBlock):
-    """Args:
-    number: of the instance; 0 to 2 have four registers for comparing, 3 and 4 six.
-    clock: virtual time.
-    drive, fire, now: as for EventBlock.
-    cleared_until: until when a stream of events that clears this timer will go on, as far as is known; 0 if none does.
+    """A timer/counter.
+
+    Args:
+        number: of the instance; 0 to 2 have four registers for comparing, 3 and 4 six.
+        clock: virtual time.
+        drive, fire, now: as for EventBlock.
+        cleared_until: until when a stream of events that clears this timer will go on, as far as is known; 0 if none does.
     """
 
     def __init__(

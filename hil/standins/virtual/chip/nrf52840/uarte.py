@@ -30,15 +30,17 @@ class Pins(Protocol):
 
 
 class Uarte(EventBlock):
-    """Args:
-    name, base: as in the Product Specification.
-    clock: virtual time.
-    memory: where EasyDMA reads and writes.
-    pins: those of the chip, by the number in PSEL.
-    crystal: whether the clock comes from the crystal; the RC oscillator is too far off for a line.
-    drive, fire, now: as for EventBlock.
-    send: takes each byte when its stop bit has left.
-    line_baud: what the other end of the line is set to.
+    """A UART with EasyDMA.
+
+    Args:
+        name, base: as in the Product Specification.
+        clock: virtual time.
+        memory: where EasyDMA reads and writes.
+        pins: those of the chip, by the number in PSEL.
+        crystal: whether the clock comes from the crystal; the RC oscillator is too far off for a line.
+        drive, fire, now: as for EventBlock.
+        send: takes each byte when its stop bit has left.
+        line_baud: what the other end of the line is set to.
     """
 
     REGISTERS = u.REGISTERS

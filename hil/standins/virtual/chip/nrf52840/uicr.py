@@ -16,9 +16,11 @@ _ID = "VALUE:0-31/r"
 
 
 class Ficr(Block):
-    """Args:
-    rng: makes the unique id.
-    variant: INFO.VARIANT, four letters of which the last two are the build code.
+    """The factory information registers.
+
+    Args:
+        rng: makes the unique id.
+        variant: INFO.VARIANT, four letters of which the last two are the build code.
     """
 
     def __init__(self, rng: np.random.Generator, variant: str) -> None:

@@ -78,13 +78,15 @@ class Regulator(ApbBlock):
 
 
 class Rp2040(Chip):
-    """Args:
-    rng: fills what power-on leaves undefined (SRAM).
-    send: takes each byte that UART0 has sent.
-    on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
-    log: receives one line about each noteworthy event.
-    line_baud: baud rate of the line at UART0.
-    crystal_hz: crystal on the board.
+    """An RP2040.
+
+    Args:
+        rng: fills what power-on leaves undefined (SRAM).
+        send: takes each byte that UART0 has sent.
+        on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
+        log: receives one line about each noteworthy event.
+        line_baud: baud rate of the line at UART0.
+        crystal_hz: crystal on the board.
     """
 
     clocks: Clocks

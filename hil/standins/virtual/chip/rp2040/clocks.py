@@ -27,10 +27,12 @@ def _slice(name: str, at: int, control: str, divider: str) -> tuple[Register, ..
 
 
 class Clocks(ApbBlock):
-    """Args:
-    clock: virtual time; its frequency follows clk_sys.
-    sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 when it does not run.
-    changed: called after every change of a clock.
+    """The clock generators.
+
+    Args:
+        clock: virtual time; its frequency follows clk_sys.
+        sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 when it does not run.
+        changed: called after every change of a clock.
     """
 
     REGISTERS = (

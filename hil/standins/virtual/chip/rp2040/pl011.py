@@ -32,11 +32,13 @@ class Fetcher(Protocol):
 
 
 class Pl011(LineUart, ApbBlock):
-    """Args:
-    name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
-    kernel_hz: returns clk_peri, 0 while it is off.
-    dma: takes received bytes.
-    request: the number of the request for that.
+    """A PL011 UART.
+
+    Args:
+        name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
+        kernel_hz: returns clk_peri, 0 while it is off.
+        dma: takes received bytes.
+        request: the number of the request for that.
     """
 
     REGISTERS = u.REGISTERS

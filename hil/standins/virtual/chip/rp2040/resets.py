@@ -19,8 +19,10 @@ _PSM = " ".join(f"{name}:{i}" for i, name in enumerate(_STAGES))
 
 
 class Resets(ApbBlock):
-    """Args:
-    held: the modelled peripherals by their name in RESET.
+    """The reset controller.
+
+    Args:
+        held: the modelled peripherals by their name in RESET.
     """
 
     REGISTERS = (

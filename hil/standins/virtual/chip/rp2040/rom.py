@@ -69,9 +69,11 @@ def crc32(data: bytes) -> int:
 
 
 class BootRom:
-    """Args:
-    host: the chip.
-    flash, ssi: what the routines work on.
+    """The tables and routines of the boot ROM.
+
+    Args:
+        host: the chip.
+        flash, ssi: what the routines work on.
     """
 
     def __init__(self, host: Host, flash: W25Q16, ssi: Ssi) -> None:

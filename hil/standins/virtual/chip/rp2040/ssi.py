@@ -22,11 +22,13 @@ _INTERRUPTS = "TXE:0{0} TXO:1{0} RXU:2{0} RXO:3{0} RXF:4{0} MST:5{0}"
 
 
 class Ssi(Block):
-    """Args:
-    clock: virtual time.
-    sys_hz: returns clk_sys, which SCK is divided from.
-    flash: the chip at the other end.
-    changed: called when the window may have opened or closed.
+    """The synchronous serial interface to the flash.
+
+    Args:
+        clock: virtual time.
+        sys_hz: returns clk_sys, which SCK is divided from.
+        flash: the chip at the other end.
+        changed: called when the window may have opened or closed.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)

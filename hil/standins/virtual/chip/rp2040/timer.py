@@ -14,10 +14,12 @@ _TIME = "TIME:0-31"
 
 
 class Timer(ApbBlock):
-    """Args:
-    clock: virtual time.
-    tick_hz: returns the frequency of the tick, 0 while it stands.
-    drive: called with (alarm, level) when an interrupt line changes.
+    """The 64-bit timer with four alarms.
+
+    Args:
+        clock: virtual time.
+        tick_hz: returns the frequency of the tick, 0 while it stands.
+        drive: called with (alarm, level) when an interrupt line changes.
     """
 
     REGISTERS = (

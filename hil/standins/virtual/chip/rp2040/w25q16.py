@@ -23,7 +23,9 @@ QE = 2  # in status register 2; set at the factory in the versions whose name en
 
 
 class W25Q16:
-    """Args:
+    """A W25Q16JV serial NOR flash.
+
+    Args:
         clock: virtual time.
         array: the contents, uint8[SIZE].
         base: address at which the core sees them.

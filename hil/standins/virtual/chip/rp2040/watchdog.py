@@ -12,10 +12,12 @@ from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 
 class Watchdog(ApbBlock):
-    """Args:
-    ref_hz: returns clk_ref.
-    tick_changed: called when the tick's frequency changes.
-    trigger: called when software asks for a reset.
+    """The watchdog block.
+
+    Args:
+        ref_hz: returns clk_ref.
+        tick_changed: called when the tick's frequency changes.
+        trigger: called when software asks for a reset.
     """
 
     REGISTERS = (

@@ -55,12 +55,14 @@ _GPIO_RESET = {"A": {"MODER": 0xA8000000, "OSPEEDR": 0x0C000000, "PUPDR": 0x6400
 
 
 class Stm32F746(Chip):
-    """Args:
-    rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-    send: takes each byte that USART1 has sent.
-    on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-    log: receives one line about each noteworthy event.
-    hse_hz: crystal on the board, 0 for none.
+    """An STM32F746.
+
+    Args:
+        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
+        send: takes each byte that USART1 has sent.
+        on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
+        log: receives one line about each noteworthy event.
+        hse_hz: crystal on the board, 0 for none.
     """
 
     def __init__(

@@ -31,11 +31,13 @@ HZ_PER_WAIT_STATE = 30_000_000  # RM0385, FLASH: number of wait states, 2.7 to 3
 
 
 class Flash(Block):
-    """Args:
-    clock: virtual time.
-    core: holds the array as its memory `flash`.
-    power: its supply.
-    log: receives one line about what silicon would do silently.
+    """The flash controller.
+
+    Args:
+        clock: virtual time.
+        core: holds the array as its memory `flash`.
+        power: its supply.
+        log: receives one line about what silicon would do silently.
     """
 
     REGISTERS = (

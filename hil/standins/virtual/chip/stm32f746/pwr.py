@@ -18,7 +18,9 @@ CORE_LIMIT_HZ = {1: (180_000_000, 216_000_000), 2: (168_000_000, 180_000_000), 3
 
 
 class Pwr(Block):
-    """Args:
+    """The power controller.
+
+    Args:
         clock: virtual time.
         pll_is_on: whether the main PLL is on.
         may_switch: raises ModelFault where the clock tree does not allow that over-drive is switched on or off.

@@ -24,9 +24,11 @@ _INPUT, _VCO, _M, _N, _Q = (950_000, 2_100_000), (100_000_000, 432_000_000), (2,
 
 
 class Rcc(Block):
-    """Args:
-    clock: virtual time; its frequency follows the clock tree.
-    hse_hz: frequency of the crystal on the board, 0 for none.
+    """The reset and clock controller.
+
+    Args:
+        clock: virtual time; its frequency follows the clock tree.
+        hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
     REGISTERS = REGISTERS
