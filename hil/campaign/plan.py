@@ -13,7 +13,7 @@ from hil.bounded import SMALL_TEXT, read_json, read_toml
 from hil.errors import RigError, shown
 from hil.fields import rebuilt
 from hil.network.tflite.methods import METHODS
-from hil.record.whole import write_whole
+from hil.record.whole import write_atomic
 from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 
@@ -99,7 +99,7 @@ class Plan:
     def write(self, folder: Path) -> None:
         """Write the file: a campaign is there when it is."""
         said = {"schema": SCHEMA, **asdict(self), "asked": self.asked.model_dump()}
-        write_whole(folder / NAME, json.dumps(said, indent=1) + "\n", durable=True)
+        write_atomic(folder / NAME, json.dumps(said, indent=1) + "\n", durable=True)
 
     def check(self, prepared: Prepared) -> None:
         """Check that data and network are still those that the campaign was begun with.

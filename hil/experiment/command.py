@@ -28,7 +28,7 @@ from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
 from hil.fields import rebuilt
 from hil.record.origin import origin
-from hil.record.whole import write_whole
+from hil.record.whole import write_atomic
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
@@ -99,7 +99,7 @@ def certified(
         found.append(one)
         tail = f": {one.reason}" if one.reason else ""
         console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
-        write_whole(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
+        write_atomic(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
     summary = _summary(table, out, found)
     write(summary, out)
     return summary

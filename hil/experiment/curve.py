@@ -18,7 +18,7 @@ from hil.experiment.run import Run
 from hil.fields import rebuilt
 from hil.network.npz import read_npz
 from hil.record.weights import write_weights
-from hil.record.whole import write_whole
+from hil.record.whole import write_atomic
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
@@ -137,7 +137,7 @@ def read_curve(folder: Path) -> list[EpochRow]:
 
 def write_curve(folder: Path, rows: Sequence[EpochRow]) -> None:
     """Write the curve whole or not at all."""
-    write_whole(folder / CURVE_FILE, json.dumps([asdict(row) for row in rows], indent=0) + "\n")
+    write_atomic(folder / CURVE_FILE, json.dumps([asdict(row) for row in rows], indent=0) + "\n")
 
 
 def read_run(folder: Path) -> tuple[Run, str]:
@@ -160,7 +160,7 @@ def read_run(folder: Path) -> tuple[Run, str]:
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:
     """Write what a folder is begun as."""
-    write_whole(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
+    write_atomic(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
 
 
 def fields_of(run: Run) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from hil.experiment.drawing import charts
 from hil.experiment.latex import as_latex
 from hil.experiment.summary import CellResult, Order, Summary
-from hil.record.whole import write_whole
+from hil.record.whole import write_atomic
 
 CELL_FIELDS = (
     "data",
@@ -33,11 +33,11 @@ CELL_FIELDS = (
 
 def write(summary: Summary, folder: Path) -> None:
     """Write all five files into the folder."""
-    write_whole(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
-    write_whole(folder / "results.csv", as_csv(summary.cells))
-    write_whole(folder / "table.md", as_markdown(summary))
-    write_whole(folder / "table.tex", as_latex(summary))
-    write_whole(folder / "index.html", as_page(summary))
+    write_atomic(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
+    write_atomic(folder / "results.csv", as_csv(summary.cells))
+    write_atomic(folder / "table.md", as_markdown(summary))
+    write_atomic(folder / "table.tex", as_latex(summary))
+    write_atomic(folder / "index.html", as_page(summary))
 
 
 def as_csv(cells: Sequence[CellResult]) -> str:

@@ -1,4 +1,4 @@
-"""One test that asked for a trial, as results.json holds it, and the count of verdicts."""
+"""The entry of one test in results.json, and the number of tests or trials by verdict."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hil.record.kinds import CLOSED, Count, Entry, Flag, Items, Sentence
 Verdict = Literal["pass", "fail", "blocked", "refused", "interrupted", "skipped"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-NOT_ENDED = "the run ended before this test did."
-RULE: JsonDict = {  # of the schema alone, as those of a trial
+RULE: JsonDict = {  # only in the schema: the reader does not check it
     "if": {"properties": {"verdict": {"const": "pass"}}},
     "then": {"properties": {"reason": {"const": ""}, "trials": {"minItems": 1}}},
     "else": {"properties": {"reason": {"minLength": 1}}},
@@ -23,26 +22,28 @@ RULE: JsonDict = {  # of the schema alone, as those of a trial
 
 
 class AskedTest(Entry):
-    """One entry of `tests`: every test that asked for a board or a trial has one, whatever became of it.
+    """One entry of `tests`: a test that uses a board or runs a trial.
 
-    Until a test has ended it stands as `interrupted`, so that the record of a run that is killed tells the truth.
+    Until the test has ended its verdict is `interrupted`, so that the record of a killed run is correct.
     """
 
     model_config = ConfigDict(json_schema_extra=RULE)
 
     test: Sentence = Field(description="pytest's node id; a test of the bench suite begins with `hil/suite/`")
-    board: str | None = Field(default=None, description="that it was run for; null where it names none")
+    board: str | None = Field(default=None, description="board that the test ran on; null if it names none")
     verdict: Verdict = "interrupted"
-    reason: str = Field(default=NOT_ENDED, description="one sentence where it did not pass")
-    outcome: Outcome | None = Field(default=None, description="pytest's own word; null where the test did not end")
+    reason: str = Field(
+        default="the run ended before this test did.", description="one sentence if the test did not pass"
+    )
+    outcome: Outcome | None = Field(default=None, description="pytest's outcome; null if the test did not end")
     expected: Flag = Field(
-        default=False, description="marked xfail, and failed as its mark says: the run is not red because of it"
+        default=False, description="the test is marked xfail and failed as expected: it does not fail the run"
     )
     trials: Items[str] = Field(default=[], description="folders of its trials, in the order in which they began")
     repeat: str = Field(default="", description="the command that runs this test again")
 
 
-# The keys are the verdicts; `pass` is no name in Python, hence this form.
+# The functional form, because the key `pass` is a Python keyword.
 Totals = TypedDict(
     "Totals",
     {
@@ -59,6 +60,6 @@ with_config(CLOSED)(Totals)
 
 
 def totals(verdicts: Iterable[str]) -> Totals:
-    """Return how many there are in `all` and of each verdict."""
+    """Return the number of verdicts, in `all` and by verdict."""
     found = list(verdicts)
     return cast(Totals, {"all": len(found)} | {verdict: found.count(verdict) for verdict in VERDICTS})

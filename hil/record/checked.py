@@ -1,4 +1,4 @@
-"""Make entries of the record, and read them: what does not fit the model is refused in one sentence that says what is wrong, and where."""
+"""Validate entries of the record: a value that does not fit the model is one sentence that names its place."""
 
 from __future__ import annotations
 
@@ -8,61 +8,60 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from hil.errors import Blocked, RigError
-from hil.record.inside import AGAIN
+from hil.record.inside import RERUN
 from hil.record.kinds import SHOWN
 
 T = TypeVar("T")
-MOST_ERRORS = 10_000  # of a hostile record that are looked through
+MOST_ERRORS = 10_000  # a hostile record may have millions, and pydantic takes long to list them
 
 
-def checked(kind: TypeAdapter[T], value: Any, file: str, place: str) -> T:
-    """Return what the model makes of a value.
+def validated(kind: TypeAdapter[T], value: Any, file: str, place: str) -> T:
+    """Return a value that was read, as the model has it.
 
     Args:
-        kind: of it.
-        value: of JSON.
-        file: or what else it comes from, for a sentence.
-        place: of the value within it, such as `results.json`.
+        kind: adapter of the model.
+        value: parsed JSON.
+        file: path of the file, for messages.
+        place: name of the value in messages, such as `results.json`.
 
     Raises:
-        RigError: it does not fit the model.
+        RigError: the value does not fit the model.
     """
     try:
         found = kind.validate_python(value)
     except ValidationError as error:
-        raise RigError(f"{file} is damaged ({_mistake(error, value, place)}): {AGAIN}.") from None
-    half = _half_character(value)
-    if half is not None:
-        raise RigError(f"{file} is damaged ({place} holds {shown(half)}, half of a character): {AGAIN}.")
+        raise RigError(f"{file} is damaged ({_problem(error, value, place)}): {RERUN}.") from None
+    lone = _lone_surrogate(value)
+    if lone is not None:
+        raise RigError(f"{file} is damaged ({place} holds {shown(lone)}, half of a character): {RERUN}.")
     return found
 
 
-def made(kind: Callable[..., T], **fields: Any) -> T:
-    """Return an entry that is to be written.
+def new_entry(kind: Callable[..., T], **fields: Any) -> T:
+    """Return a new entry of the record.
 
     Args:
-        kind: of the entry, a model.
-        fields: of it.
+        kind: model of the entry.
+        fields: its fields.
 
     Raises:
-        Blocked: a field does not fit the model, such as a figure that is no number: no reader would take the record.
+        Blocked: a field does not fit the model, for example NaN where a finite number belongs: no reader would
+            accept the record.
     """
     try:
         return kind(**fields)
     except ValidationError as error:
-        raise not_kept(error, fields, "the trial") from error
+        raise unrecordable(error, fields, "the trial") from error
 
 
-def not_kept(error: ValidationError, value: Any, place: str) -> Blocked:
-    """Return the error for what is to be written and does not fit the model; `value` and `place` as for `checked`."""
-    mistake = _mistake(error, value, place)
-    return Blocked(
-        "record", f"{place} cannot be recorded ({mistake}): this is a fault of trainrig, report it with this sentence."
-    )
+def unrecordable(error: ValidationError, value: Any, place: str) -> Blocked:
+    """Return the error for a new value that does not fit the model; `value` and `place` as for `validated`."""
+    problem = _problem(error, value, place)
+    return Blocked("record", f"{place} cannot be recorded ({problem}): this is a bug in trainrig, please report it.")
 
 
-def _mistake(error: ValidationError, value: Any, place: str) -> str:
-    """Return the first thing that is wrong as part of a sentence; where a value may be of several kinds, it is none of them."""
+def _problem(error: ValidationError, value: Any, place: str) -> str:
+    """Return the first error as a clause. Of a union, all members that the value is not are named."""
     if error.error_count() > MOST_ERRORS:
         return f"{place} has {error.error_count():,} mistakes"
     errors = error.errors(include_url=False)
@@ -76,7 +75,7 @@ def _mistake(error: ValidationError, value: Any, place: str) -> str:
         case "too_long":
             return f"{where} has {len(first['input']):,} entries, more than {first['ctx']['max_length']:,}"
         case "string_pattern_mismatch" | "string_too_short":
-            return f"{where} is {shown(first['input'])}, which is not of its form"
+            return f"{where} is {shown(first['input'])}, which has the wrong form"
         case "string_unicode":
             return f"{where} is {shown(first['input'])}, half of a character"
     alike = dict.fromkeys(each["msg"] for each in errors if _place(each["loc"], value, place) == where)
@@ -85,23 +84,23 @@ def _mistake(error: ValidationError, value: Any, place: str) -> str:
 
 
 def _place(steps: tuple[int | str, ...], value: Any, place: str) -> str:
-    """Return the place that pydantic names, such as `trials[2].sram.total`; names of kinds, which it puts between, are left out."""
+    """Return the path of an error, such as `trials[2].sram.total`, without the type names that pydantic inserts."""
     for step in steps:
         if isinstance(value, list) and isinstance(step, int) and step < len(value):
             value, place = value[step], f"{place}[{step}]"
         elif isinstance(value, dict) and step in value:
-            value, place = value[step], _within(place, str(step))
+            value, place = value[step], _member(place, str(step))
     return place
 
 
-def _within(place: str, name: str) -> str:
+def _member(place: str, name: str) -> str:
     return f"{place}.{name}" if name.isidentifier() and len(name) <= SHOWN else f"{place}[{shown(name)}]"
 
 
-def _half_character(value: Any) -> str | None:
-    """Return a text with half of a character, which JSON can spell and no file can hold; also of what the model does not name."""
+def _lone_surrogate(value: Any) -> str | None:
+    """Return a string with a lone surrogate, which JSON can spell and UTF-8 cannot; unknown fields are searched too."""
     left = [value]
-    while left:  # no recursion: how deep a value is, its author decides
+    while left:  # no recursion: a hostile record may be nested deeply
         item = left.pop()
         if isinstance(item, str):
             if not item.isascii() and any("\ud800" <= each <= "\udfff" for each in item):
@@ -115,6 +114,6 @@ def _half_character(value: Any) -> str | None:
 
 
 def shown(value: Any) -> str:
-    """Return a value as a sentence shows it."""
+    """Return a value for a message, in at most SHOWN characters."""
     text = ascii(value) if not isinstance(value, dict | list) else f"a {type(value).__name__} of {len(value)}"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

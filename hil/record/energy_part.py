@@ -1,4 +1,4 @@
-"""The entry `energy` of a trial's record (docs/energy.md). Its parts are open: a meter may tell more than is named here."""
+"""The entry `energy` of a trial (docs/energy.md). Its parts are open: a meter may report more fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hil.record.kinds import CLOSED, OPEN, Count, Flag, Items, Named, Natural, N
 
 @with_config(OPEN)
 class Figure(TypedDict):
-    """A figure with its unit, its standard uncertainty and the word for where it comes from."""
+    """A figure with its unit, standard uncertainty and provenance."""
 
     value: Number
     unit: str
@@ -23,7 +23,7 @@ class Figure(TypedDict):
 
 @with_config(OPEN)
 class OfSteps(TypedDict):
-    """What some steps took: energy above idle, idle and in all, and time."""
+    """Energy and time of some steps: net (above idle), idle and gross energy."""
 
     net: Figure
     idle: Figure
@@ -33,7 +33,7 @@ class OfSteps(TypedDict):
 
 @with_config(CLOSED)
 class PerUnit(TypedDict):
-    """Of a step, a sample and an epoch."""
+    """Energy and time of a step, a sample and an epoch."""
 
     step: OfSteps
     sample: OfSteps
@@ -42,7 +42,7 @@ class PerUnit(TypedDict):
 
 @with_config(OPEN)
 class PhaseEnergy(TypedDict):
-    """Energy and power of one phase, over some stretches of it."""
+    """Energy and power of one phase, over some stretches of it; `seconds` is their total time."""
 
     energy: Figure
     power: Figure
@@ -52,7 +52,7 @@ class PhaseEnergy(TypedDict):
 
 @with_config(OPEN)
 class EnergyPhases(TypedDict):
-    """Energy by phase, or why it cannot be told apart."""
+    """Energy by phase, or the reason why the phases cannot be separated."""
 
     seconds: Named[Positive]
     split: NotRequired[Named[PhaseEnergy]]
@@ -63,7 +63,7 @@ class EnergyPhases(TypedDict):
 
 @with_config(OPEN)
 class Temperature(TypedDict):
-    """Degrees Celsius around the board, and in the meter."""
+    """Temperature around the board and in the meter, in degrees Celsius."""
 
     ambient_c: NotRequired[Number | None]
     meter_c: NotRequired[Number | None]
@@ -71,7 +71,7 @@ class Temperature(TypedDict):
 
 @with_config(OPEN)
 class ToAccuracy(TypedDict):
-    """What the steps up to a point of the accuracy curve took; the accuracy is that of n images."""
+    """Energy and time of the steps up to a point of the accuracy curve; the accuracy is over n images."""
 
     steps: Count
     accuracy: Share
@@ -91,7 +91,7 @@ GOAL_RULE: JsonDict = {
 
 @with_config(ConfigDict(extra="allow", json_schema_extra=GOAL_RULE))
 class Goal(TypedDict):
-    """What it took to the accuracy that was asked for."""
+    """Energy and time to the requested accuracy."""
 
     accuracy: Share
     reached: Flag
@@ -99,7 +99,7 @@ class Goal(TypedDict):
 
 @with_config(OPEN)
 class MlperfTiny(TypedDict):
-    """The form of MLPerf Tiny, and in what it differs from it."""
+    """Energy by the windows of MLPerf Tiny, and how the measurement differs from its rules."""
 
     windows: Any
     median_uj: Number
@@ -112,7 +112,7 @@ class MlperfTiny(TypedDict):
 
 @with_config(OPEN)
 class Energy(TypedDict):
-    """docs/energy.md."""
+    """Energy of the trial (docs/energy.md)."""
 
     per_step: Figure
     per_sample: NotRequired[Figure]

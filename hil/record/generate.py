@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of results.json and trial.json from the models of the record: `python -m hil.record.generate [FOLDER]`."""
+"""Write the JSON Schemas of results.json and trial.json: `python -m hil.record.generate [FOLDER]`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hil.record.results import FILES, schema
 
 
 def texts() -> dict[str, str]:
-    """Return the text of every schema, by the name of its file."""
+    """Return the text of each schema by file name."""
     return {f"{name}.schema.json": json.dumps(schema(name), indent=1) + "\n" for name in FILES}
 
 
 def main(argv: list[str]) -> int:
-    """Write them into the given folder, or to their place beside the models."""
+    """Write the schemas into the given folder, by default beside the models."""
     folder = Path(argv[1]) if len(argv) > 1 else Path(__file__).parent
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts().items():

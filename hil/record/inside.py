@@ -1,4 +1,4 @@
-"""The inside of a run's folder. A record may come from anybody, as an archive: nothing in it leads out of its folder, neither a name nor a link."""
+"""Safe paths within a run's folder. A record may come from anyone: no name and no link in it may lead outside."""
 
 from __future__ import annotations
 
@@ -7,49 +7,48 @@ from pathlib import Path
 
 from hil.errors import RigError
 
-PLAIN = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*")  # names of folders and files that the rig makes
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*")  # file and folder names that the rig itself makes
 LONGEST = 200
-AGAIN = "run the trials again"
-CURE = "do not trust this record, or run the trials again"
+RERUN = "run the trials again"
+DISTRUST = "do not trust this record, or run the trials again"
 
 
-def plain(name: str, what: str) -> str:
-    """Return the name of a file or a folder, if it is the name of one and no path.
+def check_name(name: str, what: str) -> str:
+    """Return `name` if it is the plain name of a file or folder.
 
     Args:
-        name: as a record gives it.
-        what: it is, for a sentence.
+        name: as the record gives it.
+        what: description of the name, for the message.
 
     Raises:
-        RigError: it is none.
+        RigError: it is a path, too long, or has other characters.
     """
-    if not PLAIN.fullmatch(name) or len(name) > LONGEST:
+    if not PLAIN_NAME.fullmatch(name) or len(name) > LONGEST:
         shown = ascii(name) if len(name) <= 60 else f"{name[:60]!a}..."
-        raise RigError(f"{what} is {shown}, which is no plain name: {CURE}.")
+        raise RigError(f"{what} is {shown}, which is no plain name: {DISTRUST}.")
     return name
 
 
-def folder_of(run: Path, name: str) -> Path:
-    """Return the folder of a trial within that of its run; the disk may not have taken it.
+def safe_folder(run: Path, name: str) -> Path:
+    """Return the folder of a trial in the folder of its run. It may be missing, if the disk was full.
 
     Raises:
-        RigError: the name is none, or what has it is no folder but a link or a file.
+        RigError: `name` is no plain name, or the path is a link or a file.
     """
-    folder = run / plain(name, f"{run}: the folder of a trial")
+    folder = run / check_name(name, f"{run}: the folder of a trial")
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise RigError(
-            f"{folder} is {'a link' if folder.is_symlink() else 'no folder'}, where the record has a trial's: {CURE}."
-        )
+        kind = "a link" if folder.is_symlink() else "not a folder"
+        raise RigError(f"{folder} is {kind}, but should be the folder of a trial: {DISTRUST}.")
     return folder
 
 
-def file_of(folder: Path, name: str) -> Path | None:
-    """Return a file of a folder, None where there is none.
+def safe_file(folder: Path, name: str) -> Path | None:
+    """Return the path of a regular file, None if there is none.
 
     Raises:
-        RigError: it is a link, or anything else that is no plain file.
+        RigError: the path is a link, a folder or a special file.
     """
     path = folder / name
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise RigError(f"{path} is {'a link' if path.is_symlink() else 'no file'}: {CURE}.")
+        raise RigError(f"{path} is {'a link' if path.is_symlink() else 'not a regular file'}: {DISTRUST}.")
     return path if path.exists() else None

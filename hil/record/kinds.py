@@ -1,8 +1,8 @@
-"""Kinds of values that the record is made of: what they may be in Python, in JSON and in the JSON Schema, said once.
+"""Types of the fields of the record, each with its range and its JSON Schema.
 
-An entry of the record is an `Entry`, which knows all of its fields. A part of an entry is a TypedDict: its keys are the names of the JSON fields, in memory
-too. A closed part has no other fields: the schema says so, and the writer keeps to it. A reader is less strict: it leaves out what it does not know. Of an open
-part it keeps that too.
+An entry of the record is an `Entry`, a pydantic model. A part of an entry is a TypedDict with the names of the JSON
+fields. A closed part is written with exactly these fields; a reader drops unknown ones. An open part may have more
+fields, which a reader keeps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pydantic_core import PydanticCustomError
 from hil.errors import close_matches
 
 T = TypeVar("T")
-SHOWN = 40  # characters of a name or a value in a sentence
+SHOWN = 40  # characters of a name or value in a message
 
 OPEN = ConfigDict(extra="allow")
 CLOSED = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
@@ -38,7 +38,7 @@ Flag = StrictBool
 Integer = StrictInt
 Count = Annotated[StrictInt, Field(ge=0)]
 Natural = Annotated[StrictInt, Field(ge=1)]
-# JSON has one kind of number; Python has two, and what was written as an integer stays one.
+# JSON has one type of number. Python has two: a number that was written as an integer stays an integer.
 _Real = Annotated[StrictFloat, AllowInfNan(False)]
 Number = Annotated[StrictInt | _Real, WithJsonSchema({"type": "number"})]
 NotNegative = Annotated[
@@ -55,34 +55,34 @@ Share = Annotated[
 Sentence = Annotated[str, Field(min_length=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]  # XXH32
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Items = Annotated[list[T], FailFast()]  # the first wrong one is enough: a hostile list may have millions
+Items = Annotated[list[T], FailFast()]  # stop at the first wrong item: a hostile list may have millions
 Word = Literal["measured", "counted", "modelled", "analytic"]  # hil.quantity.Provenance
 MOST_NAMES = 4096
 
 
-def _few(value: Any) -> Any:
-    """Refuse too many names before any is looked at: pydantic keeps the mistake of every one, a few hundred bytes each."""
+def _check_size(value: Any) -> Any:
+    """Refuse a huge object before its values are validated: pydantic keeps a few hundred bytes for each error."""
     if isinstance(value, dict) and len(value) > MOST_NAMES:
-        raise wrong(f"has {len(value):,} entries, more than {MOST_NAMES:,}")
+        raise clause_error(f"has {len(value):,} entries, more than {MOST_NAMES:,}")
     return value
 
 
-Named = Annotated[dict[str, T], Field(max_length=MOST_NAMES), BeforeValidator(_few)]
+Named = Annotated[dict[str, T], Field(max_length=MOST_NAMES), BeforeValidator(_check_size)]
 
 
-def _written(value: Any) -> Any:
-    """JSON has no NaN and no infinity: a loss that went there is a word."""
+def _as_word(value: Any) -> Any:
+    """Return NaN and infinity, which JSON does not have, as a string."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 NumberOrWord = Annotated[
-    StrictInt | StrictFloat | str, BeforeValidator(_written), WithJsonSchema({"type": ["number", "string"]})
+    StrictInt | StrictFloat | str, BeforeValidator(_as_word), WithJsonSchema({"type": ["number", "string"]})
 ]
 
 
 def _with_step(change: dict[str, int]) -> dict[str, int]:
     if "step" not in change:
-        raise wrong("has no step")
+        raise clause_error("has no step")
     return change
 
 
@@ -100,31 +100,25 @@ Change = Annotated[
 ]
 
 
-class _NoColumn:
-    """What NO_COLUMN is."""
-
-
-NO_COLUMN = _NoColumn()  # marks a field that results.csv leaves out: a table within a trial, or what only a page draws
+NO_COLUMN = object()  # marks a field without a column in results.csv, such as a table within a trial
 
 
 class Entry(BaseModel):
-    """An entry of `tests` or `trials`: it has the fields that it names and no others."""
+    """Base of an entry of `tests` or `trials`. It has no fields other than those of its model."""
 
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, said: Any) -> Any:
-        """Refuse a field that is none, with those that it may have been meant to be."""
-        unknown = (
-            next((name for name in said if name not in cls.model_fields), None) if isinstance(said, dict) else None
-        )
-        if unknown is not None:
-            name = str(unknown)[:SHOWN]
-            raise wrong(f"has no field {name!r}, {close_matches(name, list(cls.model_fields))}")
-        return said
+    def _check_names(cls, value: Any) -> Any:
+        """Refuse an unknown field and suggest similar names."""
+        for unknown in value if isinstance(value, dict) else ():
+            if unknown not in cls.model_fields:
+                name = str(unknown)[:SHOWN]
+                raise clause_error(f"has no field {name!r}, {close_matches(name, list(cls.model_fields))}")
+        return value
 
 
-def wrong(clause: str) -> PydanticCustomError:
-    """Return the error for a value of which a sentence says this, after the place of the value."""
+def clause_error(clause: str) -> PydanticCustomError:
+    """Return an error whose message is the place of the value followed by `clause`."""
     return PydanticCustomError("clause", "{clause}", {"clause": clause})

@@ -1,4 +1,4 @@
-"""The entry `latency` of a trial's record (docs/latency.md); figures in cycles."""
+"""The entry `latency` of a trial (docs/latency.md), in cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hil.record.kinds import CLOSED, NO_COLUMN, Count, Integer, Items, Named, Na
 
 @with_config(CLOSED)
 class Histogram(TypedDict):
-    """`edges` (n + 1, cycles) and `counts` (n); the last bin holds its right edge."""
+    """n bins: `edges` (n + 1, in cycles) and `counts` (n). The last bin includes its right edge."""
 
     edges: Items[Integer]
     counts: Items[Count]
@@ -22,7 +22,8 @@ class Histogram(TypedDict):
 class Group(TypedDict):
     """One phase or layer over n steps.
 
-    `bookings` is how often it reads the counter; of what that costs, `subtracted` is out of the figures, and at most `bound` is still in them.
+    `bookings` is the number of counter readings. Of their cost, `subtracted` cycles are already subtracted from the
+    figures, and at most `bound` cycles are still included.
     """
 
     n: Annotated[Natural, NO_COLUMN]
@@ -42,7 +43,7 @@ class Group(TypedDict):
 
 @with_config(CLOSED)
 class Booking(TypedDict):
-    """What one reading of the counter costs, over n of them."""
+    """Cost of one counter reading in cycles, over n readings."""
 
     n: Count
     least: Count
@@ -52,7 +53,7 @@ class Booking(TypedDict):
 
 @with_config(CLOSED)
 class Phases(TypedDict):
-    """The phases of a step; `total` is their sum, and the digests at the end of a run belong to no step."""
+    """The phases of a step. `total` is their sum; `digest` is computed at the end of a run and belongs to no step."""
 
     perturb: Group
     forward: Group
@@ -72,7 +73,7 @@ class Layers(TypedDict):
 
 @with_config(CLOSED)
 class Latency(TypedDict):
-    """docs/latency.md; figures in cycles."""
+    """Latency of the trial in cycles (docs/latency.md)."""
 
     steps: Natural
     run_steps: Annotated[Natural, NO_COLUMN]

@@ -1,7 +1,8 @@
-"""What a run was made with: commit, versions and host, and nothing that names a person or a place."""
+"""Commit, versions and host of a run, without anything that identifies a person or a place."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import subprocess
@@ -32,10 +33,8 @@ def _commit() -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    installed = {}
     for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[package] = metadata.version(package)
+    return installed

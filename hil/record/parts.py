@@ -1,4 +1,4 @@
-"""The parts of a trial's record, but for latency and energy. Bytes, counts and seconds are plain numbers; null: it could not be found out."""
+"""The parts of a trial's record, except latency and energy. A value that is unknown is null."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hil.record.kinds import (
 
 @with_config(CLOSED)
 class FirstDifference(TypedDict):
-    """The first difference between board and reference: hil/trial/difference.py."""
+    """The first difference between board and reference (hil/trial/difference.py)."""
 
     step: Integer
     layer: str
@@ -37,7 +37,7 @@ class FirstDifference(TypedDict):
 
 @with_config(CLOSED)
 class Accuracy(TypedDict):
-    """Fractions of n images that were right."""
+    """Fractions of n images that were classified correctly."""
 
     before: Number | None
     after: Number | None
@@ -47,7 +47,7 @@ class Accuracy(TypedDict):
 
 @with_config(CLOSED)
 class Sram(TypedDict):
-    """Bytes: the watermarks of the board and their sum, its budget, the plan, and the paper's formula."""
+    """SRAM in bytes: the watermarks of the board and their sum, the budget, the plan, and the paper's formula."""
 
     static: Count | None
     arena_peak: Count | None
@@ -60,7 +60,7 @@ class Sram(TypedDict):
 
 @with_config(CLOSED)
 class SramProvenance(TypedDict):
-    """The word for each figure of `sram`."""
+    """Provenance of each figure of `sram`."""
 
     static: Word
     arena_peak: Word
@@ -73,7 +73,7 @@ class SramProvenance(TypedDict):
 
 @with_config(CLOSED)
 class ProbedSram(TypedDict):
-    """Bytes: the watermarks as the probe reads them."""
+    """The watermarks in bytes, as read through the debug probe."""
 
     static: Integer
     arena_peak: Integer
@@ -82,7 +82,7 @@ class ProbedSram(TypedDict):
 
 @with_config(CLOSED)
 class Signs(TypedDict):
-    """INT8*: steps whose integer sign was that of the float losses, of all that were compared."""
+    """INT8*: `right` counts the steps whose integer sign is that of the float losses, `of` all compared steps."""
 
     right: Count
     of: Count
@@ -91,7 +91,7 @@ class Signs(TypedDict):
 
 @with_config(CLOSED)
 class Buffer(TypedDict):
-    """One buffer of the plan: bytes, and its first and last time slot."""
+    """One buffer of the plan: size and offset in bytes, first and last time slot."""
 
     name: str
     size: Count
@@ -102,7 +102,7 @@ class Buffer(TypedDict):
 
 @with_config(CLOSED)
 class MemoryPlan(TypedDict):
-    """docs/memory.md: names of the time slots, and every buffer in bytes."""
+    """The memory plan (docs/memory.md): total in bytes, names of the time slots, buffers."""
 
     total: Count
     slots: Annotated[Items[str], Field(max_length=4096)]
@@ -111,7 +111,7 @@ class MemoryPlan(TypedDict):
 
 @with_config(CLOSED)
 class Profile(TypedDict):
-    """Cycles of the first compared step by layer."""
+    """Cycles of the first compared step, by layer."""
 
     forward: Named[Count]
     backward: Named[Count]
@@ -119,7 +119,7 @@ class Profile(TypedDict):
 
 @with_config(CLOSED)
 class Analytic(TypedDict):
-    """ElasticZO, equations (13) to (15), or what PMT counts (section 4.3); and counts of the network."""
+    """Memory by ElasticZO, equations (13) to (15), or by PMT, section 4.3; and counts of the network."""
 
     equation: Literal["(13)", "(14)", "(15)", "PMT, section 4.3"]
     bytes: Count
@@ -132,7 +132,7 @@ class Analytic(TypedDict):
 
 @with_config(CLOSED)
 class Work(TypedDict):
-    """What the board counted in the first compared step: multiply-accumulates, layer runs, readings of the cycle counter with that of the digests."""
+    """Counted by the board in the first compared step: multiply-accumulates, layer runs, cycle counter readings."""
 
     macs: Count
     layer_runs: Count
@@ -141,7 +141,7 @@ class Work(TypedDict):
 
 @with_config(CLOSED)
 class Tried(TypedDict):
-    """A block that was tried on the device (PMT, section 3.3.1): accuracy on held-out samples, or why it was left out."""
+    """A block tried on the device (PMT, section 3.3.1): accuracy on held-out samples, or why it was left out."""
 
     block: Natural
     before: Number | None
@@ -152,7 +152,7 @@ class Tried(TypedDict):
 
 @with_config(CLOSED)
 class Evaluation(TypedDict):
-    """A point of the accuracy curve: the index of the next step, and the fraction of n images that was right on both sides."""
+    """A point of the accuracy curve: index of the next step, and the fraction of n images correct on each side."""
 
     step: Count
     board: Number
@@ -162,9 +162,9 @@ class Evaluation(TypedDict):
 
 @with_config(OPEN)
 class Flash(TypedDict):
-    """How the image got onto the board.
+    """How the image was flashed.
 
-    The route is pyocd, halfkay, uf2, agent or kernel; cycles: how often this computer has programmed the board's flash.
+    `route` is pyocd, halfkay, uf2, agent or kernel; `cycles` counts how often this computer programmed the flash.
     """
 
     route: str
@@ -174,7 +174,7 @@ class Flash(TypedDict):
 
 @with_config(CLOSED)
 class Firmware(TypedDict):
-    """Name of the image's file, XXH32 of the flashed bytes, and whether it is the prebuilt one that the manifest lists or the user's own."""
+    """File name of the image, XXH32 of the flashed bytes, and whether the manifest of prebuilt images lists it."""
 
     file: str
     digest: Digest

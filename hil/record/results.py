@@ -1,4 +1,4 @@
-"""results.json as a whole, and the JSON Schemas of the files of a run."""
+"""The model of results.json, and the JSON Schemas of results.json and trial.json."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ State = Literal["running", "ended", "interrupted"]
 
 @with_config(OPEN)
 class RunFacts(TypedDict):
-    """What a run was made with, and how it ended."""
+    """Commit, versions and host of a run, and how it ended."""
 
     id: str
     time: str
     commit: str | None
     versions: Named[str]
     host: Named[Any]
-    command: NotRequired[Annotated[str, Field(description="the command that runs the same again")]]
+    command: NotRequired[Annotated[str, Field(description="the command that repeats the run")]]
     state: Annotated[
-        State, Field(description="running: it goes on, or was killed; interrupted: by Ctrl-C or pytest.exit")
+        State, Field(description="running: still running, or killed; interrupted: by Ctrl-C or pytest.exit")
     ]
-    ended: Annotated[str | None, Field(description="time; null while the state is running")]
-    whole: Annotated[
-        Flag, Field(description="the run ended, every test came to an end, and nothing is missing from the record")
-    ]
+    ended: Annotated[str | None, Field(description="time of the end; null while the state is running")]
+    whole: Annotated[Flag, Field(description="the run and all its tests ended, and nothing is missing from the record")]
     exit_code: Integer | None
-    missing: Annotated[Items[Sentence], Field(description="sentences on what is not in the record, and why")]
+    missing: Annotated[
+        Items[Sentence], Field(description="sentences that say what is missing from the record, and why")
+    ]
 
 
 @with_config(CLOSED)
 class RunTotals(TypedDict):
-    """Verdicts by count; the sum of those of tests is pytest's count."""
+    """Number of tests and trials by verdict."""
 
     tests: Totals
     trials: Totals
@@ -49,7 +49,7 @@ class RunTotals(TypedDict):
 
 @with_config(CLOSED)
 class Results(TypedDict):
-    """results.json of trainrig: a run, every test of it that asked for a board or a trial, and every trial."""
+    """results.json: a run, every test that uses a board or runs a trial, and every trial."""
 
     schema: Literal[2]
     run: RunFacts
@@ -59,7 +59,7 @@ class Results(TypedDict):
 
 
 class TrialFile(TrialRecord):
-    """trial.json: the trial's entry of results.json, and its figures with unit and provenance by their path."""
+    """trial.json: the entry of the trial in results.json, and its figures with unit and provenance by path."""
 
     quantities: dict[str, Figure]
 
@@ -70,7 +70,7 @@ FILES: dict[str, TypeAdapter[Any]] = {"results": RESULTS, "trial": TypeAdapter(T
 
 
 class _Plain(GenerateJsonSchema):
-    """The generator of pydantic without what says nothing: a title for every field, and `additionalProperties` of an object that may hold anything."""
+    """Pydantic's generator without field titles and without `additionalProperties: true`."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -80,7 +80,7 @@ class _Plain(GenerateJsonSchema):
         return {name: item for name, item in found.items() if (name, item) != ("additionalProperties", True)}
 
     def field_is_required(self, field: Any, total: bool) -> bool:
-        """Of an entry, every field is promised; of a part, all but those that are `NotRequired`."""
+        """Require every field of an entry, and every field of a part that is not `NotRequired`."""
         if field["type"] == "typed-dict-field":
             return bool(field.get("required", total))
         return super().field_is_required(field, total)
@@ -88,6 +88,6 @@ class _Plain(GenerateJsonSchema):
 
 @cache
 def schema(file: str = "results") -> JsonSchemaValue:
-    """Return the JSON Schema of results.json, or with `trial` that of trial.json: what the rig promises to write."""
+    """Return the JSON Schema of results.json (`results`) or trial.json (`trial`), as the rig writes them."""
     found = FILES[file].json_schema(mode="serialization", schema_generator=_Plain)
     return {"$schema": GenerateJsonSchema.schema_dialect, **found}

@@ -1,4 +1,4 @@
-"""results.csv: one row a trial, and one for every test that made none. Its columns are the fields of the model, nested ones as `sram.total`."""
+"""results.csv: a row for each trial and for each test without one; nested fields are columns such as `sram.total`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hil.record.kinds import NO_COLUMN
 from hil.record.latency_part import Group, Latency, Phases
 from hil.record.trial_record import TrialRecord
 
-AS_FOUND = ("work",)  # it has columns of its own only where a trial has counted it
+ONLY_IF_FOUND = ("work",)  # no columns if no trial has it
 
 
 def csv_of(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> str:
-    """Return the text, with the same columns whatever a trial found. Tables within a trial stay in the JSON.
+    """Return the text of results.csv. Columns do not depend on the results; tables within a trial are left out.
 
     Args:
         tests: of the run, each with the folders of its trials.
@@ -33,7 +33,7 @@ def csv_of(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> str:
         rows += [head | _trial_row(by_folder[folder]) for folder in test.trials]
         if not test.trials:
             rows.append(head | {"board": test.board, "verdict": test.verdict, "reason": test.reason})
-    # Without nullable types a null would turn its column of bytes into floats.
+    # Nullable types, because a null would turn a column of integers into floats.
     return str(pd.json_normalize(rows).convert_dtypes().to_csv(index=False))
 
 
@@ -43,7 +43,7 @@ def _trial_row(trial: TrialRecord) -> dict[str, Any]:
         if NO_COLUMN in field.metadata:
             continue
         value, part = getattr(trial, name), _part(field.annotation)
-        if value is None and part is not None and name not in AS_FOUND:
+        if value is None and part is not None and name not in ONLY_IF_FOUND:
             value = dict.fromkeys(_columns(part))
         row[name] = " ".join(map(str, value)) if isinstance(value, list) else value
     per_step: Mapping[str, Any] = trial.energy["per_step"] if trial.energy else dict.fromkeys(_columns(Figure))
@@ -51,7 +51,7 @@ def _trial_row(trial: TrialRecord) -> dict[str, Any]:
 
 
 def _latency_row(latency: Latency | None) -> dict[str, Any]:
-    """Columns `latency.steps`, ... and `latency.total.median`, ...; histograms and layers stay in the JSON."""
+    """Return columns such as `latency.steps` and `latency.total.median`, without histograms and layers."""
     found: Mapping[str, Any] = latency or {}
     phases = found.get("phases", {})
     row = {name: found.get(name) for name in _columns(Latency) if name != "phases"}
@@ -62,17 +62,14 @@ def _latency_row(latency: Latency | None) -> dict[str, Any]:
 
 @cache
 def _columns(part: Any) -> tuple[str, ...]:
-    """Return the fields of a part that have a column in every row: those that it always has."""
-    found = []
-    for name, hint in get_type_hints(part, include_extras=True).items():
-        of: Any = get_origin(hint)
-        if of is not NotRequired and NO_COLUMN not in getattr(hint, "__metadata__", ()):
-            found.append(name)
-    return tuple(found)
+    """Return the required fields of a part that have a column."""
+    hints: dict[str, Any] = get_type_hints(part, include_extras=True)
+    required = {name: hint for name, hint in hints.items() if get_origin(hint) is not NotRequired}
+    return tuple(name for name, hint in required.items() if NO_COLUMN not in getattr(hint, "__metadata__", ()))
 
 
 def _part(annotation: Any) -> Any:
-    """Return the TypedDict that a field holds, None where it holds anything else."""
+    """Return the TypedDict type of a field, None if it has another type."""
     if get_origin(annotation) is Annotated:
         return _part(get_args(annotation)[0])
     return next((each for each in (annotation, *get_args(annotation)) if is_typeddict(each)), None)

@@ -1,4 +1,4 @@
-"""What a soak has measured of its processes, as soak.json in the folder of a run holds it."""
+"""soak.json in the folder of a run: resources of the processes over a soak test."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pathlib import Path
 
 from hil.bounded import read_json
 from hil.fields import rebuilt
-from hil.record.inside import file_of
-from hil.record.whole import write_whole
+from hil.record.inside import safe_file
+from hil.record.whole import write_atomic
 
 FILE = "soak.json"
-LARGEST = 64 << 20  # bytes: a row has 200, and an hour on two boards some 10,000 of them
-AGAIN = "run the soak again"
+LARGEST = 64 << 20  # bytes; a row has 200, and an hour on two boards gives about 10,000 rows
+RERUN = "run the soak again"
 
 
 @dataclass(frozen=True)
 class SoakRow:
-    """What one process held between two trials.
+    """Resources of one process between two trials.
 
     Attributes:
         seconds: since the soak began.
         process: `rig`, `bench` or `probe`.
-        board: which it serves.
-        rss_kb: its memory, in kB: the anonymous pages that are resident (RssAnon of proc_pid_status(5)).
-        descriptors: that are open.
-        threads: that it has.
-        children: processes that it has started and that are there.
-        files: in the working folder of the rig's process; None for the others.
-        trials: that the board has had.
+        board: the board that it serves.
+        rss_kb: resident anonymous memory in kB (RssAnon of proc_pid_status(5)).
+        descriptors: number of open file descriptors.
+        threads: number of threads.
+        children: number of child processes.
+        files: number of files in the working folder of the rig's process; None for the other processes.
+        trials: number of trials on the board so far.
     """
 
     seconds: float
@@ -46,20 +46,20 @@ class SoakRow:
 
 @dataclass
 class Soak:
-    """A soak.
+    """A soak test.
 
     Attributes:
-        seed: decides its faults.
-        minutes: that it took.
-        commit: of the checkout, with a `+` where files differ from it.
+        seed: of the injected faults.
+        minutes: duration.
+        commit: of the checkout, followed by `+` if files differ from it.
         boards: their names.
         warm_up_s: seconds after which the figures must be flat.
-        counts: trials by outcome.
-        kinds: trials by what met them and by outcome.
-        wrong: a sentence for each trial that ended wrongly, and for what was left behind.
+        counts: number of trials by outcome.
+        kinds: number of trials by injected fault and outcome.
+        wrong: a sentence for each trial with a wrong outcome, and for each leftover process or file.
         not_flat: a sentence for each figure of a process that is not flat.
-        memory_judged: whether there were rows enough for a judgement on memory.
-        rows: what the processes held, in the order in which it was measured.
+        memory_judged: whether there were enough rows to judge memory.
+        rows: resources of the processes, in order of time.
     """
 
     seed: int
@@ -75,28 +75,24 @@ class Soak:
     rows: list[SoakRow] = field(default_factory=list)
 
     def write(self, folder: Path) -> None:
-        """Write soak.json into the folder of a run, a row a line.
-
-        Raises:
-            OSError: the disk takes no more.
-        """
-        said = asdict(self)
-        rows = ",\n".join("  " + json.dumps(row) for row in said.pop("rows"))
-        write_whole(folder / FILE, json.dumps(said, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n')
+        """Write soak.json into the folder of a run, one row per line."""
+        fields = asdict(self)
+        rows = ",\n".join("  " + json.dumps(row) for row in fields.pop("rows"))
+        write_atomic(folder / FILE, json.dumps(fields, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n')
 
 
 def read_soak(folder: Path) -> Soak | None:
-    """Return the soak in the folder of a run; None where it was none.
+    """Return the soak test in the folder of a run, None if there is none.
 
     Raises:
         RigError: its file is damaged.
     """
-    path = file_of(folder, FILE)
-    return None if path is None else rebuilt(Soak, read_json(path, LARGEST, AGAIN), str(path), AGAIN)
+    path = safe_file(folder, FILE)
+    return None if path is None else rebuilt(Soak, read_json(path, LARGEST, RERUN), str(path), RERUN)
 
 
 def series_of(rows: Sequence[SoakRow]) -> dict[tuple[str, str], list[SoakRow]]:
-    """Return the rows of each process, by its name and board, in their order."""
+    """Return the rows of each process, by process and board."""
     series: dict[tuple[str, str], list[SoakRow]] = {}
     for row in rows:
         series.setdefault((row.process, row.board), []).append(row)

@@ -1,8 +1,9 @@
-"""Power traces at full rate: a Parquet file that grows by row groups as readings come, so that its length costs no memory.
+"""Power traces at full rate in Parquet, written in row groups so that memory does not grow with the length.
 
-Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN where the meter does not tell), window (int32), phase (`idle before`, `steps`,
-`idle after`: by how many edges of the marker had come in the window). The edges and what is known of the meter stand in the file's metadata under
-`trainrig`. A trial's power.parquet and the trace of `hil measure` are both written here.
+Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN if the meter does not report it), window (int32),
+phase (`idle before`, `steps`, `idle after`, by the number of marker edges so far in the window). The file's metadata
+holds the edges and the facts about the meter under the key `trainrig`. Both the power.parquet of a trial and the trace
+of `hil measure` have this format.
 """
 
 from __future__ import annotations
@@ -23,28 +24,32 @@ from hil.measure.capture import Capture, Edge
 from hil.measure.decimate import keep_peaks
 from hil.measure.window import PHASES
 
-GROUP = 1 << 17  # readings a row group: 1.3 s at 100 kS/s, 5 MB
+GROUP = 1 << 17  # readings in a row group: 1.3 s at 100 kS/s, 5 MB
 KEY = b"trainrig"
-COLUMNS = pa.schema([
-    ("t_s", pa.float64()), ("power_w", pa.float64()), ("current_a", pa.float64()), ("voltage_v", pa.float64()), ("window", pa.int32()),
-    ("phase", pa.dictionary(pa.int8(), pa.string())),
-])  # fmt: skip
-REAL = [field.name for field in COLUMNS if field.type == pa.float64()]
+REAL = ["t_s", "power_w", "current_a", "voltage_v"]
+COLUMNS = pa.schema(
+    [
+        *((name, pa.float64()) for name in REAL),
+        ("window", pa.int32()),
+        ("phase", pa.dictionary(pa.int8(), pa.string())),
+    ]
+)
 NUMBERS = len(REAL)
 
 
 class TraceWriter:
-    """Writes one trace; the file stands under its name only when it is complete.
+    """Writes one trace. The file appears at its path only when it is complete.
 
     Args:
         path: of the file.
-        facts: what is known of the meter; JSON.
+        facts: facts about the meter, as JSON values.
     """
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self._path, self._facts = path, facts
         self._partial = path.with_name(f"{path.name}.part")
-        # Readings repeat too seldom for a dictionary, which takes seven times as long; split into bytes they are half as large (Parquet, "Encodings").
+        # Readings rarely repeat, so a dictionary would only cost time (seven times as long). Split into byte streams
+        # they take half the space (Parquet, "Encodings").
         self._writer = pq.ParquetWriter(
             self._partial, COLUMNS, compression="zstd", use_dictionary=["window", "phase"], use_byte_stream_split=REAL
         )
@@ -53,18 +58,12 @@ class TraceWriter:
         self._edges: list[tuple[float, float, bool, int]] = []
 
     def append(self, capture: Capture, window: int = 0) -> None:
-        """Take readings and edges, a whole window or a piece of one; row groups that are full are written at once."""
+        """Append the readings and edges of a window or a part of one; full row groups are written immediately."""
         before = [at for at, _, _, of in self._edges if of == window]
         edges = np.array([*before, *(edge.t_s for edge in capture.edges)])
         phase = np.minimum(np.searchsorted(edges, capture.t_s, side="right"), len(PHASES) - 1)
-        columns = (
-            capture.t_s,
-            capture.power_w,
-            capture.current_a,
-            capture.voltage_v,
-            np.full(len(capture.t_s), window),
-            phase,
-        )
+        readings = capture.t_s, capture.power_w, capture.current_a, capture.voltage_v
+        columns = *readings, np.full(len(capture.t_s), window), phase
         self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
         self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
         self._rows += len(capture.t_s)
@@ -81,12 +80,11 @@ class TraceWriter:
         self._held, self._rows = [later], later.shape[1]
 
     def close(self) -> None:
-        """Write the rest and the edges, and give the file its name."""
+        """Write the remaining rows and the edges, and move the file to its path."""
         if self._rows:
             self._write(self._rows)
-        self._writer.add_key_value_metadata(
-            {KEY: json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)}
-        )
+        metadata = json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)
+        self._writer.add_key_value_metadata({KEY: metadata})
         self._writer.close()
         self._partial.replace(self._path)
 
@@ -102,24 +100,22 @@ class TraceWriter:
             else:
                 self._writer.close()
         finally:
-            self._partial.unlink(
-                missing_ok=True
-            )  # there still where something went wrong, on a full disk in closing it too
+            self._partial.unlink(missing_ok=True)  # still there after an exception, which closing may raise too
 
 
 def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
-    """Return what is known of the meter, and the edges with the number of their window.
+    """Return the facts about the meter, and the edges, each with the number of its window.
 
     Raises:
-        RigError: the file is no trace.
+        RigError: the file is not a trace, or is damaged.
     """
+    cure = "name the trace of a measurement"
     try:
         found = (pq.read_metadata(path).metadata or {}).get(KEY)
     except (OSError, pa.ArrowException) as error:
-        raise RigError(f"{path} cannot be read ({said_by(error)}): name the trace of a measurement.") from error
+        raise RigError(f"{path} cannot be read ({said_by(error)}): {cure}.") from error
     if found is None:
-        raise RigError(f"{path} is no trace of this rig: name the trace of a measurement.")
-    cure = "name the trace of a measurement"
+        raise RigError(f"{path} is no trace of this rig: {cure}.")
     known = parse_json(found, str(path), cure)
     try:
         edges = [(Edge(float(at), float(half), bool(high)), int(window)) for at, half, high, window in known["edges"]]
@@ -129,7 +125,7 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
 
 
 def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the columns of one row group after the other."""
+    """Yield the columns of each row group."""
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             group = file.read_row_group(number)
@@ -137,11 +133,12 @@ def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
 
 
 def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:
-    """Return the columns of a trace thinned to at most 2 buckets + 4 readings a row group, peaks kept, one row group in memory at a time.
+    """Return the columns of a trace, decimated with its peaks kept; only one row group is in memory at a time.
 
     Args:
         path: of the trace.
-        buckets: for the whole trace; a row group has as many as its share of the readings.
+        buckets: for the whole trace, shared among the row groups by their number of readings. A row group with n
+            buckets gives at most 2 n + 4 readings.
     """
     rows = pq.read_metadata(path).num_rows
     parts = []

@@ -1,4 +1,4 @@
-"""One trial: the entry of results.json, and what trial.json and begun.json hold."""
+"""The model of one trial: an entry of results.json, the content of trial.json and begun.json."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TrialVerdict = Literal["pass", "fail", "blocked", "interrupted"]
 Reality = Literal["hardware", "renode", "qemu", "virtual"]
 Source = Literal["probe", "host", "plan", "catalogue", "image", "host's clock", "meter", "alone"]
 
-RULES: list[JsonValue] = [  # of the schema alone: who writes keeps to them, and a record of another hand is still read
+RULES: list[JsonValue] = [  # only in the schema: the writer follows them, the reader does not check them
     {
         "if": {"properties": {"verdict": {"const": "pass"}}},
         "then": {
@@ -61,23 +61,23 @@ RULES: list[JsonValue] = [  # of the schema alone: who writes keeps to them, and
 
 
 class TrialRecord(Entry):
-    """One entry of `trials`. Bytes, counts and seconds are plain numbers; what could not be found out is null.
+    """One entry of `trials`. A value that is unknown is null.
 
-    A field without a default has been there from the first version of this schema on; one with a default may be missing in an old record.
+    A field with a default may be missing in a record of an older version.
     """
 
     model_config = ConfigDict(json_schema_extra={"allOf": RULES})
 
     board: str
     core: str
-    reality: Reality | None = Field(description="what gave the endpoints; null when none was reached")
+    reality: Reality | None = Field(description="what gave the endpoints; null if none was reached")
     network: str
     method: str
     variant: str
     data: str
     batch: Natural
     seed: Integer
-    steps: Count = Field(description="steps that were asked for")
+    steps: Count = Field(description="requested number of steps")
     bit_exact: Flag | None
     steps_compared: Count
     first_difference: FirstDifference | None
@@ -87,7 +87,7 @@ class TrialRecord(Entry):
     accuracy: Accuracy
     sram: Sram
     sram_provenance: SramProvenance
-    cycles: Named[Count] = Field(description="mean count a step, by phase; empty without steps")
+    cycles: Named[Count] = Field(description="mean cycles of a step by phase; empty without steps")
     cycles_provenance: Word
     clock_hz: Count | None
     step_time_s: Number | None
@@ -96,7 +96,7 @@ class TrialRecord(Entry):
     data_sha256: Sha256 | None
     verdict: TrialVerdict
     reason: str
-    stage: str = Field(default="", description="of a blocked trial: where")
+    stage: str = Field(default="", description="stage at which the trial was blocked")
     settings: Named[Any] = Field(default={})
     layers: Items[str] = Field(default=[])
     digests: Items[Digest] = Field(default=[])
@@ -107,9 +107,9 @@ class TrialRecord(Entry):
     wall_s: NotNegative = 0.0
     warnings: Items[str] = Field(default=[])
     folder: str = ""
-    slots: Natural | None = Field(default=None, description="samples that the board held at a time")
+    slots: Natural | None = Field(default=None, description="samples that the board holds at a time")
     schedule: Annotated[Items[Change], NO_COLUMN] = Field(
-        default=[], description="changes of settings, each from a step on"
+        default=[], description="changes of settings, each from a step onwards"
     )
     signs: Signs | None = None
     memory_plan: Annotated[MemoryPlan | None, NO_COLUMN] = None
@@ -124,9 +124,10 @@ class TrialRecord(Entry):
     image: Firmware | None = None
     second_sources: Named[Items[Source]] = Field(
         default={},
-        description="figures that the firmware has reported, each with what else was asked about it (docs/reported-figures.md); empty: its own word alone",
+        description="figures that the firmware reported, each with the independent sources that confirm it "
+        "(docs/reported-figures.md); empty if there is none",
     )
     wrong_figures: Named[str] = Field(
-        default={}, description="figures whose sources differ, each with a sentence that has both values"
+        default={}, description="figures whose sources differ, each with a sentence that names both values"
     )
-    test: str = Field(default="", description="node id of the test that asked for it")
+    test: str = Field(default="", description="node id of the test that ran the trial")

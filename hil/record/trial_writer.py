@@ -1,4 +1,4 @@
-"""Write a trial into the folder of a run: when it begins, and when it has ended."""
+"""Write the files of a trial into the folder of its run: when the trial begins and when it ends."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from hil.bounded import read_json
 from hil.errors import RigError
 from hil.measure.capture import Capture
-from hil.record.checked import checked
-from hil.record.inside import AGAIN, file_of, folder_of
+from hil.record.checked import validated
+from hil.record.inside import RERUN, safe_file, safe_folder
 from hil.record.quantities import quantities
 from hil.record.results import TRIAL
 from hil.record.trial_record import TrialRecord
-from hil.record.whole import whole, write_whole
+from hil.record.whole import atomic_file, write_atomic
 
-if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+if TYPE_CHECKING:  # imported late: it takes about as long as sending a network to a board
     import pandas as pd
 
 ENDED = "trial.json"
@@ -29,17 +29,17 @@ LARGEST = 32 << 20  # bytes of trial.json
 
 
 class TrialWriter:
-    """Writes trials into the folder of a run. Several processes may do so: what they share is the folder.
+    """Writes trials into the folder of a run. Several processes may write into the same folder.
 
     Args:
-        folder: of the run; it exists.
+        folder: of the run; it must exist.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def trial_folder(self, name: str) -> Path:
-        """Make the folder of a trial; a repeated name gets a number, and what no folder is named by gives way to `_`."""
+        """Make and return the folder of a trial. Special characters become `_`; a repeated name gets a number."""
         name = re.sub(r"[^A-Za-z0-9._@+-]|^\.+", "_", name)[:LONGEST_NAME]
         folder, number = self.folder / name, 2
         while True:
@@ -50,9 +50,9 @@ class TrialWriter:
                 folder, number = self.folder / f"{name}-{number}", number + 1
 
     def begin_trial(self, record: TrialRecord, folder: Path) -> None:
-        """Write begun.json, the record of a trial that has not ended: what is left of it when its process is killed."""
+        """Write begun.json: the record that remains if the process of the trial is killed."""
         record.folder = folder.name
-        write_whole(folder / BEGUN, as_json(record.model_dump()))
+        write_atomic(folder / BEGUN, as_json(record.model_dump()))
 
     def write_trial(
         self,
@@ -62,85 +62,88 @@ class TrialWriter:
         power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet, power.parquet and latency.parquet.
+        """Write trial.json, steps.parquet, latency.parquet, and power.parquet (format: hil/record/trace.py).
 
-        trial.json is the trial's entry of results.json and, as `quantities`, its figures with unit and provenance. power.parquet has every reading of
-        every energy window (hil/record/trace.py), with times from each window's first edge.
+        Args:
+            record: of the trial. trial.json also has its `quantities`: the figures with unit and provenance.
+            steps: one row per compared step.
+            folder: of the trial.
+            power: the energy windows; power.parquet has their readings with times from the window's first edge.
+            latency: one row per autonomous step.
 
         Raises:
-            OSError: the disk takes no more; no half-written file stays.
+            OSError: the disk is full; no partial file remains.
         """
         record.folder = folder.name
-        detail = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
-        with whole(folder / "steps.parquet") as partial:
-            steps.to_parquet(partial)
-        if latency is not None:
-            with whole(folder / "latency.parquet") as partial:
-                latency.to_parquet(partial)
+        figures = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
+        for name, table in (("steps.parquet", steps), ("latency.parquet", latency)):
+            if table is not None:
+                with atomic_file(folder / name) as partial:
+                    table.to_parquet(partial)
         if power:
-            from hil.record.trace import TraceWriter  # pyarrow takes a while to load, and few trials measure power
+            from hil.record.trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
 
             with TraceWriter(folder / "power.parquet", record.energy["meter"] if record.energy else {}) as trace:
                 for number, capture in enumerate(power):
                     trace.append(capture.from_first_edge(), number)
-        write_whole(folder / ENDED, as_json(record.model_dump() | detail))  # last: a trial is there when all of it is
+        write_atomic(folder / ENDED, as_json(record.model_dump() | figures))  # last: it marks the trial as complete
         (folder / BEGUN).unlink(missing_ok=True)
 
 
 def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
-    """Return the records of all trials in the folder of a run, by whichever process, in the order in which they were written.
+    """Return the trials in the folder of a run, of all processes, in the order in which they were written.
 
     Args:
         folder: of the run.
-        but: names of folders that are known already.
+        but: names of trial folders to skip.
 
     Raises:
-        RigError: one is damaged.
+        RigError: a record is damaged.
     """
-    ended = {path.parent: path for path in folder.glob(f"*/{ENDED}")}
-    begun = {path.parent: path for path in folder.glob(f"*/{BEGUN}")}
+    paths = {path.parent: path for name in (BEGUN, ENDED) for path in folder.glob(f"*/{name}")}
     found = []
-    for path in (each for parent, each in (begun | ended).items() if parent.name not in but):
+    for parent, path in paths.items():
+        if parent.name in but:
+            continue
         try:
-            found.append((_trial(folder, path), path.stat().st_mtime_ns))
-        except FileNotFoundError:  # another process ends this trial at the moment: begun.json gave way to trial.json
+            found.append((_read_trial(folder, path), path.stat().st_mtime_ns))
+        except FileNotFoundError:  # another process just replaced begun.json by trial.json
             path = path.with_name(ENDED)
-            found.append((_trial(folder, path), path.stat().st_mtime_ns))
+            found.append((_read_trial(folder, path), path.stat().st_mtime_ns))
     found.sort(key=lambda each: (each[1], each[0].folder))
     return [trial for trial, _ in found]
 
 
-def _trial(run: Path, path: Path) -> TrialRecord:
+def _read_trial(run: Path, path: Path) -> TrialRecord:
     """Read the record of one trial.
 
     Raises:
-        FileNotFoundError: it has gone.
-        RigError: it is damaged, or that of another folder.
+        FileNotFoundError: the file no longer exists.
+        RigError: the record is damaged, or names another folder.
     """
-    found = file_of(folder_of(run, path.parent.name), path.name)
+    found = safe_file(safe_folder(run, path.parent.name), path.name)
     if found is None:
         raise FileNotFoundError(path)
-    said = read_json(found, LARGEST, AGAIN)
-    if not isinstance(said, dict) or said.get("folder") != path.parent.name:
-        raise RigError(f"{path} is damaged (it is no trial's record, or that of another folder): {AGAIN}.")
-    return checked(TRIAL, {name: item for name, item in said.items() if name != "quantities"}, str(path), path.name)
+    fields = read_json(found, LARGEST, RERUN)
+    if not isinstance(fields, dict) or fields.get("folder") != path.parent.name:
+        raise RigError(f"{path} is damaged (it is not the record of a trial in this folder): {RERUN}.")
+    return validated(TRIAL, {name: item for name, item in fields.items() if name != "quantities"}, str(path), path.name)
 
 
-def plain(record: TrialRecord) -> dict[str, Any]:
-    """Return the fields of a record as a file would give them back: numbers, words and lists only."""
-    found: dict[str, Any] = json.loads(as_json(record.model_dump()))
-    return found
+def json_fields(record: TrialRecord) -> dict[str, Any]:
+    """Return the fields of a record as JSON gives them back: only numbers, strings, lists and dicts."""
+    fields: dict[str, Any] = json.loads(as_json(record.model_dump()))
+    return fields
 
 
 def as_json(value: dict[str, Any]) -> str:
-    """Return the text of a JSON file."""
-    return json.dumps(finite(value), indent=1, allow_nan=False) + "\n"
+    """Return the text of a JSON file; NaN and infinity, which JSON does not have, become strings."""
+    return json.dumps(_finite(value), indent=1, allow_nan=False) + "\n"
 
 
-def finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: a loss that went there is written as a word."""
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: finite(item) for name, item in value.items()}
+        return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [finite(item) for item in value]
+        return [_finite(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

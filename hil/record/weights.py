@@ -1,4 +1,4 @@
-"""Files of weights: .npz with the trained tensors as w0, w1, ..., which any trial can start from (`TrialSpec.checkpoint`)."""
+"""Weight files: .npz with the trained tensors as w0, w1, ...; any trial can start from one (`TrialSpec.checkpoint`)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from hil.record.whole import whole
+from hil.record.whole import atomic_file
 
 
-def write_weights(path: Path, weights: Sequence[np.ndarray], **beside: np.ndarray) -> None:
-    """Write a file of weights whole or not at all, and wait until the disk has it.
+def write_weights(path: Path, weights: Sequence[np.ndarray], **others: np.ndarray) -> None:
+    """Write a weight file atomically and sync it to the disk.
 
     Args:
         path: of the file.
         weights: the trained tensors, in order.
-        beside: other arrays of the file, by name.
+        others: more arrays for the file, by name.
 
     Raises:
-        OSError: the disk takes no more; what was at `path` before is still there.
+        OSError: the disk is full; a file that was at `path` before is unchanged.
     """
-    arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)} | beside
-    with whole(path, durable=True) as partial, partial.open("wb") as file:
+    arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)} | others
+    with atomic_file(path, durable=True) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, and moved into it when all went well."""
+"""Write files atomically: into a temporary file beside the target, which then replaces it."""
 
 from __future__ import annotations
 
@@ -10,42 +10,36 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: Path, durable: bool = False) -> Iterator[Path]:
-    """Give a path to write to, which takes the place of `path` when all went well and is removed when not.
+def atomic_file(path: Path, durable: bool = False) -> Iterator[Path]:
+    """Yield a temporary path. On success it replaces `path`; after an exception it is removed.
 
     Args:
-        path: where the file is to be.
-        durable: whether it must also survive a power cut from here on: the file and its folder are synced to the disk.
+        path: final path of the file.
+        durable: sync the file and its folder to the disk, so that the file survives a power cut.
 
     Raises:
-        OSError: the disk is full, or takes no file here; what was at `path` before is still there.
+        OSError: the disk is full or not writable; a file that was at `path` before is unchanged.
     """
-    partial = path.with_name(
-        f"{path.name}.{secrets.token_hex(4)}.part"
-    )  # a name that nobody could put a link at before
+    # The random name prevents that someone places a link there first.
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield partial
         if durable:
-            sync(partial)
+            _sync(partial)
         partial.replace(path)
         if durable:
-            sync(path.parent)
+            _sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str, durable: bool = False) -> None:
-    """Write a text file, UTF-8.
-
-    Raises:
-        OSError: as for `whole`.
-    """
-    with whole(path, durable) as partial:
+def write_atomic(path: Path, text: str, durable: bool = False) -> None:
+    """Write a UTF-8 text file with `atomic_file`."""
+    with atomic_file(path, durable) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
-def sync(path: Path) -> None:
-    """Wait until the disk has a file, or the names in a folder."""
+def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

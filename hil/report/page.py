@@ -10,8 +10,8 @@ import jinja2
 from markupsafe import Markup
 
 from hil.errors import RigError, said_by
-from hil.record import Run, read_run, write_whole
-from hil.record.inside import folder_of
+from hil.record import Run, read_run, write_atomic
+from hil.record.inside import safe_folder
 from hil.report import formats
 from hil.report.figures import PHASES
 from hil.report.library import NAME, packed
@@ -34,14 +34,14 @@ def render(folder: Path) -> Path:
         views = trial_views(run, single=False)
         template = environment.get_template("trial.html.j2")
         pages = [
-            (folder_of(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views
+            (safe_folder(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views
         ]
         whole = overview_view(run, single=False)
         overview = environment.get_template("index.html.j2").render(whole)
         if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views):
-            write_whole(run.folder / NAME, packed())
+            write_atomic(run.folder / NAME, packed())
         for place, page in [*pages, (run.folder, overview)]:
-            write_whole(place / "index.html", page)
+            write_atomic(place / "index.html", page)
     return run.folder / "index.html"
 
 
@@ -61,7 +61,7 @@ def render_single(folder: Path) -> Path:
         bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
         page = environment.get_template("single.html.j2").render(whole, views=views, bodies=bodies, library=library)
         path = run.folder / f"trainrig-{run.facts['id']}.html"
-        write_whole(path, page)
+        write_atomic(path, page)
     return path
 
 

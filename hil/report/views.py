@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from hil.record import AskedTest, Run, TrialRecord, quantities
-from hil.record.inside import file_of, folder_of
+from hil.record.inside import safe_file, safe_folder
 from hil.record.soak import read_soak
 from hil.report.energy_papers import energy_comparison
 from hil.report.energy_view import burden_of, flags_of, window_rows
@@ -111,5 +111,5 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
 
 
 def _trace(run: Run, trial: TrialRecord) -> Trace | None:
-    path = file_of(folder_of(run.folder, trial.folder), "power.parquet")
+    path = safe_file(safe_folder(run.folder, trial.folder), "power.parquet")
     return read_trace(path) if path is not None and trial.energy is not None else None

@@ -10,7 +10,7 @@ import pytest
 
 from hil.errors import Blocked, DeviceFault, RigError, printable
 from hil.record import AskedTest, TrialRecord
-from hil.record.trial_writer import plain
+from hil.record.trial_writer import json_fields
 
 ASKS = {"hil_board", "hil_trial"}  # fixtures: a test that uses one asks for a trial
 WORST = ("fail", "blocked", "refused", "interrupted")
@@ -105,7 +105,7 @@ class Course:
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest carries it to the process that prints
         if report.when == "teardown" and self.asks:
             asked = self.judged()
-            records = [plain(trial) for trial in self.trials]  # a worker sends plain numbers and lists only
+            records = [json_fields(trial) for trial in self.trials]  # a worker sends plain numbers and lists only
             report.trainrig = {"asked": asked.model_dump(), "trials": records, "missing": self.missing}  # type: ignore[attr-defined]
             report.user_properties = [*report.user_properties, *self._properties(asked)]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from _pytest.junitxml import xml_key
 
-from hil.record import AskedTest, whole
+from hil.record import AskedTest, atomic_file
 
 ELEMENTS = {"blocked": "error", "refused": "failure", "interrupted": "error"}  # of a verdict that pytest does not know
 COUNTED = {"errors": "error", "failures": "failure", "skipped": "skipped"}
@@ -44,7 +44,7 @@ def write(config: pytest.Config, path: str, tests: Sequence[AskedTest], tell: di
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with whole(target) as partial:
+        with atomic_file(target) as partial:
             xml.logfile = str(partial)
             xml.pytest_sessionfinish()
             tree = ET.parse(partial)

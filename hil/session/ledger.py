@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hil.errors import RigError, printable
-from hil.record import AskedTest, RunWriter, TrialRecord, write_whole
+from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
 from hil.record.writer import ENDED, INTERRUPTED
 from hil.session import junit
 
@@ -190,4 +190,4 @@ def write_plan(folder: Path, planned: list[tuple[str, AskedTest]]) -> None:
     Raises:
         OSError: the disk takes no more.
     """
-    write_whole(folder / PLANNED, json.dumps([(nodeid, asked.model_dump()) for nodeid, asked in planned]))
+    write_atomic(folder / PLANNED, json.dumps([(nodeid, asked.model_dump()) for nodeid, asked in planned]))

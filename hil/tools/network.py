@@ -9,7 +9,7 @@ from hil.bounded import read_file
 from hil.errors import RigError
 from hil.graph.file import VERSION
 from hil.graph.old import converted
-from hil.record.whole import whole
+from hil.record.whole import atomic_file
 
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
@@ -24,7 +24,7 @@ def main(argv: list[str]) -> int:
     path: Path = parser.parse_args(argv).file
     blob = converted(read_file(path, LARGEST, "give a network file of version 1 or 2"))
     try:
-        with whole(path) as partial:
+        with atomic_file(path) as partial:
             partial.write_bytes(blob)
     except OSError as error:
         raise RigError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hil import boards
 from hil.boards import Image
 from hil.quantity import Provenance
-from hil.record import TrialRecord, made
+from hil.record import TrialRecord, new_entry
 from hil.trial.energy_record import energy_json
 from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
@@ -34,7 +34,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
     board = boards.load(spec.board)
     on_silicon = outcome.reality == "hardware"
     cycles = mean_cycles(outcome)
-    return made(
+    return new_entry(
         TrialRecord,
         board=spec.board,
         core=board.core,

@@ -9,7 +9,7 @@ import pytest
 
 from hil import record
 from hil.errors import Blocked, RigError
-from hil.record import TrialRecord, made, read_run, schema
+from hil.record import TrialRecord, new_entry, read_run, schema
 from hil.record.generate import texts
 from hil.trial.recording import trial_record
 
@@ -109,7 +109,7 @@ def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(
-        RigError, match="latest holds no results.json: give the folder of a run, no run has ended there yet"
+        RigError, match="latest holds no results.json: no run has ended there yet, give the folder"
     ):
         read_run(tmp_path / "latest")
     with pytest.raises(RigError, match="holds no results.json"):
@@ -145,7 +145,7 @@ def test_trial_json_fits_its_schema(recorded, results):
 )
 def test_what_no_reader_would_take_is_blocked_before_it_is_written(outcomes, change, said):
     fields = trial_record(outcomes[0]).model_dump()
-    assert made(TrialRecord, **fields).model_dump() == fields
+    assert new_entry(TrialRecord, **fields).model_dump() == fields
     with pytest.raises(Blocked) as error:
-        made(TrialRecord, **fields | change)
+        new_entry(TrialRecord, **fields | change)
     assert said in error.value.reason and error.value.stage == "record"

@@ -131,7 +131,7 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
             lambda count: {str(number): "x" for number in range(count)},
             "trials[0].cycles has 1,500,000 entries, more than 4,096",
         ),
-        ("digests", lambda count: ["x"] * count, "trials[0].digests[0] is 'x', which is not of its form"),
+        ("digests", lambda count: ["x"] * count, "trials[0].digests[0] is 'x', which has the wrong form"),
     ],
 )
 def test_a_million_mistakes_cost_no_more_than_one(
@@ -202,7 +202,7 @@ def test_a_folder_that_is_a_link_is_refused(run: Path) -> None:
     shutil.move(trial, outside)
     trial.symlink_to(outside)
     before = snapshot(outside)
-    assert "is a link, where the record has a trial's" in said(lambda: render(run))
+    assert "is a link, but should be the folder of a trial" in said(lambda: render(run))
     assert snapshot(outside) == before
 
 
@@ -243,7 +243,7 @@ def test_two_trials_in_one_folder_and_a_test_with_a_trial_that_is_none(run: Path
     results = results_of(run)
     results["tests"][0]["trials"] = ["nowhere"]
     write(run, results)
-    assert "a test names the trial 'nowhere', which it has not" in said(lambda: render(run))
+    assert "a test names the trial 'nowhere', which is missing" in said(lambda: render(run))
     results["tests"], results["trials"][1]["folder"] = [], results["trials"][0]["folder"]
     write(run, results)
     assert "two trials are in the folder" in said(lambda: render(run))
