@@ -1,4 +1,4 @@
-"""Which worker of pytest-xdist runs which trial, and how a worker ends when its run is gone."""
+"""Distribute trials over the workers of pytest-xdist, and end a worker whose parent process is gone."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-LOOK_S = 0.5
+POLL_S = 0.5
 
 
 def end_with_parent() -> None:
-    """Have this worker interrupted, as by Ctrl-C, when the process that has started it is gone: pytest-xdist would let it go on for five seconds."""
+    """Interrupt this worker, as Ctrl-C does, when its parent is gone; pytest-xdist would let it run five seconds."""
     parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
-    """Keeps the trials of a board together that exists once; every other test goes to whichever worker is free.
+    """Gives all trials of an attached board to one worker, and every other test to any free worker.
 
     Args:
-        config, log: as pytest-xdist hands them to `pytest_xdist_make_scheduler`.
-        attached: names of the boards that exist once.
+        config, log: as pytest-xdist passes them to `pytest_xdist_make_scheduler`.
+        attached: names of the attached boards.
     """
 
     def __init__(self, config: pytest.Config, log: Any, attached: Sequence[str]) -> None:
@@ -40,23 +40,17 @@ class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
         self._attached = attached
 
     def _split_scope(self, nodeid: str) -> str:
-        """Return what tests have in common that must stay with one worker: the board, the first parameter of a bench test."""
+        """Return the scope of a test: its board (the first parameter) if attached, else the test itself."""
         for name in self._attached:
             if f"[{name}]" in nodeid or f"[{name}-" in nodeid:
                 return name
         return nodeid
 
     def remove_node(self, node: Any) -> str | None:
-        """Take a worker that is gone out; return the test that it was at, which is not run again: it would end the next worker too."""
-        unit, test = next(
-            (
-                (unit, test)
-                for unit in self.assigned_work[node].values()
-                for test, completed in unit.items()
-                if not completed
-            ),
-            (None, None),
-        )
+        """Remove a dead worker and return its current test, which is not run again: it may kill another worker."""
+        units = self.assigned_work[node].values()
+        open_tests = ((unit, test) for unit in units for test, completed in unit.items() if not completed)
+        unit, test = next(open_tests, (None, None))
         if unit is not None:
             unit[test] = True
         super().remove_node(node)

@@ -1,1 +1,1 @@
-"""A session of pytest as the rig sees it: what became of every test that asked for a trial, in record, JUnit, terminal and exit code."""
+"""The rig's part in a pytest session: options, and the verdicts in record, JUnit, terminal and exit code."""

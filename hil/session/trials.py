@@ -1,4 +1,4 @@
-"""What the fixture `hil_trial` does: run a trial of a test, show it, record it."""
+"""Run a trial for the fixture `hil_trial`: show its progress and record it."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ from rich.console import Console
 from hil.errors import Blocked, RigError
 from hil.record import TrialWriter
 from hil.rig import Rig
-from hil.session.course import Course
+from hil.session.course import Tracker
 from hil.trial import TrialSpec, Watch, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.progress import ProgressLine
 from hil.trial.recording import latency_table, steps_table, trial_record
 
-ERASE = "\r\x1b[2K"  # the line that the cursor is in (ECMA-48, EL)
-EVALUATIONS = 8  # of a training whose course to an accuracy is asked for
-
-NOT_GIVEN = (
-    OSError,
-    MemoryError,
-    ImportError,
-)  # disk, descriptors or memory that the computer has no more of; libraries of tables are loaded late
+WRITER = pytest.StashKey[TrialWriter]()  # of the config: writes the trials of this process
+ERASE = "\r\x1b[2K"  # erases the line of the cursor (ECMA-48, EL)
+EVALUATIONS = 8  # during a training with --energy-to
+# The computer has no disk space, file descriptors or memory left. Libraries for tables are imported late.
+EXHAUSTED = (OSError, MemoryError, ImportError)
 
 
 class Trials:
-    """Args:
-    config: of the session.
-    rig: gives boards.
-    writer: takes the records.
-    reflash: boards that --reflash has yet to program.
-    course: of the test.
+    """Runs the trials of one test.
+
+    Args:
+        config: of the session.
+        rig: gives boards.
+        writer: writes the records.
+        reflash: boards that --reflash has yet to program.
+        tracker: of the test.
     """
 
-    def __init__(self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], course: Course) -> None:
-        self._config, self._rig, self._writer, self._reflash, self._course = config, rig, writer, reflash, course
+    def __init__(
+        self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], tracker: Tracker
+    ) -> None:
+        self._config, self._rig, self._writer, self._reflash, self._tracker = config, rig, writer, reflash, tracker
 
     def run(self, spec: TrialSpec) -> Outcome:
-        """Run one trial to its verdict.
+        """Run one trial and return its outcome.
 
         Raises:
             RigError: the request is wrong; nothing was started, and no trial is recorded.
@@ -57,7 +58,7 @@ class Trials:
         try:
             folder = self._writer.trial_folder(spec.name)
         except OSError as error:
-            raise _no_room(self._writer.folder, error) from error
+            raise _disk_error(self._writer.folder, error) from error
         try:
             outcome = self._recorded(spec, folder)
         except RigError:
@@ -80,36 +81,34 @@ class Trials:
         return outcome
 
     def _begin(self, outcome: Outcome, folder: Path) -> None:
-        """Leave on disk what will be true if the trial is killed; a disk that does not take it is found before anything is flashed."""
+        """Write the record that remains if the trial is killed. A full disk is found here, before flashing."""
         try:
-            self._writer.begin_trial(trial_record(outcome, self._course.asked.test), folder)
+            self._writer.begin_trial(trial_record(outcome, self._tracker.entry.test), folder)
         except OSError as error:
-            raise _no_room(folder, error) from error
+            raise _disk_error(folder, error) from error
 
     def _end(self, outcome: Outcome, folder: Path) -> None:
-        record = trial_record(outcome, self._course.asked.test)
+        record = trial_record(outcome, self._tracker.entry.test)
         record.folder = folder.name
-        self._course.trials.append(record)
+        self._tracker.trials.append(record)
         try:
             if outcome.verdict == "interrupted":
-                self._writer.begin_trial(record, folder)  # no tables: somebody waits for the prompt
+                self._writer.begin_trial(record, folder)  # without tables, so that Ctrl-C ends the session quickly
             else:
                 self._writer.write_trial(record, steps_table(outcome), folder, outcome.power, latency_table(outcome))
-        except NOT_GIVEN as error:
-            self._course.missing.append(
-                f"{folder.name}: {getattr(error, 'strerror', None) or str(error) or type(error).__name__}."
-            )
+        except EXHAUSTED as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self._tracker.missing.append(f"{folder.name}: {reason}.")
 
 
-def _no_room(folder: Path, error: OSError) -> Blocked:
-    return Blocked(
-        "record",
-        f"the trial cannot be recorded in {folder} ({error.strerror or error}): see to the disk, nothing was flashed.",
-    )
+def _disk_error(folder: Path, error: OSError) -> Blocked:
+    reason = error.strerror or error
+    sentence = f"the trial cannot be recorded in {folder} ({reason}): check the disk, nothing was flashed."
+    return Blocked("record", sentence)
 
 
 def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
-    """Return the trial with its energy measured as the options say, where it is measured at all."""
+    """Return the trial with the energy options of the command line, if it measures energy."""
     if spec.energy is None:
         return spec
     rules = config.getoption("energy_rules")
@@ -122,22 +121,18 @@ def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:
 
 @contextlib.contextmanager
 def _progress_line(config: pytest.Config, spec: TrialSpec) -> Iterator[ProgressLine]:
-    """Yield the live line, drawn on a copy of the terminal that pytest has not captured; none under -q, where the user asked for quiet.
-
-    What is asked of the captured output, such as whether it is a terminal, is answered for the file that it goes to.
-    """
+    """Yield the live line. It is drawn on a copy of the terminal that pytest does not capture; with -q it is silent."""
     capture = config.pluginmanager.getplugin("capturemanager")
     reporter = config.pluginmanager.getplugin("terminalreporter")
     with capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext():
         try:
             terminal = os.dup(sys.stdout.fileno())
-        except (OSError, ValueError):  # no file: whoever runs pytest has put something else there
+        except (OSError, ValueError):  # standard output is not a file
             terminal = os.open(os.devnull, os.O_WRONLY)
         width = shutil.get_terminal_size().columns
         live = os.isatty(terminal) and config.option.verbose >= 0
-        begun = (
-            getattr(reporter, "_tw", None) and reporter._tw._current_line
-        )  # what pytest has written of its own line, such as the name of the file
+        # What pytest has written of its current line, such as the name of the file, is written again at the end.
+        current = getattr(reporter, "_tw", None) and reporter._tw._current_line
         if live:
             sys.stdout.flush()
     with os.fdopen(terminal, "w", encoding="utf-8", errors="replace") as out:
@@ -149,4 +144,4 @@ def _progress_line(config: pytest.Config, spec: TrialSpec) -> Iterator[ProgressL
                 yield line
         finally:
             if live:
-                out.write(ERASE + (begun or ""))
+                out.write(ERASE + (current or ""))

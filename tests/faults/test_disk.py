@@ -131,12 +131,12 @@ def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path])
     assert "INTERNALERROR" not in done.stdout and done.returncode not in (0, pytest.ExitCode.INTERNAL_ERROR), (
         done.stdout
     )
-    assert "3 tests asked for a trial: 3 blocked" in done.stdout
+    assert "3 tests with trials: 3 blocked" in done.stdout
     assert done.stdout.count("is not attached") >= 2, "the verdict of the trial that could not be recorded is printed"
     assert "cannot be recorded" in done.stdout and "taken though" not in done.stdout
     missing = [line for line in done.stdout.splitlines() if line.startswith("MISSING from the record")]
     assert missing and all("No space left on device" in line for line in missing)
-    assert "the run is not whole" in done.stdout
+    assert "the run is incomplete" in done.stdout
     (run,) = reports.glob("2*")
     results = json.loads((run / "results.json").read_text())
     first = results["tests"][0]
@@ -150,7 +150,7 @@ def test_a_disk_that_fills_up(tmp_path: Path, small_disk: Callable[[str], Path])
 
 def test_a_computer_without_memory_or_descriptors_costs_the_record_and_not_the_verdict(tmp_path: Path) -> None:
     done = pytest_run(tmp_path, tmp_path / "reports", NO_MEMORY)
-    assert "3 tests asked for a trial: 3 blocked" in done.stdout, done.stdout
+    assert "3 tests with trials: 3 blocked" in done.stdout, done.stdout
     missing = [line for line in done.stdout.splitlines() if line.startswith("MISSING from the record")]
     assert [
         why for why in ("MemoryError", "failed to map", "Too many open files") if any(why in line for line in missing)

@@ -62,7 +62,7 @@ def test_ctrl_c_in_a_trial(project: Project):
     ) and "KeyboardInterrupt in stage 'bench'" in trial.reason
     assert run.tests[1].trials == [trial.folder] and run.tests[1].reason == trial.reason
     assert "it was not run" in run.tests[2].reason
-    assert "3 tests asked for a trial: 1 blocked, 2 interrupted" in done.out and "the run is not whole" in done.out
+    assert "3 tests with trials: 1 blocked, 2 interrupted" in done.out and "the run is incomplete" in done.out
     assert 'type="interrupted"' in (folder / "junit.xml").read_text() and (folder / "index.html").is_file()
     assert_whole_files(folder)
 
@@ -145,7 +145,7 @@ def test_a_defect_in_a_hook_hides_no_verdict(project: Project):
     project.write("def pytest_runtest_logfinish(nodeid, location):\n    assert 'test_b' not in nodeid\n", "conftest.py")
     done = project.write(THREE.replace(", dies)", ")").replace("HOW", "9")).run("--board=stm32h7b3")
     assert done.code == pytest.ExitCode.INTERNAL_ERROR
-    assert "3 tests asked for a trial: 2 blocked, 1 interrupted" in done.out
+    assert "3 tests with trials: 2 blocked, 1 interrupted" in done.out
     run = read_run(done.runs[0])
     assert run.facts["state"] == "interrupted" and not run.facts["whole"]
 

@@ -167,7 +167,7 @@ def test_the_terminal_counts_what_pytest_counts(done):
     blocked, others = 4, 1
     count = {word: sum(1 for verdict, _ in EXPECTED.values() if verdict == word) for word in VERDICTS}
     words = ", ".join(f"{number} {word}" for word, number in count.items() if number)
-    assert f"{len(EXPECTED)} tests asked for a trial: {words}" in done.out
+    assert f"{len(EXPECTED)} tests with trials: {words}" in done.out
     assert f"{blocked} blocked" in done.out.splitlines()[-1]
     passed = sum(1 for _, outcome in EXPECTED.values() if outcome == "passed") + others
     assert f"{passed + 1} passed" in done.out.splitlines()[-1], "the call of one whose teardown was blocked has passed"

@@ -17,13 +17,13 @@ def test_without_a_board_the_tests_that_did_not_run_are_named(project: Project, 
     assert done.code == 0
     for name in ("test_one", "test_two"):
         assert any(line.startswith("NOT RUN: ") and name in line for line in done.out.splitlines()), done.out
-    assert "2 tests ask for a board and ran on none" in done.out and "--require-board" in done.out
+    assert "2 tests need a board and ran on none" in done.out and "--require-board" in done.out
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "1"), ("-q",)])
 def test_with_require_board_that_is_an_error(project: Project, options):
     done = project.write(MINE).run("--require-board", *options)
-    assert done.code == pytest.ExitCode.USAGE_ERROR and "2 tests ask for a board" in done.out
+    assert done.code == pytest.ExitCode.USAGE_ERROR and "2 tests need a board" in done.out
 
 
 def test_require_board_changes_nothing_with_a_board_or_without_such_tests(project: Project):
