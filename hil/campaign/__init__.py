@@ -1,1 +1,1 @@
-"""Trials of days that survive cuts: a folder with journal and checkpoints, from which a campaign goes on (docs/campaigns.md)."""
+"""Trials of several days that survive interruptions, by a journal and checkpoints in a folder (docs/campaigns.md)."""

@@ -1,4 +1,4 @@
-"""Checkpoints in the flash of the board: written beside those of the host, less often, for flash wears."""
+"""Checkpoints in the flash of the board, less frequent than those of the host, because flash wears out."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ if TYPE_CHECKING:
     from hil.trial.device import Device
     from hil.trial.lockstep import LockStep
 
-EVERY = 1000  # steps: a slot is erased every 2,000, so that the 10,000 erases of a flash last for 20 million
+EVERY = 1000  # steps; each of two slots is erased every 2,000 steps, so 10,000 erase cycles last for 20 million steps
 
 
 class BoardSlots:
-    """Args:
-    journal: takes a line a checkpoint of the board.
-    campaign: its number.
-    every: steps from one to the next; 0 for none.
-    tell: takes a sentence for the user.
+    """Writes checkpoints into the flash of the board.
+
+    Args:
+        journal: gets a line for each checkpoint.
+        campaign: number of the campaign.
+        every: steps between two checkpoints; 0 for none.
+        tell: prints a sentence for the user.
     """
 
     def __init__(self, journal: Journal, campaign: int, every: int, tell: Callable[[str], None]) -> None:
         self._journal, self._campaign, self._every, self._tell = journal, campaign, every, tell
-        self._device: Device | None = None  # the one that was asked whether it has slots
+        self._device: Device | None = None  # the device that was last asked for its slots
         self._given_up = every == 0
 
     def due(self, step: int) -> bool:
-        """Whether one is due before a step."""
+        """Return whether a checkpoint is due before a step."""
         return not self._given_up and step % self._every == 0
 
     def save(self, trial: LockStep) -> None:
-        """Let the board write one; a board that cannot is not asked again, and the campaign goes on with those of the host."""
+        """Make the board write a checkpoint. If it cannot, tell the user, and do not ask again."""
         if self._given_up or not self._has_slots(trial):
             return
         try:
@@ -53,19 +55,15 @@ class BoardSlots:
 
     def _give_up(self, trial: LockStep, reason: str) -> None:
         self._given_up = True
-        self._tell(
-            f"{trial.p.board.name} keeps no checkpoints ({reason}): the campaign has those of this computer only."
-        )
+        self._tell(f"{trial.p.board.name} keeps no checkpoints ({reason}): only this computer keeps them.")
 
 
 def _reason(refusal: Refused) -> str:
-    """Say why a board writes no checkpoint; raises the refusal where it is another matter."""
+    """Return why a board cannot write a checkpoint; raise any other refusal."""
     if refusal.code == "flash_failed":
         return f"its flash failed at offset {refusal.a:,}"
     if refusal.code != "no_room":
         raise refusal
-    return (
-        f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}"
-        if refusal.b
-        else "its network lies in the flash for them"
-    )
+    if refusal.b:
+        return f"the tensors have {refusal.a:,} bytes, a slot {refusal.b:,}"
+    return "its network file occupies the flash for checkpoints"

@@ -1,7 +1,8 @@
-"""Checkpoints of a campaign on the host: the trained tensors with the step that comes next, in files that are whole or not there.
+"""Checkpoints of a campaign on the host, written atomically, and the step from which the campaign continues.
 
-Each is an .npz that any trial can start from (`TrialSpec.checkpoint`): arrays w0, w1, ... and, beside them, `about`, JSON with the step, the digest and
-the campaign. The zip file has a CRC-32 of every array; the digest is computed again from the arrays when a checkpoint is read.
+A checkpoint is an .npz that any trial can start from (`TrialSpec.checkpoint`): arrays w0, w1, ..., and `about`, JSON
+with the next step, the digest and the number of the campaign. The zip file has a CRC-32 of every array; the digest is
+computed again from the arrays when a checkpoint is read.
 """
 
 from __future__ import annotations
@@ -15,22 +16,38 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
+from hil.campaign.journal import JournalState
 from hil.network.npz import read_npz
 from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 
-KEPT = 2  # the newest is of use as soon as it is whole; the one before is there until then, and where the disk damages the newest
-LARGEST = 64 << 20  # bytes of a file, and of its tensors: those of the largest network have 2 MB
+KEPT = 2  # the one before the newest is needed if the disk damages the newest
+LARGEST = 64 << 20  # bytes of a file, and of its tensors; those of the largest network have 2 MB
 _NAME = re.compile(r"checkpoint-(\d{10})\.npz")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was read and is good: its file, the index of the next step, and the digest of its tensors."""
+    """A valid checkpoint: its file, the index of the next step, and the digest of its tensors."""
 
     path: Path
     step: int
     digest: int
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """Where a campaign continues.
+
+    Attributes:
+        step: index of the next step.
+        checkpoint: the weights before it; None at the beginning.
+        again: number of steps in the journal that are computed again.
+    """
+
+    step: int
+    checkpoint: Path | None
+    again: int
 
 
 def tensor_digests(weights: Sequence[np.ndarray]) -> tuple[int, ...]:
@@ -39,23 +56,25 @@ def tensor_digests(weights: Sequence[np.ndarray]) -> tuple[int, ...]:
 
 
 class Checkpoints:
-    """Args:
-    folder: of the campaign.
-    campaign: its number, which every checkpoint bears.
+    """The checkpoints in the folder of a campaign.
+
+    Args:
+        folder: of the campaign.
+        campaign: its number, which every checkpoint holds.
     """
 
     def __init__(self, folder: Path, campaign: int) -> None:
         self._folder, self._campaign = folder, campaign
 
     def write(self, step: int, weights: Sequence[np.ndarray]) -> Checkpoint:
-        """Write a checkpoint, wait until the disk has it, then remove all but the newest two.
+        """Write a checkpoint, sync it to the disk, then remove all but the newest two.
 
         Args:
             step: index of the next step.
             weights: the trained tensors.
 
         Raises:
-            OSError: the disk takes no more; what was there is there.
+            OSError: the disk is full; the former checkpoints remain.
         """
         digest = step_digest(tensor_digests(weights))
         about = {"campaign": self._campaign, "step": step, "digest": f"{digest:08x}"}
@@ -65,17 +84,29 @@ class Checkpoints:
             old.unlink(missing_ok=True)
         return Checkpoint(path, step, digest)
 
-    def good(self) -> Iterator[Checkpoint]:
-        """Yield the checkpoints that are whole and of this campaign, the newest first."""
+    def valid(self) -> Iterator[Checkpoint]:
+        """Yield the undamaged checkpoints of this campaign, the newest first."""
         for path in self._files():
             found = self._read(path)
             if found is not None:
                 yield found
 
-    def forget_parts(self) -> None:
-        """Remove what cuts have left of files that were being written."""
+    def remove_partial(self) -> None:
+        """Remove the files whose writing was interrupted."""
         for partial in self._folder.glob("*.part"):
             partial.unlink(missing_ok=True)
+
+    def resume_point(self, state: JournalState) -> ResumePoint:
+        """Return where to continue: at the newest valid checkpoint that agrees with the journal.
+
+        The journal has the digest on which board and reference agreed after the step before the checkpoint. If the end
+        of the journal was lost with the disk, the checkpoint is used anyway: it is written only after both agreed.
+        """
+        for found in self.valid():
+            known = state.digest(found.step - 1)
+            if found.step > state.first_step and known in (None, found.digest):
+                return ResumePoint(found.step, found.path, max(0, state.next_step - found.step))
+        return ResumePoint(state.first_step, None, state.next_step - state.first_step)
 
     def _files(self) -> list[Path]:
         return sorted((path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)), reverse=True)
@@ -88,5 +119,5 @@ class Checkpoints:
             found = Checkpoint(path, int(about["step"]), int(about["digest"], 16))
             mine = about["campaign"] == self._campaign and path.name == f"checkpoint-{found.step:010d}.npz"
             return found if mine and step_digest(tensor_digests(weights)) == found.digest else None
-        except Exception:  # what is damaged may raise nearly anything; the next older checkpoint is there for this
+        except Exception:  # a damaged file may raise exceptions of many types; the next older one is used then
             return None

@@ -1,4 +1,4 @@
-"""The folder of a campaign: who has it, and who asks it to stop."""
+"""The folder of a campaign: its lock, and requests to stop."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from hil.errors import RigError
 
 CAMPAIGNS = Path("reports/campaigns")
 STOP, LOCK, HOLDER = "stop", "lock", "running.json"
-PATIENCE_S = 1.0  # somebody who only asks whether the folder is held has it for a moment
+PATIENCE_S = 1.0  # `hil campaign status` holds the lock for a moment
 POLL_S = 0.2
+NO_CAMPAIGN = "`hil campaign start` begins one, or name its folder"
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold a campaign: one process works on it at a time.
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a campaign: one process works on it at a time.
 
     Raises:
-        RigError: another process has it.
+        RigError: another process works on it.
     """
     lock = FileLock(folder / LOCK, timeout=PATIENCE_S)
     try:
         lock.acquire(poll_interval=POLL_S / 4)
     except Timeout:
-        raise RigError(
-            f"the campaign in {folder} runs already{_who(folder)}: `hil campaign stop {folder}` stops it after the step it is at."
-        ) from None
+        stop = f"`hil campaign stop {folder}` stops it after its current step"
+        raise RigError(f"the campaign in {folder} runs already{_holder(folder)}: {stop}.") from None
     try:
         (folder / STOP).unlink(missing_ok=True)
         (folder / HOLDER).write_text(json.dumps({"process": os.getpid()}), encoding="utf-8")
@@ -44,8 +44,8 @@ def held(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def runs(folder: Path) -> bool:
-    """Whether a process works on the campaign now: the lock is the operating system's, and ends with the process however that ends."""
+def is_running(folder: Path) -> bool:
+    """Return whether a process works on the campaign. The operating system releases the lock of a dead process."""
     if not (folder / LOCK).exists():
         return False
     lock = FileLock(folder / LOCK, timeout=0)
@@ -57,49 +57,43 @@ def runs(folder: Path) -> bool:
     return False
 
 
-def ask_to_stop(folder: Path) -> None:
-    """Ask the process that works on the campaign to stop after the step it is at, and wait until it has.
+def request_stop(folder: Path) -> None:
+    """Ask the process that works on the campaign to stop after its current step, and wait until it has.
 
     Raises:
-        RigError: none does.
+        RigError: no process works on it.
     """
-    if not runs(folder):
+    if not is_running(folder):
         raise RigError(f"the campaign in {folder} does not run: there is nothing to stop.")
     (folder / STOP).touch()
-    while runs(folder):
+    while is_running(folder):
         time.sleep(POLL_S)
     (folder / STOP).unlink(missing_ok=True)
 
 
-def chosen(folder: Path | None) -> Path:
-    """Return the folder of a campaign: the one that is named, or the only one there is.
+def find_campaign(folder: Path | None) -> Path:
+    """Return the folder of a campaign: the named one, or the only one in CAMPAIGNS.
 
     Raises:
-        RigError: none is there, or several, or one with a link in it, which a campaign never makes: its files would be written elsewhere.
+        RigError: there is none, there are several, or it contains a link, which could redirect files elsewhere.
     """
-    found = _chosen(folder)
-    for path in found.iterdir():
+    if folder is None:
+        found = sorted(path.parent for path in CAMPAIGNS.glob(f"*/{NAME}"))
+        if not found:
+            raise RigError(f"there is no campaign in {CAMPAIGNS}: {NO_CAMPAIGN}.")
+        if len(found) > 1:
+            names = ", ".join(path.name for path in found)
+            raise RigError(f"there are {len(found)} campaigns in {CAMPAIGNS}: name one of {names} with its folder.")
+        folder = found[0]
+    elif not (folder / NAME).exists():
+        raise RigError(f"{folder} holds no campaign: {NO_CAMPAIGN}.")
+    for path in folder.iterdir():
         if path.is_symlink():
-            raise RigError(f"{path} is a link: do not trust this folder, or put the file itself in its place.")
-    return found
+            raise RigError(f"{path} is a link: do not trust this folder, or replace the link by the file.")
+    return folder
 
 
-def _chosen(folder: Path | None) -> Path:
-    if folder is not None:
-        if not (folder / NAME).exists():
-            raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.")
-        return folder
-    found = sorted(path.parent for path in CAMPAIGNS.glob(f"*/{NAME}"))
-    if not found:
-        raise RigError(f"there is no campaign in {CAMPAIGNS}: `hil campaign start` begins one, or name its folder.")
-    if len(found) > 1:
-        raise RigError(
-            f"there are {len(found)} campaigns in {CAMPAIGNS}: name one of {', '.join(path.name for path in found)} with its folder."
-        )
-    return found[0]
-
-
-def _who(folder: Path) -> str:
+def _holder(folder: Path) -> str:
     try:
         return f" (process {read_json(folder / HOLDER, SMALL_TEXT, '')['process']})"
     except (RigError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""The journal of a campaign: one line an event, each with its number and its CRC-32; only its end can be torn.
+"""The journal of a campaign: one line for each event, with a number and a CRC-32.
 
-A line is JSON, a tab, eight hex digits (CRC-32 of the JSON) and a line feed. A cut leaves a prefix of the last line, or what a file system leaves of
-it: that end is dropped. A damaged line before a good one is no cut, and is refused.
+A line is JSON, a tab, eight hex digits (CRC-32 of the JSON) and a line feed. An interruption leaves a part of the last
+line, or whatever the file system leaves of it: this end is dropped. A damaged line before a good one is an error.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ from typing import Any
 from hil.errors import RigError, said_by, shown
 
 NAME = "journal.jsonl"
-LONGEST_LINE = 1 << 16  # bytes; a line is a few hundred
+LONGEST_LINE = 1 << 16  # bytes; a line has a few hundred
 UNKNOWN = -1
-MOST_MISSING = 1 << 24  # steps that a disk may have lost of a journal: 8 bytes of memory each
-WORD = (1 << 32) - 1  # the largest index of a step, and the largest digest
+MOST_MISSING = 1 << 24  # steps that the journal may lack; each takes 8 bytes of memory
+LARGEST = (1 << 32) - 1  # index of a step, or digest
+RESTORE = "it is not the journal of a campaign, restore it from a copy"
 
 
 @dataclass
-class Told:
-    """What a journal tells.
+class JournalState:
+    """The content of a journal.
 
     Attributes:
         first_step: of the campaign.
-        lines: good lines.
-        good_bytes: where the good lines end.
-        dropped: bytes of a torn end.
-        again: steps that were computed a second time, as far as the journal knows.
-        cuts: how often the campaign was resumed.
-        board: index of the step before which the newest checkpoint of the board was written, as the journal has it; None where there is none.
-        ended: the last line that says how a session ended; None while one runs, or after a cut.
+        lines: number of good lines.
+        good_bytes: offset of the end of the good lines.
+        dropped: bytes of an incomplete end.
+        again: steps that were computed a second time.
+        cuts: number of interruptions after which the campaign was resumed.
+        board: index of the step before which the board wrote its newest checkpoint; None without one.
+        ended: the last line that says how a session ended; None while one runs, or after an interruption.
+        last: the line of the last step.
     """
 
     first_step: int
@@ -53,11 +55,11 @@ class Told:
 
     @property
     def next_step(self) -> int:
-        """Index of the step after the last one that was told."""
+        """Index of the step after the last one in the journal."""
         return self.first_step + len(self._digests)
 
     def digest(self, step: int) -> int | None:
-        """Return the digest of all tensors after a step (`step_digest`), None where the journal does not have it."""
+        """Return the digest of all tensors after a step (`step_digest`), None if the journal does not have it."""
         at = step - self.first_step
         known = self._digests[at] if 0 <= at < len(self._digests) else UNKNOWN
         return None if known == UNKNOWN else known
@@ -66,23 +68,23 @@ class Told:
         """Add a line.
 
         Raises:
-            KeyError, TypeError, ValueError: it is no line of a journal.
+            KeyError, TypeError, ValueError: it is not a line of a journal.
         """
         kind = entry["kind"]
         if kind == "step":
-            self._take_step(_whole("step", entry["step"]), _whole("digest", int(entry["digest"], 16)))
-            if not (isinstance(entry["loss"], list) and len(entry["loss"]) == 2 and all(map(_loss, entry["loss"]))):
+            self._take_step(_u32("step", entry["step"]), _u32("digest", int(entry["digest"], 16)))
+            if not (isinstance(entry["loss"], list) and len(entry["loss"]) == 2 and all(map(_is_loss, entry["loss"]))):
                 raise ValueError("loss is not two numbers")
             self.last = entry
         elif kind == "from":
-            self.again += _whole("again", entry["again"])
-            self.cuts += _whole("cut", entry["cut"])
+            self.again += _u32("again", entry["again"])
+            self.cuts += _u32("cut", entry["cut"])
             self.ended = None
         elif kind == "board":
-            self.board = _whole("step", entry["step"])
+            self.board = _u32("step", entry["step"])
         elif kind == "end":
             if not (isinstance(entry["verdict"], str) and isinstance(entry["reason"], str)):
-                raise ValueError("verdict and reason are no words")
+                raise ValueError("verdict and reason are not strings")
             self.ended = entry
         self.lines += 1
 
@@ -97,48 +99,46 @@ class Told:
         self._digests.append(digest)
 
 
-def read_journal(path: Path, first_step: int) -> Told:
-    """Read a journal; one that is not there tells nothing.
+def read_journal(path: Path, first_step: int) -> JournalState:
+    """Read a journal; a missing file is an empty journal.
 
     Raises:
-        RigError: a line is damaged that is not the last, or no line of a journal.
+        RigError: a line before the last is damaged, or is not a line of a journal.
     """
-    told = Told(first_step)
+    state = JournalState(first_step)
     if not path.exists():
-        return told
-    if not path.is_file():  # a pipe would be waited for
-        raise RigError(f"{path} is no file: it is no journal of a campaign, restore it from a copy.")
+        return state
+    if not path.is_file():  # opening a pipe would wait
+        raise RigError(f"{path} is not a regular file: {RESTORE}.")
     with path.open("rb") as file:
         while line := file.readline(LONGEST_LINE):
-            entry = _entry(line, told.lines)
+            entry = _entry(line, state.lines)
             if entry is None:
-                _check_torn(path, told.lines, file.read(LONGEST_LINE))
+                _check_end(path, state.lines, file.read(LONGEST_LINE))
                 break
             try:
-                told.take(entry)
+                state.take(entry)
             except (KeyError, TypeError, ValueError) as error:
-                raise RigError(
-                    f"{path}, line {told.lines + 1}: {said_by(error)}: it is no journal of a campaign, restore it from a copy."
-                ) from error
-            told.good_bytes += len(line)
-        told.dropped = path.stat().st_size - told.good_bytes
-    return told
+                raise RigError(f"{path}, line {state.lines + 1}: {said_by(error)}: {RESTORE}.") from error
+            state.good_bytes += len(line)
+        state.dropped = path.stat().st_size - state.good_bytes
+    return state
 
 
-def _whole(name: str, value: object) -> int:
-    """Return a whole number of a line; ValueError where it is none, or out of range."""
-    if not isinstance(value, int) or not 0 <= value <= WORD:
+def _u32(name: str, value: object) -> int:
+    """Return a whole number below 2**32; raise ValueError for any other value."""
+    if not isinstance(value, int) or not 0 <= value <= LARGEST:
         raise ValueError(f"{name} is {shown(value)}")
     return value
 
 
-def _loss(value: object) -> bool:
-    """Whether a value can be a loss: a float of 32 bits, or None where it is none."""
+def _is_loss(value: object) -> bool:
+    """Return whether a value can be a loss: a float32, or None for NaN and infinity."""
     return value is None or (isinstance(value, (int, float)) and abs(value) < 1e39)
 
 
 def _entry(line: bytes, number: int | None) -> dict[str, Any] | None:
-    """Return what a line says, None of one that is torn, damaged, or not the one with this number."""
+    """Return the content of a line; None if it is incomplete or damaged, or has another number."""
     text, tab, crc = line.rpartition(b"\t")
     if not tab or crc != b"%08x\n" % zlib.crc32(text):
         return None
@@ -146,28 +146,26 @@ def _entry(line: bytes, number: int | None) -> dict[str, Any] | None:
         entry = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    right = isinstance(entry, dict) and (number is None or entry.get("n") == number)
-    return entry if right else None
+    return entry if isinstance(entry, dict) and (number is None or entry.get("n") == number) else None
 
 
-def _check_torn(path: Path, lines: int, rest: bytes) -> None:
-    """Raise where a good line follows: that is damage, and no cut."""
+def _check_end(path: Path, lines: int, rest: bytes) -> None:
+    """Raise RigError if a good line follows: then the file is damaged, not cut off."""
     if any(_entry(line, None) is not None for line in rest.splitlines(keepends=True)):
-        raise RigError(
-            f"{path}, line {lines + 1}: it is damaged and good lines follow, which no cut does: restore the file from a copy."
-        )
+        where = f"{path}, line {lines + 1}"
+        raise RigError(f"{where}: it is damaged and good lines follow: restore the file from a copy.")
 
 
 class Journal:
-    """A journal that is written on; what a cut left of its last line is cut off first.
+    """A journal open for writing. An incomplete last line is cut off first.
 
     Args:
-        path: of the file; made where there is none.
-        told: what it has told so far, by `read_journal`; goes on with every line.
+        path: of the file; it is created if missing.
+        state: its content by `read_journal`; updated with every line.
     """
 
-    def __init__(self, path: Path, told: Told) -> None:
-        self.told = told
+    def __init__(self, path: Path, state: JournalState) -> None:
+        self.state = state
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._cut_off()
 
@@ -180,12 +178,12 @@ class Journal:
         os.close(self._file)
 
     def append(self, kind: str, **facts: Any) -> None:
-        """Write a line; one that the disk does not take whole is taken back.
+        """Append a line; if the disk does not take all of it, remove it again.
 
         Raises:
-            OSError: the disk takes no more.
+            OSError: the disk is full.
         """
-        entry = {"n": self.told.lines, "kind": kind, **facts}
+        entry = {"n": self.state.lines, "kind": kind, **facts}
         text = json.dumps(entry, separators=(",", ":")).encode()
         line = text + b"\t%08x\n" % zlib.crc32(text)
         left = memoryview(line)
@@ -195,14 +193,14 @@ class Journal:
         except OSError:
             self._cut_off()
             raise
-        self.told.good_bytes += len(line)
-        self.told.take(entry)
+        self.state.good_bytes += len(line)
+        self.state.take(entry)
 
     def _cut_off(self) -> None:
-        """Leave the good lines alone."""
-        os.ftruncate(self._file, self.told.good_bytes)
-        os.lseek(self._file, self.told.good_bytes, os.SEEK_SET)
+        """Truncate the file to its good lines."""
+        os.ftruncate(self._file, self.state.good_bytes)
+        os.lseek(self._file, self.state.good_bytes, os.SEEK_SET)
 
     def sync(self) -> None:
-        """Wait until the disk has every line."""
+        """Sync all lines to the disk."""
         os.fsync(self._file)

@@ -1,4 +1,4 @@
-"""What is kept after every step: a line of the journal, and where one is due a checkpoint."""
+"""After every step, write a line into the journal, and a checkpoint if one is due."""
 
 from __future__ import annotations
 
@@ -18,70 +18,75 @@ if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
 
-class StopAsked(KeyboardInterrupt):
-    """The campaign was asked to stop, and has come to the end of a step; all that it has is kept."""
+class StopRequested(KeyboardInterrupt):
+    """The campaign was asked to stop, and stops between two steps with everything saved."""
 
 
-class Keeper:
-    """Args:
-    journal: takes a line a step.
-    checkpoints: take the weights.
-    every: steps from one checkpoint to the next.
-    end: index of the step after the last of the campaign.
-    stop_asked: whether the campaign is to stop.
+class StepSaver:
+    """Saves the steps of a campaign.
+
+    Args:
+        journal: gets a line for each step.
+        checkpoints: get the weights.
+        every: steps between two checkpoints.
+        end: index of the step after the last one of the campaign.
+        stop_requested: returns whether the campaign shall stop.
     """
 
     def __init__(
-        self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_asked: Callable[[], bool]
+        self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_requested: Callable[[], bool]
     ) -> None:
         self._journal, self._checkpoints, self._every, self._end = journal, checkpoints, every, end
-        self._stop_asked = stop_asked
+        self._stop_requested = stop_requested
 
     def agreed(self, trial: LockStep, board: BoardSlots) -> None:
-        """Keep a step on which board and reference agree: on this computer, and where it is due on the board.
+        """Save a step on which board and reference agree: on this computer, and on the board if due.
 
         Raises:
-            StopAsked: the campaign was asked to stop.
-            Blocked, OSError: as for `keep`.
+            StopRequested: the campaign shall stop.
+            Blocked, OSError: as for `save`.
         """
-        stop = self.keep(trial.outcome.steps[-1], trial.reference.weights)
+        stop = self.save(trial.outcome.steps[-1], trial.reference.weights)
         if stop or board.due(trial.next_step) or trial.next_step == self._end:
             board.save(trial)
         if stop:
-            raise StopAsked
+            raise StopRequested
 
-    def keep(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
-        """Keep a step on this computer; return whether the campaign was asked to stop, for which it has a checkpoint then.
+    def save(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
+        """Save a step on this computer, and a checkpoint if one is due or the campaign shall stop.
 
-        The line is on the disk before the checkpoint: a journal that ends before its newest checkpoint has lost something.
+        The journal is synced before a checkpoint is written, so a journal that ends before its newest checkpoint has
+        lost lines.
 
         Args:
             row: of the step.
             weights: the trained tensors after it.
 
+        Returns:
+            Whether the campaign shall stop.
+
         Raises:
-            Blocked: a step that is computed a second time has another digest than the first time.
-            OSError: the disk takes no more.
+            Blocked: the step was computed before, with another digest.
+            OSError: the disk is full.
         """
-        known = self._journal.told.digest(row.step)
+        known = self._journal.state.digest(row.step)
         if known is not None and known != row.digest:
             raise Blocked(
                 "journal",
-                f"step {row.step:,} has the digest {row.digest:08X} on both sides, and before the cut it had {known:08X}: a checkpoint, the memory of this "
-                "computer, or a version of trainrig is another; start a new campaign.",
+                f"step {row.step:,} now has the digest {row.digest:08X} on both sides, but had {known:08X} before the "
+                "interruption: a checkpoint is damaged, memory is faulty, or trainrig changed; start a new campaign.",
             )
-        if row.step >= self._journal.told.next_step:
-            losses = [
-                loss if math.isfinite(loss) else None for loss in (row.loss_plus, row.loss_minus)
-            ]  # JSON has no infinity
+        if row.step >= self._journal.state.next_step:
+            # JSON has no infinity.
+            losses = [loss if math.isfinite(loss) else None for loss in (row.loss_plus, row.loss_minus)]
             self._journal.append("step", step=row.step, digest=f"{row.digest:08x}", loss=losses, sign=row.sign)
-        stop, done = self._stop_asked(), row.step + 1
+        stop, done = self._stop_requested(), row.step + 1
         if stop or done % self._every == 0 or done == self._end:
             self._journal.sync()
             self._checkpoints.write(done, weights)
         return stop
 
     def stage(self, _name: str) -> None:
-        """Stop between two stages too: nothing is under way there."""
-        if self._stop_asked():
-            raise StopAsked
+        """Stop between two stages of a trial, if the campaign shall stop."""
+        if self._stop_requested():
+            raise StopRequested

@@ -1,32 +1,35 @@
-"""The weights of a board, by themselves: read from a checkpoint in its flash, or written to one."""
+"""Read and write the checkpoints in the flash of a board."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from hil.campaign.checkpoints import tensor_digests
+from hil.campaign.checkpoints import Checkpoints, tensor_digests
+from hil.campaign.journal import JournalState
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.link.replies import BoardCheckpoint
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.targets import open_target
+from hil.trial import TrialSpec
 from hil.trial.device import Device, refused
 from hil.trial.outcome import step_digest
-from hil.trial.prepare import Prepared
+from hil.trial.prepare import Prepared, prepare
 
 
 @contextlib.contextmanager
 def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
-    """Yield the board of a trial with network and settings, as before its first step.
+    """Yield the board of a trial, flashed and configured as before its first step.
 
     Raises:
         Blocked: the board cannot be reached, or is another.
-        DeviceFault: its firmware refuses what it must take.
+        DeviceFault: the firmware refuses a valid request.
     """
     with rig.take(prepared.board, prepared.image, log) as taken:
         target = open_target(prepared.board, taken.endpoints, taken.probe_process)
@@ -34,9 +37,8 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
             target.flash(prepared.image)
             device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
             device.take_network(prepared.image, prepared.blob)
-            device.configure(
-                prepared.subject.configuration(prepared.settings, prepared.slots, prepared.spec.first_step)
-            )
+            first_step = prepared.spec.first_step
+            device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, first_step))
             yield device
         except Refused as refusal:
             raise refused(refusal) from refusal
@@ -44,17 +46,48 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
             target.close()
 
 
+def fetch_checkpoint(
+    spec: TrialSpec, rig: Rig, folder: Path, campaign: int, journal: JournalState, checkpoints: Checkpoints
+) -> bool:
+    """Copy the newest usable checkpoint from the board to the host, if the board has a newer one.
+
+    A checkpoint is usable if it is of this campaign and has the digest that the journal has for its step.
+
+    Args:
+        spec: the trial from the step at which the campaign stands.
+        rig: gives the board.
+        folder: of the campaign, for the log.
+        campaign: its number.
+        journal: content of the journal.
+        checkpoints: get the checkpoint.
+
+    Returns:
+        Whether there was one.
+
+    Raises:
+        RigError: the board cannot be reached, or its firmware is at fault.
+        OSError: the disk is full.
+    """
+    prepared = prepare(replace(spec, evaluate=0))
+    with ready(prepared, rig, folder / "fetch.log") as device:
+        for slot in device.checkpoints()[1]:
+            newer = slot.campaign == campaign and slot.step > spec.first_step
+            if newer and journal.digest(slot.step - 1) == slot.digest:
+                checkpoints.write(slot.step, read_weights(device, prepared, slot))
+                return True
+    return False
+
+
 def slots_of(device: Device, board: str) -> list[BoardCheckpoint]:
     """Return the checkpoints in the flash of a board, the newest first.
 
     Raises:
-        RigError: it has no slots for them.
+        RigError: the board has no slots for checkpoints.
     """
     room, slots = device.checkpoints()
     if not room:
-        raise RigError(
-            f"{board} has no flash for checkpoints that its firmware can write: its weights end with its session, take those of the host."
-        )
+        cure = "use the checkpoints of the host"
+        raise RigError(f"{board} has no flash for checkpoints that its firmware can write: {cure}.")
     return slots
 
 
@@ -63,40 +96,37 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
 
     Raises:
         RigError: it is of another network or variant.
-        DeviceFault: what comes has another digest than the slot says.
+        DeviceFault: the tensors do not have the digest of the slot.
     """
+    spec = prepared.spec
     try:
         device.load_checkpoint(slot)
     except Refused as refusal:
         if refusal.code != "no_checkpoint":
             raise
-        spec = prepared.spec
         what = f"{spec.network} by {spec.method} {spec.variant}"
-        raise RigError(
-            f"checkpoint {slot.sequence} of {spec.board} is not of {what}: name the network and the variant that it is of."
-        ) from refusal
+        cure = "name the network and variant of the checkpoint"
+        raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: {cure}.") from refusal
     own = prepared.subject.reference().weights
-    weights = [
-        np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
-        .astype(like.dtype)
-        .reshape(like.shape)
-        for index, (tensor, like) in enumerate(zip(prepared.subject.tensors, own, strict=True))
-    ]
+    weights = []
+    for index, (tensor, like) in enumerate(zip(prepared.subject.tensors, own, strict=True)):
+        data = np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
+        weights.append(data.astype(like.dtype).reshape(like.shape))
     if step_digest(tensor_digests(weights)) != slot.digest:
         raise DeviceFault(
-            f"checkpoint {slot.sequence} of {prepared.spec.board} has the digest {slot.digest:08X}, its tensors have another: its firmware or its "
-            "flash is at fault."
+            f"the tensors of checkpoint {slot.sequence} of {spec.board} do not have its digest {slot.digest:08X}: "
+            "its firmware or its flash is at fault."
         )
     return weights
 
 
 def check_board_has(device: Device, weights: Sequence[np.ndarray], board: str) -> int:
-    """Compare the board's tensors with weights; return the digest of all.
+    """Compare the board's tensors with weights, and return the digest of all tensors.
 
     Raises:
         Blocked: they differ.
     """
     digests = tensor_digests(weights)
     if device.digests() != digests:
-        raise Blocked("load", f"{board} says other digests than the weights have that it was given: load them again.")
+        raise Blocked("load", f"the weights on {board} have other digests than those sent to it: load them again.")
     return step_digest(digests)

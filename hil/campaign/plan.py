@@ -1,4 +1,4 @@
-"""What a campaign is to do, and the file in its folder that says so for as long as the folder is there."""
+"""The plan of a campaign: what the user requested, kept in campaign.json in its folder."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 
 NAME, SCHEMA = "campaign.json", 1
-FIRST_FAMILY_VARIANT = "cls1"  # where none is asked for; of the second family each method has a first variant
-START = "start.npz"  # the weights that the campaign was begun with, where it was given some
+DEFAULT_VARIANT = "cls1"  # of elasticzo-int8; for other methods the first variant
+START = "start.npz"  # the weights that the campaign starts from, if the user gave some
 DOCS = "docs/campaigns.md"
 CURE = "restore it from a copy, or start a new campaign"
-Word = Annotated[int, Field(ge=0, lt=1 << 32)]
+U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class Change(BaseModel):
-    """A change of settings from a step on."""
+    """A change of settings from a step onwards."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -34,8 +34,8 @@ class Change(BaseModel):
     settings: dict[str, int | float | str]
 
 
-class Asked(BaseModel):
-    """What may be asked of a campaign: the fields of a trial (`TrialSpec`) that have a meaning for days. Keys of the file given by --spec."""
+class TrialRequest(BaseModel):
+    """The trial that the user requests: the fields of `TrialSpec` that a campaign supports, and the keys of --spec."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -56,64 +56,60 @@ class Asked(BaseModel):
     checkpoint: str | None = None
 
     def trial(self) -> TrialSpec:
-        """Return the trial that the whole campaign is.
+        """Return the trial of the whole campaign.
 
         Raises:
             RigError: a field is out of its range.
         """
-        given: dict[str, Any] = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
-        variant = self.variant or next(iter(METHODS.get(self.method, (FIRST_FAMILY_VARIANT,))))
+        fields: dict[str, Any] = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
+        variant = self.variant or next(iter(METHODS.get(self.method, (DEFAULT_VARIANT,))))
         schedule: Any = tuple((change.step, change.settings) for change in self.schedule)
-        return TrialSpec(
-            variant=variant,
-            **given,
-            schedule=schedule,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
-        )
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint)
+        return TrialSpec(variant=variant, **fields, schedule=schedule, checkpoint=checkpoint)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign.
+    """A campaign, as in campaign.json.
 
     Attributes:
-        number: tells it from others; 32 bits.
-        asked: the trial.
-        checkpoint_every: steps from one checkpoint of the host to the next.
-        board_every: the same of the board's; 0: it keeps none.
-        data_sha256, network_sha256: of the data set, and of the network file that it was begun with.
+        number: random number that identifies the campaign.
+        asked: the requested trial.
+        checkpoint_every: steps between two checkpoints of the host.
+        board_every: steps between two checkpoints of the board; 0 for none.
+        data_sha256, network_sha256: of the data set and of the network file at the start.
     """
 
-    number: Word
-    asked: Asked
+    number: U32
+    asked: TrialRequest
     checkpoint_every: Annotated[int, Field(ge=1, lt=1 << 32)]
-    board_every: Word
+    board_every: U32
     data_sha256: str
     network_sha256: str
 
     def trial(self, folder: Path) -> TrialSpec:
-        """Return the trial of the whole campaign, with its first weights where it was given some."""
+        """Return the trial of the whole campaign; it starts from START if the folder has it."""
         start = folder / START
         return replace(self.asked.trial(), checkpoint=start if start.exists() else None)
 
     def write(self, folder: Path) -> None:
-        """Write the file: a campaign is there when it is."""
-        said = {"schema": SCHEMA, **asdict(self), "asked": self.asked.model_dump()}
-        write_atomic(folder / NAME, json.dumps(said, indent=1) + "\n", durable=True)
+        """Write campaign.json, which makes the folder that of a campaign."""
+        fields = {"schema": SCHEMA, **asdict(self), "asked": self.asked.model_dump()}
+        write_atomic(folder / NAME, json.dumps(fields, indent=1) + "\n", durable=True)
 
     def check(self, prepared: Prepared) -> None:
-        """Check that data and network are still those that the campaign was begun with.
+        """Check that data and network are those of the start.
 
         Raises:
             RigError: they are not.
         """
         if prepared.data.sha256 != self.data_sha256:
-            raise RigError(
-                f"the data set {self.asked.data} is another than the campaign was begun with: bring back the files that it had then."
-            )
+            cure = "restore the files that it had then"
+            raise RigError(f"the data set {self.asked.data} is another than the campaign was begun with: {cure}.")
         if prepared.network_sha256 != self.network_sha256:
+            cure = "use the version of trainrig that began it"
             raise RigError(
-                f"the network {self.asked.network} has other first weights than the campaign was begun with: use the trainrig that began it."
+                f"the network {self.asked.network} has other weights than the campaign started with: {cure}."
             )
 
 
@@ -121,18 +117,17 @@ def read_plan(folder: Path) -> Plan:
     """Read the plan of a campaign.
 
     Raises:
-        RigError: the folder holds none, or a damaged one.
+        RigError: it is missing or damaged.
     """
     path = folder / NAME
     if not path.exists():
         raise RigError(f"{folder} holds no campaign: `hil campaign start` begins one, or name its folder.")
-    said = read_json(path, SMALL_TEXT, CURE)
-    schema = said.pop("schema", None) if isinstance(said, dict) else None
+    fields = read_json(path, SMALL_TEXT, CURE)
+    schema = fields.pop("schema", None) if isinstance(fields, dict) else None
     if schema != SCHEMA:
-        raise RigError(
-            f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: use the version that wrote it."
-        )
-    plan = rebuilt(Plan, said, str(path), CURE)
+        cure = "use the version that wrote it"
+        raise RigError(f"{path} has schema {shown(schema)}, this trainrig reads {SCHEMA}: {cure}.")
+    plan = rebuilt(Plan, fields, str(path), CURE)
     try:
         plan.asked.trial()
     except RigError as error:
@@ -140,45 +135,42 @@ def read_plan(folder: Path) -> Plan:
     return plan
 
 
-def read_spec(path: Path) -> Asked:
-    """Read what --spec names.
+def read_spec(path: Path) -> TrialRequest:
+    """Read the TOML file that --spec names.
 
     Raises:
-        RigError: no such file, or a mistake in it.
+        RigError: the file cannot be read, or has a mistake.
     """
     try:
-        _, raw = read_toml(path, SMALL_TEXT, f"give a TOML file as {DOCS} describes it")
+        _, fields = read_toml(path, SMALL_TEXT, f"give a TOML file as in {DOCS}")
     except RigError as error:
         raise RigError(f"--spec {error}") from error
-    return asked(raw, f"--spec {path}")
+    return parse_request(fields, f"--spec {path}")
 
 
-def asked(raw: dict[str, Any], place: str) -> Asked:
-    """Check the keys and kinds of what is asked.
+def parse_request(fields: dict[str, Any], place: str) -> TrialRequest:
+    """Return the request with these fields; `place` is for the message.
 
     Raises:
-        RigError: a mistake, named with its place.
+        RigError: a field is unknown or has a wrong type.
     """
     try:
-        return Asked.model_validate(raw)
+        return TrialRequest.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
         raise RigError(f"{place}: {key or 'the file'}: {first['msg'].lower()}; {DOCS} has an example.") from error
 
 
-def check_kept(prepared: Prepared) -> None:
-    """Check that weights are all that a step leaves for the next.
+def check_resumable(prepared: Prepared) -> None:
+    """Check that a step passes only its weights to the next step, because a checkpoint holds nothing else.
 
     Raises:
-        RigError: there is more, which a checkpoint does not have.
+        RigError: the training has other state.
     """
     if prepared.spec.variant == SELECTED:
-        raise RigError(
-            f"a campaign trains one variant: let a trial choose the block by {SELECTED!r}, then name that block."
-        )
+        cure = f"choose the block by a trial with {SELECTED!r}, then name it"
+        raise RigError(f"a campaign trains one variant: {cure}.")
     changes = (0, *(step for step, _ in prepared.spec.schedule))
     if any(getattr(prepared.settings_at(step), "momentum", 0) for step in changes):
-        raise RigError(
-            "momentum is a state beside the weights, which a checkpoint does not have: set momentum to 0 in a campaign."
-        )
+        raise RigError("momentum is a state beside the weights, which a checkpoint does not have: set momentum to 0.")

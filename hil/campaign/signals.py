@@ -1,4 +1,4 @@
-"""SIGTERM, SIGHUP and Ctrl-C ask a campaign to stop after the step it is at; a second Ctrl-C ends it at once."""
+"""SIGTERM, SIGHUP and Ctrl-C stop a campaign after its current step; a second Ctrl-C ends it at once."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-HEEDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-
-class Signals:
-    """The signal that asked for a stop, if one has."""
+class StopSignal:
+    """The signal that was received, if any."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
 
-    def heed(self, number: int, _frame: FrameType | None) -> None:
-        """Take a signal."""
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """Handle a signal."""
         if self.received is not None and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
 
 
 @contextlib.contextmanager
-def heeded() -> Iterator[Signals]:
-    """Take the signals until the end of the `with` block."""
-    signals = Signals()
-    before = {number: signal.signal(number, signals.heed) for number in HEEDED}
+def stop_signals() -> Iterator[StopSignal]:
+    """Handle the signals until the end of the `with` block."""
+    stop = StopSignal()
+    handlers = {number: signal.signal(number, stop.handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield signals
+        yield stop
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

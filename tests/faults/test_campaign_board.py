@@ -102,7 +102,7 @@ def test_the_supply_fails_in_the_middle_of_a_checkpoint(serve: Serve, capsys: py
     )  # a checkpoint is an erase, 55 flash words of tensors and 3 of its header: in the middle of the second
     assert main(["campaign", "start", "c", *OPTIONS, *SETTINGS, "--board-every", "1"]) == 0
     said = capsys.readouterr().out
-    assert "blocked at link" in said and "goes on at step 2 of 6" in said
+    assert "blocked at link" in said and "continues at step 2 of 6" in said
     found = status(capsys)
     assert (found["state"], found["digest"], found["steps_again"]) == ("pass", f"{uninterrupted()[-1]:08x}", 0)
     assert "the supply fails in the middle of an operation of the flash" in Path("bench.log").read_text()
@@ -119,7 +119,7 @@ def test_a_cut_in_a_checkpoint_leaves_the_older_slot_to_go_on_from(
     serve(f"flash_cut:{address}:{operation}", board=board)
     given = [*OPTIONS, *SETTINGS, "--board", board, "--checkpoint-every", "100", "--board-every", "1"]
     assert main(["campaign", "start", "c", *given]) == 0
-    assert "goes on at step 1 of 6, 1 computed once more" in capsys.readouterr().out
+    assert "continues at step 1 of 6, 1 computed again" in capsys.readouterr().out
     found = status(capsys)
     assert (found["state"], found["digest"], found["steps_again"]) == ("pass", f"{uninterrupted(board)[-1]:08x}", 1)
     assert "the supply fails in the middle of an operation of the flash" in Path("bench.log").read_text()
@@ -135,7 +135,7 @@ def test_what_this_computer_has_lost_the_board_has(serve: Serve, capsys: pytest.
         path.unlink()  # ... and a disk that lost its checkpoints
     digests = uninterrupted()
     assert main(["campaign", "resume", "c"]) == 0
-    assert "goes on at step 4 of 6, 1 computed once more" in capsys.readouterr().out
+    assert "continues at step 4 of 6, 1 computed again" in capsys.readouterr().out
     found = status(capsys)
     assert (found["state"], found["digest"], found["steps_again"]) == ("pass", f"{digests[-1]:08x}", 1)
 

@@ -1,4 +1,4 @@
-"""A campaign that is small enough to be cut at every byte: the real reference trains a network of 32 weights, the real keeper keeps every step."""
+"""A campaign that is small enough to be cut at every byte: the real reference trains a network of 32 weights, the real step saver saves every step."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.campaign.checkpoints import Checkpoints
+from hil.campaign.checkpoints import Checkpoints, ResumePoint
 from hil.campaign.journal import NAME, Journal, read_journal
-from hil.campaign.keeper import Keeper
-from hil.campaign.point import Point, point_of
+from hil.campaign.keeper import StepSaver
 from hil.graph.ir import Graph, Op, bfp8_node, chain
 from hil.network.settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
@@ -29,7 +28,7 @@ def row(step: int, digest: int) -> StepRow:
     return StepRow(step, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1, True, True, digest, {})
 
 
-def learner(point: Point) -> ElasticZoInt8:
+def learner(point: ResumePoint) -> ElasticZoInt8:
     """Return the reference at a point, with the weights of its checkpoint."""
     graph = network()
     if point.checkpoint is not None:
@@ -42,23 +41,23 @@ def learner(point: Point) -> ElasticZoInt8:
 
 def go_on(folder: Path, every: int = 1, until: int = STEPS) -> tuple[list[int], int]:
     """Go on with the campaign in a folder; return the steps that were computed, and the digest at the end."""
-    told = read_journal(folder / NAME, 0)
+    state = read_journal(folder / NAME, 0)
     checkpoints = Checkpoints(folder, CAMPAIGN)
-    checkpoints.forget_parts()
+    checkpoints.remove_partial()
     computed = []
-    with Journal(folder / NAME, told) as journal:
-        point = point_of(told, checkpoints)
+    with Journal(folder / NAME, state) as journal:
+        point = checkpoints.resume_point(state)
         made = learner(point)
-        keeper = Keeper(journal, checkpoints, every, STEPS, lambda: False)
-        journal.append("from", step=point.step, again=point.again, cut=bool(told.lines))
+        saver = StepSaver(journal, checkpoints, every, STEPS, lambda: False)
+        journal.append("from", step=point.step, again=point.again, cut=bool(state.lines))
         for step in range(point.step, until):
             draw = np.random.default_rng(step)
             outcome = made.step(draw.integers(0, 256, (BATCH, 4, 2)).astype(np.uint8), draw.integers(0, 4, BATCH))
             computed.append(step)
-            keeper.keep(row(step, step_digest(outcome.digests)), made.weights)
+            saver.save(row(step, step_digest(outcome.digests)), made.weights)
     return computed, step_digest(made.digests())
 
 
-def where(folder: Path) -> Point:
+def where(folder: Path) -> ResumePoint:
     """Return where the campaign in a folder would go on."""
-    return point_of(read_journal(folder / NAME, 0), Checkpoints(folder, CAMPAIGN))
+    return Checkpoints(folder, CAMPAIGN).resume_point(read_journal(folder / NAME, 0))

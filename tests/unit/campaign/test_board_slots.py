@@ -18,7 +18,7 @@ from hil.link.messages import description, encode
 from hil.link.replies import ImplausibleReply
 from hil.trial.device import Device
 
-CAMPAIGN, BYTES, NEVER = 0xCAFE, 64, "the campaign has those of this computer only."
+CAMPAIGN, BYTES, NEVER = 0xCAFE, 64, "only this computer keeps them."
 REQUESTS = description().requests
 
 
@@ -108,7 +108,7 @@ def test_none_is_asked_for_where_none_is_wanted(tmp_path: Path) -> None:
     (Board(room=0), "its firmware has no driver for a flash that can be written while it runs"),
     (Board(older=True), "its firmware has no driver for a flash that can be written while it runs"),
     (Board(refusal=("no_room", 70_000, 448)), "the tensors have 70,000 bytes, a slot 448"),
-    (Board(refusal=("no_room", 64, 0)), "its network lies in the flash for them"),
+    (Board(refusal=("no_room", 64, 0)), "its network file occupies the flash for checkpoints"),
     (Board(refusal=("flash_failed", 8192, 1)), "its flash failed at offset 8,192"),
 ])  # fmt: skip
 def test_a_board_that_keeps_none_is_one_sentence_and_is_not_asked_again(tmp_path: Path, board: Board, why: str) -> None:
@@ -135,6 +135,6 @@ def test_a_reply_that_cannot_be_ends_the_trial(tmp_path: Path) -> None:
 def test_weights_of_a_board_without_slots_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         RigError,
-        match="imxrt1062 has no flash for checkpoints that its firmware can write: its weights end with its session",
+        match="imxrt1062 has no flash for checkpoints that its firmware can write: use the checkpoints of the host",
     ):
         slots_of(Run(tmp_path, Board(room=0)).trial.device, "imxrt1062")

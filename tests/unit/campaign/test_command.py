@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.campaign.home import held
-from hil.campaign.plan import NAME, Asked, Plan
+from hil.campaign.home import locked
+from hil.campaign.plan import NAME, Plan, TrialRequest
 from hil.cli import main
 
 
@@ -23,7 +23,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def plan(folder: Path, **changes: object) -> None:
     folder.mkdir(parents=True)
-    Plan(7, Asked(steps=20, **changes), 1, 1000, "0" * 64, "0" * 64).write(folder)
+    Plan(7, TrialRequest(steps=20, **changes), 1, 1000, "0" * 64, "0" * 64).write(folder)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_of_two_campaigns_one_is_to_be_named(capsys: pytest.CaptureFixture[str])
 def test_a_folder_that_is_held_is_running_and_refused_to_others(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("mine")
     plan(folder)
-    program = "import sys, time; from pathlib import Path; from hil.campaign.home import held\nwith held(Path('mine')): print('held', flush=True); time.sleep(600)"
+    program = "import sys, time; from pathlib import Path; from hil.campaign.home import locked\nwith locked(Path('mine')): print('held', flush=True); time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "held\n"
@@ -104,7 +104,7 @@ def test_a_folder_that_is_held_is_running_and_refused_to_others(capsys: pytest.C
     finally:
         process.kill()
         process.wait()
-    with held(folder):
+    with locked(folder):
         assert (folder / "running.json").exists()
     assert not (folder / "running.json").exists()
 
@@ -139,12 +139,12 @@ def test_a_folder_with_other_things_is_left_alone(capsys: pytest.CaptureFixture[
     assert "mine is not empty" in capsys.readouterr().err
     plan(Path("other"))
     assert main(["campaign", "start", "other", "--steps", "2"]) == 2
-    assert "other holds a campaign already: `hil campaign resume other` goes on with it" in capsys.readouterr().err
+    assert "other holds a campaign already: `hil campaign resume other` continues it" in capsys.readouterr().err
 
 
 def test_the_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", w0=np.zeros(1, np.int8))
-    wanted = Asked(
+    wanted = TrialRequest(
         board="rp2040", settings={"r_max": 15, "loss": "integer"}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]
     )
     made = Plan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)

@@ -157,6 +157,6 @@ def test_a_second_computation_that_differs_is_found(whole: tuple[list[Path], int
     for path in folder.glob("checkpoint-*"):
         path.unlink()
     with small_run.Journal(folder / NAME, small_run.read_journal(folder / NAME, 0)) as journal:
-        keeper = small_run.Keeper(journal, small_run.Checkpoints(folder, small_run.CAMPAIGN), 1, STEPS, lambda: False)
-        with pytest.raises(Blocked, match=r"step 1 has the digest 00000BAD on both sides, and before the cut it had"):
-            keeper.keep(small_run.row(1, 0xBAD), [])
+        saver = small_run.StepSaver(journal, small_run.Checkpoints(folder, small_run.CAMPAIGN), 1, STEPS, lambda: False)
+        with pytest.raises(Blocked, match=r"step 1 now has the digest 00000BAD on both sides, but had"):
+            saver.save(small_run.row(1, 0xBAD), [])

@@ -17,7 +17,7 @@ import pytest
 from hil.campaign.checkpoints import Checkpoints
 from hil.campaign.journal import NAME as JOURNAL
 from hil.campaign.journal import Journal, read_journal
-from hil.campaign.plan import NAME, Asked, Plan
+from hil.campaign.plan import NAME, Plan, TrialRequest
 from hil.campaign.status import sentence, status_of
 from hil.cli import main
 from hil.errors import RigError
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made.mkdir()
     Plan(
         NUMBER,
-        Asked(steps=20, settings={"r_max": 15}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]),
+        TrialRequest(steps=20, settings={"r_max": 15}, schedule=[{"step": 3, "settings": {"b_zo": 2}}]),
         1,
         1000,
         "0" * 64,
@@ -119,7 +119,7 @@ def test_a_checkpoint_that_is_a_bomb_is_not_used_and_not_unpacked(folder: Path) 
                     member.write(bytes(1 << 20))
     tracemalloc.start()
     try:
-        assert next(Checkpoints(folder, NUMBER).good()).step == STEPS
+        assert next(Checkpoints(folder, NUMBER).valid()).step == STEPS
         assert tracemalloc.get_traced_memory()[1] < 200 << 20
     finally:
         tracemalloc.stop()
