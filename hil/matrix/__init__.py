@@ -1,1 +1,1 @@
-"""`hil matrix`: which method, on which network and board, has been seen to be bit-exact."""
+"""`hil matrix`: which method is bit-exact on which network and board, by the recorded runs."""

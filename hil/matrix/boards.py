@@ -1,4 +1,4 @@
-"""`hil boards`: the catalogue."""
+"""`hil boards`: the boards of the catalogue."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import asdict
 
 from hil import boards
 from hil.errors import Blocked
-from hil.matrix.aligned import aligned
+from hil.matrix.listing import aligned
 from hil.standins import renode
 
 
 def main(argv: list[str]) -> int:
     """List the boards of the catalogue."""
-    parser = argparse.ArgumentParser(
-        prog="hil boards", description="The boards of the catalogue, and what stands in for each when none is attached."
-    )
-    parser.add_argument("--json", action="store_true", help="print all that the catalogue says as JSON")
+    text = "The boards of the catalogue, and the stand-in for each if none is attached."
+    parser = argparse.ArgumentParser(prog="hil boards", description=text)
+    parser.add_argument("--json", action="store_true", help="print the full entries as JSON")
     options = parser.parse_args(argv)
     catalogue = [boards.load(name) for name in boards.names()]
     if options.json:

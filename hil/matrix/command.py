@@ -1,32 +1,32 @@
-"""`hil matrix`."""
+"""`hil matrix`: print the matrix as a table or as JSON."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 from hil import boards
-from hil.matrix.aligned import aligned
 from hil.matrix.cells import METHOD_NAMES, NETWORK_NAMES, cells, check_name
+from hil.matrix.listing import aligned
 from hil.matrix.states import Records, Row, row_of
 
 MARKS = {"exact": "{steps}", "differs": "DIFFERS", "refused": "-", "not-run": "."}
 
 
 def main(argv: list[str]) -> int:
-    """Show the matrix; exit code 1 if a cell differs."""
-    parser = argparse.ArgumentParser(
-        prog="hil matrix",
-        description="Which method is bit-exact, on which network and board, by the records of runs with the images that are there now.",
+    """Print the matrix; return 1 if a cell differs, else 0."""
+    text = (
+        "Which method is bit-exact on which network and board, by the recorded runs with the present firmware images."
     )
-    parser.add_argument("--board", action="append", default=[], metavar="NAME", help="only this board (repeatable)")
-    parser.add_argument("--network", action="append", default=[], metavar="NAME", help="only this network (repeatable)")
-    parser.add_argument("--method", action="append", default=[], metavar="NAME", help="only this method (repeatable)")
-    parser.add_argument(
-        "--reports", type=Path, default=Path("reports"), metavar="DIR", help="folder of the runs (default: reports)"
-    )
+    parser = argparse.ArgumentParser(prog="hil matrix", description=text)
+    for kind in ("board", "network", "method"):
+        text = f"only this {kind} (repeatable)"
+        parser.add_argument(f"--{kind}", action="append", default=[], metavar="NAME", help=text)
+    text = "folder of the runs (default: reports)"
+    parser.add_argument("--reports", type=Path, default=Path("reports"), metavar="DIR", help=text)
     parser.add_argument("--json", action="store_true", help="print rows as JSON")
     options = parser.parse_args(argv)
     for name in options.board:
@@ -38,7 +38,7 @@ def main(argv: list[str]) -> int:
     records = Records(options.reports)
     rows = [row_of(cell, records) for cell in cells(options.board or boards.names(), options.network, options.method)]
     if options.json:
-        print(json.dumps([row.to_json() for row in rows], indent=1))
+        print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
         _show(rows)
     return int(any(row.state == "differs" for row in rows))
@@ -51,17 +51,14 @@ def _show(rows: list[Row]) -> None:
     for cell in dict.fromkeys((row.network, row.method, row.variant) for row in rows):
         found = [by_cell[(*cell, name)] for name in names]
         table.append((*cell, *(MARKS[row.state].format(steps=row.steps) for row in found)))
-    print("steps compared bit for bit; - does not fit; . not run\n")
+    print("number: steps compared bit for bit; -: does not fit; .: not run\n")
     for line in aligned(table):
         print(line)
     counts = Counter(row.state for row in rows)
     realities = Counter(row.reality for row in rows if row.reality)
+    ran = ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items()))
     print("\n" + ", ".join(f"{count} {state}" for state, count in sorted(counts.items())), end="")
-    print(
-        "; on " + ", ".join(f"{reality} boards: {count}" for reality, count in sorted(realities.items()))
-        if realities
-        else ""
-    )
+    print(f"; on {ran}" if ran else "")
     for row in rows:
         if row.state == "differs":
             print(f"{row.network} {row.method} {row.variant} on {row.board}: {row.reason}")

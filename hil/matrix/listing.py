@@ -1,43 +1,50 @@
-"""The command line of a list: all entries or one of them, as text or as JSON."""
+"""Print lists: the command line of `hil methods` and `hil networks`, and tables with aligned columns."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from hil.matrix.cells import check_name
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield each row as a line with aligned columns; all rows have the same length."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
 def list_entries(
     argv: list[str],
-    what: str,
+    kind: str,
     description: str,
     names: Sequence[str],
     entry: Callable[[str], Any],
     show: Callable[[list[Any]], None],
 ) -> int:
-    """Print the entries of a list.
+    """Run the command `hil <kind>s`: print all entries or one, as text or JSON.
 
     Args:
         argv: arguments of the command.
-        what: one entry's kind, singular; the command is `hil <what>s`.
-        description: of the command.
+        kind: of an entry, singular.
+        description: of the command, for --help.
         names: of all entries.
-        entry: returns the data class of a name.
+        entry: returns the dataclass of an entry by name.
         show: prints entries as text.
 
     Raises:
-        RigError: the name asked for is not one of `names`.
+        RigError: the requested name is unknown.
     """
-    parser = argparse.ArgumentParser(prog=f"hil {what}s", description=description)
-    parser.add_argument("name", nargs="?", metavar=what.upper(), help="only this one")
-    parser.add_argument("--json", action="store_true", help="print them as JSON")
+    parser = argparse.ArgumentParser(prog=f"hil {kind}s", description=description)
+    parser.add_argument("name", nargs="?", metavar=kind.upper(), help=f"print only this {kind}")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
     if options.name is not None:
-        check_name(what, options.name, names)
+        check_name(kind, options.name, names)
     chosen = [entry(name) for name in ([options.name] if options.name else names)]
     if options.json:
         print(json.dumps([asdict(one) for one in chosen], indent=1))

@@ -1,4 +1,4 @@
-"""`hil methods`: every method with its variants, its settings and the networks that it trains."""
+"""`hil methods`: every method with its variants, settings and networks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from hil import boards
 from hil.errors import RigError
-from hil.matrix.cells import FIRST_FAMILY, METHOD_NAMES, cells
+from hil.matrix.cells import ELASTICZO, METHOD_NAMES, cells
 from hil.matrix.listing import list_entries
 from hil.network import settings as exponents
 from hil.network.tflite import settings as graphs
@@ -18,12 +18,12 @@ from hil.trial.spec import TrialSpec
 from hil.trial.subject.choose import graph_of
 
 DOCS = {
-    FIRST_FAMILY: "docs/arithmetic.md",
+    ELASTICZO: "docs/arithmetic.md",
     "int8-bp": "docs/arithmetic-backward.md",
     "mcutrain": "docs/arithmetic-backward.md",
 }
-OF_GRAPHS = "docs/arithmetic-zeroth-order.md"
-NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
+ZEROTH_ORDER = "docs/arithmetic-zeroth-order.md"
+NO_SETTINGS = ("batch", "seed", "partition", "method")  # fields of the trial, or given by method and variant
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Setting:
     Attributes:
         name: in `TrialSpec.settings`.
         default: of the method; a variant may have another.
-        values: what may be chosen, in words.
-        choices: the same as a list, where it is one of some words; else empty.
-        least, most: bounds of a whole number, both included; else None.
+        values: description of the valid values.
+        choices: the valid values of a setting that is a word; else empty.
+        least, most: inclusive bounds of a setting that is a whole number; else None.
     """
 
     name: str
@@ -52,8 +52,8 @@ class Variant:
 
     Attributes:
         name: in `TrialSpec.variant`.
-        settings: in which it differs from the defaults of the method.
-        networks: that it trains, on a board that is large enough.
+        settings: those that differ from the defaults of the method.
+        networks: those that it can train, on a large enough board.
     """
 
     name: str
@@ -68,8 +68,8 @@ class Method:
     Attributes:
         name: in `TrialSpec.method`.
         docs: the page that defines it.
-        variants: the first is its own.
-        settings: what may be set.
+        variants: of the method, the default first.
+        settings: of the method.
     """
 
     name: str
@@ -79,14 +79,15 @@ class Method:
 
 
 def methods(names: Iterable[str] = METHOD_NAMES) -> list[Method]:
-    """Return methods by name."""
+    """Return the named methods."""
     own: dict[str, Mapping[str, Mapping[str, Any]]] = {
-        FIRST_FAMILY: {name: {} for name in exponents.VARIANTS},
+        ELASTICZO: {name: {} for name in exponents.VARIANTS},
         **METHODS,
     }
     chosen = {False: _settings(exponents.Settings, exponents), True: _settings(graphs.GraphSettings, graphs)}
     return [
-        Method(name, DOCS.get(name, OF_GRAPHS), _variants(name, own[name]), chosen[name in METHODS]) for name in names
+        Method(name, DOCS.get(name, ZEROTH_ORDER), _variants(name, own[name]), chosen[name in METHODS])
+        for name in names
     ]
 
 
@@ -96,13 +97,13 @@ def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Vari
         if _trains(cell.spec()):
             trained[cell.variant].append(cell.network)
     return tuple(
-        Variant(name, {key: value for key, value in changes.items() if key not in NOT_CHOSEN}, tuple(trained[name]))
+        Variant(name, {key: value for key, value in changes.items() if key not in NO_SETTINGS}, tuple(trained[name]))
         for name, changes in known.items()
     )
 
 
 def _trains(spec: TrialSpec) -> bool:
-    """Whether a variant trains anything of a network, and can, whatever the board."""
+    """Return whether a variant can train any layer of a network, on some board."""
     if spec.method not in METHODS:
         return True
     try:
@@ -113,8 +114,8 @@ def _trains(spec: TrialSpec) -> bool:
 
 
 def _settings(kind: type, module: Any) -> tuple[Setting, ...]:
-    """Return the settings that a trial may choose, with the bounds that their module checks them by."""
-    return tuple(_setting(field.name, field.default, module) for field in fields(kind) if field.name not in NOT_CHOSEN)
+    """Return the settings that a trial may have, with the bounds that `module` checks."""
+    return tuple(_setting(field.name, field.default, module) for field in fields(kind) if field.name not in NO_SETTINGS)
 
 
 def _setting(name: str, default: Any, module: Any) -> Setting:

@@ -1,4 +1,4 @@
-"""`hil networks`: every network with its size, and the boards that it fits."""
+"""`hil networks`: every network with its size and the boards that it fits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hil.network import BUILDERS, build
 from hil.network.tflite.networks import NETWORKS, build_graph
 from hil.trial import TrialSpec, does_not_fit
 
-SEED = 1  # of the weights; sizes are the same for every seed
+SEED = 1  # of the weights; it does not affect sizes
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,15 @@ class Listed:
 
     Attributes:
         name: in `TrialSpec.network`.
-        format: of its numbers: an exponent a tensor, or TFLite's int8.
+        format: number format: one exponent per tensor, or TFLite's int8.
         input: height, width and channels.
-        weights, biases: how many it has.
-        macs: multiply-accumulates of a forward pass, padded taps counted.
-        file_bytes: of its network file.
-        data: a data set that comes along and has images of its size.
-        origin: where its first weights come from.
-        variants: of all methods together, that may be asked for on it.
-        fits: of these, how many fit each board (planned).
+        weights, biases: their numbers.
+        macs: multiply-accumulates of a forward pass, including padding.
+        file_bytes: size of its network file.
+        data: a bundled data set with images of its input size.
+        origin: source of its initial weights.
+        variants: number of variants that train it, of all methods.
+        fits: number of these variants that fit each board, by the planner.
     """
 
     name: str
@@ -71,21 +71,19 @@ def _fits(name: str) -> tuple[int, dict[str, int]]:
 def main(argv: list[str]) -> int:
     """List the networks."""
     description = "Every network with its size, and how many variants of all methods fit each board."
-    return list_entries(
-        argv,
-        "network",
-        description,
-        NETWORK_NAMES,
-        lambda name: _exponents(name) if name in BUILDERS else _graph(name),
-        _show,
-    )
+
+    def entry(name: str) -> Listed:
+        return _exponents(name) if name in BUILDERS else _graph(name)
+
+    return list_entries(argv, "network", description, NETWORK_NAMES, entry, _show)
 
 
 def _show(chosen: list[Listed]) -> None:
     for one in chosen:
         size = "x".join(map(str, one.input))
-        counts = f"{one.weights:,} weights, {one.biases:,} biases, {one.macs:,} multiply-accumulates, a file of {one.file_bytes:,} bytes"
-        print(f"{one.name}: input {size}, {counts}; {one.format}\n  {one.origin}; data: {one.data}")
+        counts = f"{one.weights:,} weights, {one.biases:,} biases, {one.macs:,} multiply-accumulates"
+        file = f"a file of {one.file_bytes:,} bytes"
+        print(f"{one.name}: input {size}, {counts}, {file}; {one.format}\n  {one.origin}; data: {one.data}")
         for count in sorted(set(one.fits.values()), reverse=True):
             fitting = ", ".join(board for board, fits in one.fits.items() if fits == count)
             print(f"  {count} of {one.variants} variants fit {fitting}")

@@ -1,20 +1,18 @@
-"""What is known of a cell: from the planner, and from the records of runs with the firmware image that is there now."""
+"""The state of each cell, by the planner and by the recorded runs with the present firmware image."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hil.boards import image_of
 from hil.errors import RigError
 from hil.matrix.cells import Cell
 from hil.trial import does_not_fit
 
-if (
-    TYPE_CHECKING
-):  # at run time it is loaded where there is a record to read: pydantic takes as long as the whole matrix
+if TYPE_CHECKING:  # imported late: pydantic takes as long to load as the whole matrix to compute
     from hil.record import TrialRecord
 
 
@@ -24,11 +22,11 @@ class Row:
 
     Attributes:
         method, variant, network, board: the cell.
-        reality: that of the record; None where there is none.
-        state: `exact`, `differs`, `refused` (the planner: does not fit) or `not-run`.
-        steps: that were compared.
-        reason: of a refusal or a difference.
-        run: folder of the record.
+        reality: of the recorded trial; None without a record.
+        state: `exact`, `differs`, `refused` (by the planner: does not fit) or `not-run`.
+        steps: number of compared steps.
+        reason: why it differs or is refused.
+        run: name of the run's folder; None without a record.
     """
 
     method: str
@@ -41,20 +39,16 @@ class Row:
     reason: str = ""
     run: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields."""
-        return asdict(self)
-
 
 class Records:
-    """The trials of all runs in a folder, by cell; of a cell the one that says most: a difference, else most steps.
+    """The trials of all runs in a folder, by cell.
 
     Args:
-        reports: the folder that holds the runs.
+        reports: the folder of the runs.
     """
 
     def __init__(self, reports: Path) -> None:
-        self.image = cache(image_of)  # each file is read once, for all cells of its board
+        self.image = cache(image_of)  # reads each file only once
         self._found: dict[Cell, list[tuple[Path, TrialRecord]]] = {}
         for path in sorted(reports.glob("*/results.json")):
             self._read(path.parent)
@@ -65,27 +59,24 @@ class Records:
         try:
             trials = read_run(run).trials
         except RigError:
-            return  # another version's record, or half of one
+            return  # the record of another version, or an incomplete one
         for trial in trials:
             cell = Cell(trial.method, trial.variant, trial.network, trial.board)
             self._found.setdefault(cell, []).append((run, trial))
 
-    def of(self, cell: Cell) -> tuple[Path, TrialRecord] | None:
-        """Return run and trial of a cell, made with the image that is there now."""
+    def find(self, cell: Cell) -> tuple[Path, TrialRecord] | None:
+        """Return run and trial of a cell with the present image: the last that differs, else that with most steps."""
         image = self.image(cell.board).sha256
-        fitting = [
-            (run, trial)
-            for run, trial in self._found.get(cell, [])
-            if trial.image_sha256 == image and trial.bit_exact is not None
-        ]
-        wrong = [found for found in fitting if found[1].bit_exact is False]
-        return wrong[-1] if wrong else max(fitting, key=lambda found: found[1].steps_compared, default=None)
+        found = [each for each in self._found.get(cell, []) if each[1].image_sha256 == image]
+        wrong = [each for each in found if each[1].bit_exact is False]
+        exact = [each for each in found if each[1].bit_exact]
+        return wrong[-1] if wrong else max(exact, key=lambda each: each[1].steps_compared, default=None)
 
 
 def row_of(cell: Cell, records: Records) -> Row:
-    """Return what is known of a cell."""
+    """Return the state of a cell."""
     names = (cell.method, cell.variant, cell.network, cell.board)
-    found = records.of(cell)
+    found = records.find(cell)
     if found is not None:
         run, trial = found
         state, reason = ("exact", "") if trial.bit_exact else ("differs", trial.reason)
