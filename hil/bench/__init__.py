@@ -1,5 +1,1 @@
-"""Benchmarks: counts and rates side by side in one run, never timed tests."""
-
-from hil.bench.run import main
-
-__all__ = ["main"]
+"""Benchmarks: counts and rates of rig, kernels, reference and energy intervals; never timed tests."""

@@ -1,7 +1,7 @@
-"""How soon a board trains: from the start of a program, imports included, to the end of the first training step.
+"""Measure the time from the start of a program, imports included, to the end of the first training step.
 
-The board is a virtual board that stays up and is named in rig.toml as an attached one: the first program flashes it, the others find the image.
-Each program trains one step and prints when that was done.
+The board is a virtual board that keeps running and is named in rig.toml like an attached one. The first program flashes
+it; the others find the image in its flash. Each program trains one step and prints the time of its end.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from hil.standins import start_virtual
 from hil.trial import TrialSpec, Watch, run_trial
 
 PROGRAMS = 4  # the first one flashes
-# What a run of pytest loads, and a trial.
+# Imports what a run of pytest imports.
 PROGRAM = "import sys, pytest, hil.plugin; from hil.bench import first_step; first_step.main(*sys.argv[1:])"
 
 
 def seconds(board: str) -> float:
-    """Return the median time of the programs that find their image on the board, in seconds.
+    """Return the median time in seconds of the programs that find their image on the board.
 
     Raises:
-        Blocked: the virtual board did not come up.
+        Blocked: the virtual board did not start.
         RuntimeError: a trial did not pass.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -34,9 +34,8 @@ def seconds(board: str) -> float:
         try:
             bench = Path(folder) / "rig.toml"
             ends = stand_in.endpoints
-            bench.write_text(
-                f'[[board]]\nname = "{board}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n', encoding="utf-8"
-            )
+            text = f'[[board]]\nname = "{board}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n'
+            bench.write_text(text, encoding="utf-8")
             return sorted(_program(board, bench) for _ in range(PROGRAMS))[(PROGRAMS - 1) // 2]
         finally:
             stand_in.stop()
@@ -44,14 +43,13 @@ def seconds(board: str) -> float:
 
 def _program(board: str, bench: Path) -> float:
     started = time.time()
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, board, str(bench)], stdout=subprocess.PIPE, text=True, check=True
-    )
+    command = [sys.executable, "-c", PROGRAM, board, str(bench)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout) - started
 
 
 def main(board: str, bench: str) -> None:
-    """Train one step on a board of a rig.toml and print the time of its end."""
+    """Train one step on a board that a rig.toml names, and print the time of its end."""
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder, Rig(read_bench(Path(bench))) as rig:
         spec = TrialSpec(board, "cls1", steps=1, evaluate=0)

@@ -1,4 +1,4 @@
-"""`hil mlperf-tiny`: make a board ready for MLPerf Tiny's own runner, which then talks to it alone (docs/mlperf-tiny.md)."""
+"""`hil mlperf-tiny`: prepare a board for the runner of MLPerf Tiny, which then controls it (docs/mlperf-tiny.md)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from hil.arguments import add_rig
 from hil.errors import RigError
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig, Taken, read_bench
@@ -15,17 +16,17 @@ from hil.trial import TrialSpec
 from hil.trial.device import Device
 from hil.trial.prepare import Prepared, prepare
 
-SLOTS = 2  # one for the sample, one for its bytes as they came
+SLOTS = 2  # one for the sample, one for its bytes as received
 LONGEST_MODEL = 16  # bytes (hil/link/messages.toml, `mlperf_tiny`)
 POLL_S = 0.5
 
 
 def main(arguments: list[str]) -> int:
-    """Load a network, switch the commands on, and leave the port; a stand-in is kept up until Ctrl-C."""
+    """Load a network, enable the commands, and release the port; a stand-in runs until Ctrl-C."""
     options = _parser().parse_args(arguments)
     model = options.model or options.network
     if not 0 < len(model.encode()) <= LONGEST_MODEL or not model.isascii():
-        raise RigError(f"--model={model}: the name is said by the board, choose 1 to {LONGEST_MODEL} plain characters.")
+        raise RigError(f"--model={model}: the board sends this name, choose 1 to {LONGEST_MODEL} ASCII characters.")
     spec = TrialSpec(
         options.board, "full-zo", network=options.network, batch=SLOTS, seed=options.seed, checkpoint=options.checkpoint
     )
@@ -36,9 +37,8 @@ def main(arguments: list[str]) -> int:
         rig.take(prepared.board, prepared.image, Path(folder) / "bench.log") as taken,
     ):
         path = make_ready(prepared, taken, model, options.energy)
-        print(
-            f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands at {path}, {prepared.board.baud} baud, model {model}."
-        )
+        place = f"at {path}, {prepared.board.baud} baud, model {model}"
+        print(f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands {place}.")
         if taken.stand_in is not None:
             print("It is a stand-in and says nothing about silicon; Ctrl-C ends it.", flush=True)
             _wait(taken)
@@ -46,13 +46,13 @@ def main(arguments: list[str]) -> int:
 
 
 def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> str:
-    """Flash, load the network, switch the commands on; return the path of the port, which is free again.
+    """Flash, load the network, enable the commands; return the path of the port, which is closed again.
 
     Args:
         prepared: network, image and settings with two slots.
         taken: the board.
-        model: what `profile` says; the runner chooses its test by it.
-        energy: timestamps are falling edges of the marker pin instead of lines.
+        model: answer to `profile`, by which the runner chooses its test.
+        energy: give timestamps as falling edges of the marker pin instead of lines.
 
     Raises:
         Blocked: the board cannot be reached, or is another.
@@ -70,7 +70,7 @@ def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> st
 
 
 def _wait(taken: Taken) -> None:
-    """Keep the stand-in up until the user ends it, or it ends itself."""
+    """Keep the stand-in running until the user or the stand-in ends it."""
     try:
         while True:
             taken.alive()
@@ -81,34 +81,16 @@ def _wait(taken: Taken) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="hil mlperf-tiny", description="Make a board ready for MLPerf Tiny's own runner."
+        prog="hil mlperf-tiny", description="Prepare a board for the runner of MLPerf Tiny."
     )
     parser.add_argument("--board", default="stm32h7b3", help="board of the catalogue (default: stm32h7b3)")
     parser.add_argument("--network", default="lenet5", help="network to load (default: lenet5)")
-    parser.add_argument(
-        "--checkpoint",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help=".npz with its weights (default: as drawn from the seed)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="decides the weights where there is no checkpoint (default: 1)"
-    )
-    parser.add_argument(
-        "--model",
-        default=None,
-        metavar="NAME",
-        help="what `profile` answers; the runner chooses its test by it (default: the network's name)",
-    )
-    parser.add_argument(
-        "--energy", action="store_true", help="timestamps are falling edges of the marker pin, not lines"
-    )
-    parser.add_argument(
-        "--rig",
-        type=Path,
-        default=Path("rig.toml"),
-        metavar="FILE",
-        help="description of the bench (default: rig.toml)",
-    )
+    text = ".npz with the weights (default: drawn from the seed)"
+    parser.add_argument("--checkpoint", type=Path, default=None, metavar="FILE", help=text)
+    parser.add_argument("--seed", type=int, default=1, help="seed of the weights without a checkpoint (default: 1)")
+    text = "answer to `profile`, by which the runner chooses its test (default: the network's name)"
+    parser.add_argument("--model", default=None, metavar="NAME", help=text)
+    text = "give timestamps as falling edges of the marker pin instead of lines"
+    parser.add_argument("--energy", action="store_true", help=text)
+    add_rig(parser)
     return parser

@@ -1,6 +1,6 @@
-"""Training steps a second on one core: the reference in NumPy and as experiments run it, and beside them PyTorch's FP32 SGD step of the same network and batch.
+"""Training steps per second on one core: the reference in NumPy and in C, and a PyTorch FP32 SGD step for comparison.
 
-Measured in a process of its own: BLAS and PyTorch read the number of their threads when they are imported.
+Measured in a separate process, because BLAS and PyTorch read their number of threads when they are imported.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ Batches = list[tuple[np.ndarray, np.ndarray]]
 
 
 def rates() -> dict[str, float | None]:
-    """Return steps a second on one core by variant, batches a second of an evaluation, and, under `torch`, steps of PyTorch.
+    """Return steps per second by variant, batches per second of an evaluation, and steps of PyTorch (`torch`).
 
-    Those of NumPy have the variant's name; what experiments run has its own after a comma. None where PyTorch is not installed.
+    A name without a comma is for NumPy, as in `cls1`; after a comma stands another arithmetic. PyTorch's rate is None
+    if it is not installed.
     """
     program = [sys.executable, "-c", "from hil.bench import one_core; one_core.main()"]
     done = subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)
@@ -44,10 +45,7 @@ def rates() -> dict[str, float | None]:
 
 
 def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) -> float:
-    """Return steps a second of processor time: the best of REPEATS rounds over the batches, after one to warm up.
-
-    Of one thread it is wall time on a core that nobody else uses.
-    """
+    """Return steps per second of processor time: the best of REPEATS rounds over the batches, after a warm-up round."""
     seconds = []
     for _ in range(REPEATS + 1):
         started = time.process_time()
@@ -58,7 +56,7 @@ def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) 
 
 
 def reference_rates(arithmetic: Arithmetic, network: Graph, given: Batches) -> dict[str, float]:
-    """Return the reference's steps a second by variant, and batches a second that it evaluates."""
+    """Return the reference's steps per second by variant, and batches per second of an evaluation."""
     found = {}
     for variant in VARIANTS:
         settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
@@ -69,7 +67,7 @@ def reference_rates(arithmetic: Arithmetic, network: Graph, given: Batches) -> d
 
 
 def torch_rate(network: Graph, given: Batches) -> float | None:
-    """Return PyTorch's steps a second: forward, cross-entropy, backward and SGD in FP32; None where it is not installed."""
+    """Return PyTorch's steps per second (forward, cross-entropy, backward, SGD in FP32); None if not installed."""
     if importlib.util.find_spec(TORCH) is None:
         return None
     torch = importlib.import_module(TORCH)
@@ -87,7 +85,7 @@ def torch_rate(network: Graph, given: Batches) -> float | None:
 
 
 def _modules(nn: Any, network: Graph) -> list[Any]:
-    """Return the layers as PyTorch's modules, without biases, which the networks here do not have."""
+    """Return the layers as PyTorch modules without biases."""
     modules = []
     for layer in network.layers:
         if layer.op is Op.CONV2D:

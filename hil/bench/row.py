@@ -1,4 +1,4 @@
-"""One figure of a benchmark, and how rows are printed."""
+"""The rows of `hil bench rig` and `hil bench stream`, and their output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a benchmark; no value where what it measures is not installed."""
+    """One figure of a benchmark; its value is None if the measured program is not installed."""
 
     benchmark: str
     value: float | None
@@ -18,7 +18,7 @@ class Row:
 
 
 def show(rows: Sequence[Row], as_json: bool) -> None:
-    """Print rows, one a line or as JSON."""
+    """Print rows as lines or as JSON."""
     if as_json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
         return

@@ -1,4 +1,4 @@
-"""`hil bench`: how fast the rig itself is. A row: `benchmark`, `value`, `unit`, `note`."""
+"""`hil bench rig`: rates of the reference, the link and the board, and the start-up time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ECHO_BYTES, ECHOES = 1024, 100
 
 
 def main(board: str, as_json: bool) -> int:
-    """Run all benchmarks on the stand-in (or the attached board) and print their rows."""
+    """Run all benchmarks and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
     rows = [*_reference(prepared), *_one_core(), *_board(prepared), *_first_step(prepared)]
     show(rows, as_json)
@@ -39,12 +39,8 @@ def _reference(prepared: Prepared) -> Iterator[Row]:
     started = time.perf_counter()
     for _ in range(STEPS):
         reference.step(*_batch(prepared, next(order)))
-    yield Row(
-        "reference steps",
-        STEPS / (time.perf_counter() - started),
-        "steps/s",
-        f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy",
-    )
+    note = f"LeNet-5 cls1, batch {prepared.spec.batch}, NumPy"
+    yield Row("reference steps", STEPS / (time.perf_counter() - started), "steps/s", note)
 
 
 def _one_core() -> Iterator[Row]:
@@ -74,12 +70,8 @@ def _board(prepared: Prepared) -> Iterator[Row]:
             target.flash(prepared.image)
             session = Session(target.port, fresh_nonce(), taken.alive)
             device = Device(session, prepared.board, prepared.image)
-            yield Row(
-                "connect, flash, greet",
-                time.perf_counter() - started,
-                "s",
-                f"{prepared.board.name}, {taken.endpoints.reality}",
-            )
+            note = f"{prepared.board.name}, {taken.endpoints.reality}"
+            yield Row("connect, flash, greet", time.perf_counter() - started, "s", note)
             yield from _link(prepared, device)
             yield from _training(prepared, device)
         finally:
@@ -87,9 +79,9 @@ def _board(prepared: Prepared) -> Iterator[Row]:
 
 
 def _first_step(prepared: Prepared) -> Iterator[Row]:
-    """Only boards that exist as virtual boards: an attached board would be flashed and trained without a request."""
+    """Measure boards with a virtual board only: an attached board would be flashed without its owner's consent."""
     if prepared.board.stand_in == "virtual":
-        note = f"{prepared.board.name}, virtual; from the start of a program, imports included, on a board that carries the image"
+        note = f"{prepared.board.name}, virtual; imports included; the image is already in flash"
         yield Row("start to first training step", first_step.seconds(prepared.board.name), "s", note)
 
 
@@ -100,18 +92,13 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
         device.echo(data)
     echo = 2 * ECHO_BYTES * ECHOES / (time.perf_counter() - started)
     line = prepared.board.baud / 10
-    yield Row(
-        "link, echo both ways", echo, "bytes/s (wall)", f"one frame at a time; line rate {line:,.0f} bytes/s each way"
-    )
+    note = f"one frame at a time; line rate {line:,.0f} bytes/s each way"
+    yield Row("link, echo both ways", echo, "bytes/s (wall)", note)
     started = time.perf_counter()
     device.load(prepared.blob)
     sent = len(prepared.blob) / (time.perf_counter() - started)
-    yield Row(
-        "link, network upload",
-        sent,
-        "bytes/s (wall)",
-        f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)",
-    )
+    note = f"windowed; {sent / line:.2f} of the line rate (a virtual line keeps virtual time)"
+    yield Row("link, network upload", sent, "bytes/s (wall)", note)
 
 
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
@@ -120,25 +107,13 @@ def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):
         device.samples(*_batch(prepared, next(order)))
-        asked = time.perf_counter()
+        begun = time.perf_counter()
         cycles += device.step(step, prepared.spec.batch).cycles["total"]
-        stepping += time.perf_counter() - asked
+        stepping += time.perf_counter() - begun
     wall = time.perf_counter() - started
-    yield Row(
-        "board steps",
-        STEPS / wall,
-        "steps/s (wall)",
-        f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed",
-    )
-    yield Row(
-        "cycles a step",
-        cycles / STEPS,
-        "cycles",
-        "counter of the board; on the virtual board one an instruction (modelled)",
-    )
-    yield Row(
-        "instructions",
-        cycles / stepping,
-        "instructions/s",
-        "while the board trains, with counting on; a count on the virtual board only",
-    )
+    note = f"{prepared.board.name} cls1, batch {prepared.spec.batch}, samples streamed"
+    yield Row("board steps", STEPS / wall, "steps/s (wall)", note)
+    note = "counter of the board; on the virtual board one cycle per instruction (modelled)"
+    yield Row("cycles a step", cycles / STEPS, "cycles", note)
+    note = "while the board trains, with counting on; a count on the virtual board only"
+    yield Row("instructions", cycles / stepping, "instructions/s", note)

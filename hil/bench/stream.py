@@ -1,8 +1,8 @@
-"""Whether the host keeps up with a fast meter for long, in constant memory: `hil bench stream`.
+"""`hil bench stream`: whether the host keeps up with a fast meter in constant memory.
 
-By the whole path of `hil measure`: a virtual Keithley DMM6500 behind a socket, PyVISA, its driver, which reads along while the window lasts, the sums
-between the edges, and the trace at full rate in Parquet. Instrument, board and host share one virtual clock, and one process: the time and the memory
-of the instrument are in the figures too.
+It uses the path of `hil measure`: a virtual Keithley DMM6500 behind a socket, PyVISA, its driver, which reads during
+the window, the sums between the edges, and the trace at full rate in Parquet. Instrument, board and host share one
+virtual clock and one process, so the figures include time and memory of the instrument.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from hil.visa import VisaSession
 
 KEY, RANGE_A, VOLT = "keithley-dmm6500", 0.1, 3.3
 INTERVAL_S, IDLE_S, SECONDS = 1e-5, 0.2, 600.0
-SAMPLE_S = 0.01  # from one look at the memory to the next
+SAMPLE_S = 0.01  # between two samples of the memory
 STATM = Path("/proc/self/statm")  # proc(5): its second number is the resident set in pages
 MB = 1e6
 
 
 @dataclass(frozen=True)
 class Streamed:
-    """One window.
+    """One measured window.
 
     Attributes:
-        readings: between the edges.
-        seconds: of virtual time, from edge to edge.
-        wall_s: that it took.
-        least_bytes, peak_bytes: resident set of the process before it, and the largest within.
-        trace_bytes: of the Parquet file.
-        error: of the energy, relative to the truth.
-        lost: readings that are missing.
+        readings: number of readings between the edges.
+        seconds: virtual time between the edges.
+        wall_s: wall time of the measurement.
+        least_bytes, peak_bytes: resident set of the process before the window, and its maximum during the window.
+        trace_bytes: size of the Parquet file.
+        error: relative error of the energy.
+        lost: number of missing readings.
     """
 
     readings: int
@@ -62,11 +62,11 @@ class Streamed:
 
 
 class Repeated:
-    """The truth about a board that sleeps, works in steps of two levels between two edges, and sleeps again, however long.
+    """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again.
 
     Args:
         time: the clock.
-        begin_s, seconds: of the work.
+        begin_s, seconds: begin and duration of the work.
     """
 
     step_ps, busy_ps = 3_700_000_000, 2_500_000_000
@@ -76,7 +76,7 @@ class Repeated:
         self._time, self._begin, self._end = time, round(begin_s * PS_PER_S), round((begin_s + seconds) * PS_PER_S)
 
     def now(self) -> int:
-        """Return the present, in picoseconds."""
+        """Return the present time in picoseconds."""
         return self._time.ps
 
     def charge(self, times: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ class Repeated:
         return np.where(working, np.where(busy, *self.levels_a), self.asleep_a)
 
     def volt(self) -> float:
-        """Return the voltage."""
+        """Return the supply voltage."""
         return VOLT
 
     def edges(self) -> Sequence[tuple[int, int]]:
@@ -108,7 +108,7 @@ class Repeated:
 
 
 class Memory:
-    """Samples the resident set of this process while it is entered; `peak` is the largest in bytes. Linux only, as the rig is."""
+    """Samples the resident set of this process inside a `with` block; `peak` is the maximum in bytes. Linux only."""
 
     def __init__(self) -> None:
         self.least = self.peak = self._now()
@@ -137,7 +137,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
     """Measure one window at 100 kS/s.
 
     Args:
-        seconds: of virtual time between the edges.
+        seconds: virtual time between the edges.
         folder: for the trace.
 
     Raises:
@@ -161,29 +161,22 @@ def stream(seconds: float, folder: Path) -> Streamed:
         meter.close()
         server.close()
     error = found.energy_j / truth.energy() - 1
-    return Streamed(
-        found.readings, found.duration_s, wall_s, memory.least, memory.peak, (folder / "trace.parquet").stat().st_size, error, found.lost or 0
-    )  # fmt: skip
+    size = (folder / "trace.parquet").stat().st_size
+    lost = found.lost or 0
+    return Streamed(found.readings, found.duration_s, wall_s, memory.least, memory.peak, size, error, lost)
 
 
 def rows(seconds: float = SECONDS) -> Iterator[Row]:
-    """Yield the figures of one window of so many seconds."""
+    """Yield the figures of one window of this virtual duration."""
     with tempfile.TemporaryDirectory() as folder:
         one = stream(seconds, Path(folder))
-    note = f"{one.readings:,} readings at 100 kS/s, {one.seconds:.0f} s of virtual time: DMM6500 (virtual), socket, PyVISA, sums, Parquet"
+    path = "DMM6500 (virtual), socket, PyVISA, sums, Parquet"
+    note = f"{one.readings:,} readings at 100 kS/s, {one.seconds:.0f} s of virtual time: {path}"
     yield Row("stream, times real time", one.seconds / one.wall_s, "", note)
-    yield Row(
-        "stream, readings",
-        one.readings / one.wall_s,
-        "readings/s",
-        f"{one.lost} lost; the instrument's own work is in it",
-    )
-    yield Row(
-        "stream, peak memory",
-        one.peak_bytes / MB,
-        "MB",
-        f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before",
-    )
+    note = f"{one.lost} lost; includes the work of the virtual instrument"
+    yield Row("stream, readings", one.readings / one.wall_s, "readings/s", note)
+    note = f"resident set, sampled every {1000 * SAMPLE_S:.0f} ms; {one.least_bytes / MB:.0f} MB before"
+    yield Row("stream, peak memory", one.peak_bytes / MB, "MB", note)
     yield Row("stream, trace", one.trace_bytes / MB, "MB", "Parquet, five columns at full rate")
     yield Row("stream, error of the energy", 1e6 * one.error, "ppm", "against the truth; the instrument has noise only")
 

@@ -1,4 +1,4 @@
-"""`hil bench energy`: what the intervals of the energy cover, by the whole path from a virtual instrument to the budget."""
+"""`hil bench energy`: coverage of the energy intervals, from a virtual instrument to the uncertainty budget."""
 
 from hil.bench.energy.rows import main
 

@@ -1,4 +1,4 @@
-"""The rows of `hil bench energy`: for every meter with a virtual twin, what both intervals cover."""
+"""The rows of `hil bench energy`: coverage of both intervals for every meter with a virtual instrument."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hil.measure.data_sheet import DataSheet, load_data_sheet
 
 TRIALS = 100
 BEYOND = 4.0  # times the limits of the data sheet
-FURTHER = {"rigol-dp832a": 16.0, "tc66c": 16.0}  # whose few instants scatter by more than four times their limits
+FURTHER = {"rigol-dp832a": 16.0, "tc66c": 16.0}  # their few readings scatter by more than four times the limits
 WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
 COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
-POLLED = ("polled-scpi", "rigol-dp832a")  # whose driver chooses when, a hundred times a second
-JITTERING = (*POLLED, "tc66c")  # whose driver chooses when
-FEW = 10  # trials of the algorithm's own error: nothing is left to chance but the load
+POLLED = ("polled-scpi", "rigol-dp832a")  # the driver polls a hundred times a second
+JITTERING = (*POLLED, "tc66c")  # the driver jitters its polls
+FEW = 10  # trials without instrument errors, where only the load is random
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Row:
     """One figure of the benchmark.
 
     Attributes:
-        meter, case: of which instrument, drawn from what.
-        trials: how many gave a result, which all else is of.
-        coverage_mc, coverage_gum: share of the trials whose 95 % interval holds the truth: Monte Carlo, GUM.
-        width_ratio: GUM's width over Monte Carlo's, the largest of all trials.
-        max_error: relative error of the largest.
-        aliased: share of the trials that were flagged so.
-        spoiled: windows of them that were thrown away and taken again.
-        blocked: trials that gave no result.
+        meter, case: instrument, and distribution of its trials.
+        trials: number of trials with a result; the other figures are over these.
+        coverage_mc, coverage_gum: share of the trials whose 95 % interval contains the true value: Monte Carlo, GUM.
+        width_ratio: largest ratio of GUM's width to Monte Carlo's.
+        max_error: largest relative error.
+        aliased: share of the trials flagged as aliased.
+        spoiled: number of windows that were discarded and repeated.
+        blocked: number of trials without a result.
     """
 
     meter: str
@@ -60,7 +60,7 @@ def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
 
 
 def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged | Blocked]:
-    """Run the trials of some numbers, each with a seed of its own, and none with that of another meter: what one met says nothing about the next."""
+    """Run the trials with these numbers. Every trial of every meter has its own seed, so all are independent."""
     sheet = load_data_sheet(key)
     found: list[Judged | Blocked] = []
     for number in numbers:
@@ -73,18 +73,18 @@ def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[J
 
 
 def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
-    """Return the row of trials that were run, some of which may have given no result.
+    """Return the row of some trials.
 
     Raises:
-        RigError: none gave one.
+        RigError: none of the trials has a result.
     """
     trials = [one for one in found if isinstance(one, Judged)]
     if not trials:
         raise RigError(f"none of {len(found)} trials of {key}, {case}, gave a result: see the reasons above.")
-    return Row(
-        key, case, len(trials), _share(trials, "in_mc"), _share(trials, "in_gum"), max(trial.width_ratio for trial in trials),
-        max(trial.error for trial in trials), _share(trials, "aliased"), sum(trial.spoiled for trial in trials), len(found) - len(trials),
-    )  # fmt: skip
+    coverage = _share(trials, "in_mc"), _share(trials, "in_gum")
+    largest = max(trial.width_ratio for trial in trials), max(trial.error for trial in trials)
+    spoiled, blocked = sum(trial.spoiled for trial in trials), len(found) - len(trials)
+    return Row(key, case, len(trials), *coverage, *largest, _share(trials, "aliased"), spoiled, blocked)
 
 
 _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
@@ -99,9 +99,9 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
 def try_once(sheet: DataSheet, case: str, number: int, seed: int = 1) -> Judged:
     """Run one trial of a row."""
     rng = np.random.default_rng([seed, number, crc32(sheet.key.encode())])
-    driver: dict[str, Any] = (
-        {"seed": int(rng.integers(2**31))} if sheet.key in JITTERING else {}
-    )  # polls that jitter alike would err alike
+    driver: dict[str, Any] = {}
+    if sheet.key in JITTERING:
+        driver["seed"] = int(rng.integers(2**31))  # else all trials would have the same jitter
     if case == COMMENSURATE:
         driver["jitter"] = 0.0
     return run(sheet, _CASES[case](sheet, rng), rng, **driver)
@@ -115,7 +115,7 @@ def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
     """Run all rows of some meters.
 
     Raises:
-        RigError: a key that no twin has.
+        RigError: no virtual instrument has this key.
     """
     for key in keys or KEYS:
         if key not in KEYS:
@@ -135,11 +135,10 @@ def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
     for one in rows(keys, trials):
         found.append(asdict(one))
         if not as_json:
-            print(
-                f"{one.meter:22} {one.case:26} {one.trials:6} trials  Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  "
-                f"width {one.width_ratio:.2f}  largest error {one.max_error:.3%}  aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}",
-                flush=True,
-            )
+            coverage = f"Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  width {one.width_ratio:.2f}"
+            rest = f"aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}"
+            head = f"{one.meter:22} {one.case:26} {one.trials:6} trials"
+            print(f"{head}  {coverage}  largest error {one.max_error:.3%}  {rest}", flush=True)
     if as_json:
         print(json.dumps(found, indent=1))
     return 0

@@ -1,4 +1,4 @@
-"""What the instruments of the benchmark are wired to: a board that lives through one window after another, and whose energy is known exactly."""
+"""The simulated board that the instruments measure: window after window, with exactly known energy."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
-LONG_PS = 3600 * PS_PER_S  # how long the last level is written to last
+LONG_PS = 3600 * PS_PER_S  # duration of the last level
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a board draws.
+    """The current of a board.
 
     Attributes:
-        step_s: time of a step.
-        shares: of a step's time, float64[k], adding up to one.
-        levels_a: current in each of them.
-        idle_a: asleep.
-        spread: relative standard deviation of the rise above idle from window to window.
-        volt: of the supply.
+        step_s: duration of a step.
+        shares: shares of a step's time, float64[k], with sum one.
+        levels_a: current in each share.
+        idle_a: current while asleep.
+        spread: relative standard deviation of the current above idle between windows.
+        volt: supply voltage.
     """
 
     step_s: float
@@ -34,32 +34,26 @@ class Load:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, step_s: float, largest_a: float, spread: float, volt: float = 3.3) -> Load:
-        """Draw a step of two to five phases, whose largest current is given."""
+        """Draw a step of two to five phases with this largest current."""
         k = int(rng.integers(2, 6))
         shares = rng.dirichlet(np.full(k, 2.0))
         levels = rng.uniform(0.45, 1.0, k)
-        return cls(
-            step_s,
-            tuple(shares),
-            tuple(largest_a * levels / levels.max()),
-            largest_a * float(rng.uniform(0.1, 0.35)),
-            spread,
-            volt,
-        )
+        levels_a, idle_a = tuple(largest_a * levels / levels.max()), largest_a * float(rng.uniform(0.1, 0.35))
+        return cls(step_s, tuple(shares), levels_a, idle_a, spread, volt)
 
     def net(self, burden_ohm: float) -> float:
-        """Return the expected net energy of a step in joules, at the board's side of a meter of some resistance."""
+        """Return the expected net energy of a step in joules, on the board's side of a meter with this resistance."""
         shares, levels = np.array(self.shares), np.array(self.levels_a)
         rise, square = shares @ levels - self.idle_a, shares @ levels**2 - self.idle_a**2
         return float(self.step_s * (self.volt * rise - burden_ohm * square))
 
 
 class Stage(ScriptedTrace):
-    """A trace that goes on: each window is written into its future.
+    """A trace to which windows are appended.
 
     Args:
-        time: the clock of instruments, board and host.
-        load: of the board.
+        time: clock of instruments, board and host.
+        load: current of the board.
     """
 
     def __init__(self, time: VirtualTime, load: Load) -> None:
@@ -67,12 +61,12 @@ class Stage(ScriptedTrace):
         self.time, self._load = time, load
 
     def window(self, begin_ps: int, steps: int, scale: float = 1.0) -> int:
-        """Write a window; return when its last edge is. The past before now is forgotten, up to the sleep.
+        """Append a window and return the time of its last edge; the past is replaced by sleep.
 
         Args:
-            begin_ps: of the first step.
-            steps: in it.
-            scale: of the rise above idle.
+            begin_ps: begin of the first step.
+            steps: number of steps.
+            scale: factor of the current above idle.
         """
         load = self._load
         ends = np.cumsum(load.shares) / np.sum(load.shares) * load.step_s * PS_PER_S
@@ -81,8 +75,7 @@ class Stage(ScriptedTrace):
         begins = begin_ps + np.rint(np.arange(steps)[:, None] * step_ps + parts).astype(np.int64).ravel()
         end_ps = begin_ps + round(steps * step_ps)
         levels = np.tile(load.idle_a + scale * (np.array(load.levels_a) - load.idle_a), steps)
-        super().__init__(
-            self.time, np.concatenate([[self.time.ps], begins, [end_ps, end_ps + LONG_PS]]), np.concatenate([[load.idle_a], levels, [load.idle_a] * 2]),
-            [(begin_ps, 1), (end_ps, 0)], load.volt,
-        )  # fmt: skip
+        times = np.concatenate([[self.time.ps], begins, [end_ps, end_ps + LONG_PS]])
+        currents = np.concatenate([[load.idle_a], levels, [load.idle_a] * 2])
+        super().__init__(self.time, times, currents, [(begin_ps, 1), (end_ps, 0)], load.volt)
         return end_ps

@@ -1,4 +1,4 @@
-"""A meter's virtual twin behind its own kind of wire, opened by the driver as an instrument on a bench is."""
+"""Serve a virtual instrument and open it by its driver, as a real instrument."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BY_SOCKET: dict[str, Make] = {
     "siglent-sdm3065x": VirtualSiglentSDM3065X,
     "yokogawa-wt310": VirtualYokogawaWT310,
 }
-# The instrument's own end of a serial line: through a pseudo-terminal, as the unit tests of their drivers go, each answer takes time of the wall clock.
+# Connected in this process, because each answer through a pseudo-terminal would take wall time.
 BY_WIRE: dict[str, Make] = {
     "lpm01a": VirtualLpm01a,
     "tc66c": lambda truth, errors, rng, time: VirtualTc66c(truth, errors, rng),
@@ -54,15 +54,22 @@ KEYS = sorted([*BY_SOCKET, *BY_WIRE])
 
 @contextlib.contextmanager
 def metered(
-    key: str, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime, host: Host, lost_share: float, **driver: Any
-) -> Iterator[Meter]:  # fmt: skip
-    """Serve the twin of a meter and open it by its driver.
+    key: str,
+    truth: Truth,
+    errors: Errors,
+    rng: np.random.Generator,
+    time: VirtualTime,
+    host: Host,
+    lost_share: float,
+    **driver: Any,
+) -> Iterator[Meter]:
+    """Serve a virtual instrument and open it by its driver.
 
     Args:
         key: of its data sheet, one of KEYS.
-        truth, errors, rng, time: what the twin is made of.
-        host: its clock.
-        lost_share: of the readings, for a twin that can lose them.
+        truth, errors, rng, time: arguments of the virtual instrument.
+        host: clock of the host.
+        lost_share: share of lost readings, for an instrument that can lose them.
         driver: more arguments of the driver.
     """
     twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)

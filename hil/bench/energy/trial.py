@@ -1,4 +1,4 @@
-"""One trial of the benchmark by the whole path: a virtual instrument behind a socket, PyVISA, the driver, windows, the budget; then the truth."""
+"""Run one trial from a virtual instrument to the uncertainty budget, and compare the result with the truth."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from hil.meters.meter import Host, Meter, Setting, Spoiled, Told
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import VirtualTime
 
-DRAWS = 20_000  # of the Monte Carlo interval: its ends then scatter by half a per cent of its width
+DRAWS = 20_000  # of the Monte Carlo interval, whose ends then scatter by half a per cent of its width
 MOST_SPOILED = 20
 DEADLINE_S = 3600.0  # of virtual time
-ASKED = 8  # times a window, an instrument that dates the edges by itself: in virtual time nobody waits for it
-LOOKS = 150  # at the marker in a window, where the host looks itself: it then knows the edges as well as readings usually do
+# Polls in a window: few of an instrument that dates the edges itself, more if the host must find the edges.
+POLLS = {"meter": 8, "host": 150}
 ANSWER_S = 0.002  # from the end of the sleep to the board's answer
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What one trial gave.
+    """The result of one trial.
 
     Attributes:
-        in_mc, in_gum: whether either interval holds the truth.
-        width_ratio: of the two, GUM over Monte Carlo.
-        error: relative, as a size.
-        aliased: whether it was flagged so.
-        spoiled: windows that were thrown away and taken again.
+        in_mc, in_gum: whether the Monte Carlo interval, or the GUM interval, contains the true value.
+        width_ratio: width of the GUM interval over that of the Monte Carlo interval.
+        error: absolute relative error.
+        aliased: whether it was flagged as aliased.
+        spoiled: number of windows that were discarded and repeated.
     """
 
     in_mc: bool
@@ -49,28 +49,27 @@ class Judged:
 
 
 def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> Judged:
-    """Measure a case, and compare with what is true; `driver` are more arguments of its driver.
+    """Measure a case and compare the result with the true energy; `driver`: more arguments of the driver.
 
     Raises:
-        Blocked: the meter did not give the windows.
+        Blocked: the windows could not be measured.
     """
     return judge(*measure(sheet, case, rng, **driver), case.load.net(case.burden_ohm))
 
 
 def judge(result: EnergyResult, spoiled: int, true: float) -> Judged:
-    """Compare a result, for which some windows were taken again, with the true energy of a step in joules."""
+    """Compare a result with the true energy of a step in joules; `spoiled` windows were repeated."""
     low, high = result.limits
-    off, expanded = abs(result.per_step - true), result.expanded
-    return Judged(
-        low <= true <= high, off <= expanded, 2 * expanded / (high - low), off / true, result.aliased, spoiled
-    )
+    error, expanded = abs(result.per_step - true), result.expanded
+    ratio = 2 * expanded / (high - low)
+    return Judged(low <= true <= high, error <= expanded, ratio, error / true, result.aliased, spoiled)
 
 
 def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> tuple[EnergyResult, int]:
-    """Measure the windows of a case on the virtual twin of a meter; `driver` are more arguments of its driver.
+    """Measure the windows of a case with a virtual instrument; `driver`: more arguments of the driver.
 
     Returns:
-        The result, and how many windows were spoiled and taken again.
+        The result, and the number of windows that were spoiled and repeated.
 
     Raises:
         Blocked: a window was spoiled MOST_SPOILED times, or the meter failed.
@@ -88,61 +87,58 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
 
 
 class _Host:
-    """The host's side of a window: how it waits, and its word to a meter without a marker input when it asks and is answered.
+    """The host during a window: it waits, and tells a meter without a marker input when the board is asked and answers.
 
-    It is as slow as the windows allow, for each question to an instrument costs time of the wall clock.
+    It polls as rarely as the windows allow, because each poll costs wall time.
     """
 
     def __init__(self, sheet: DataSheet, case: Case, time: VirtualTime) -> None:
         self._time = time
         window_s = case.steps * case.load.step_s + 2 * case.idle_s
-        times = {"meter": ASKED, "host": LOOKS}[sheet.timestamps]
-        self._least = window_s / times if sheet.marker != "none" else 0.0
-        self._told: Told | None = None
+        self._least = window_s / POLLS[sheet.timestamps] if sheet.marker != "none" else 0.0
+        self._unmarked: Told | None = None  # a meter without a marker input that waits for the board's answer
         self._answered_ps = 0
 
     @property
     def clock(self) -> Host:
-        """What the driver has of it."""
+        """Clock and sleep for the driver."""
         return Host(self._now, self._sleep)
 
     def _now(self) -> float:
-        self._tell()
+        self._mark_answer()
         return self._time.seconds()
 
     def _sleep(self, seconds: float) -> None:
         self._time.sleep(max(seconds, self._least))
-        self._tell()
+        self._mark_answer()
 
-    def _tell(self) -> None:
-        told = self._told
-        if told is not None and self._time.ps >= self._answered_ps:
-            self._told = None
-            told.mark(False)
+    def _mark_answer(self) -> None:
+        meter = self._unmarked
+        if meter is not None and self._time.ps >= self._answered_ps:
+            self._unmarked = None
+            meter.mark(False)
 
     def ask(self, meter: Meter, answered_ps: int) -> None:
-        """Ask the board to train, and be answered later."""
-        self._told, self._answered_ps = meter if isinstance(meter, Told) else None, answered_ps
-        if self._told is not None:
-            self._told.mark(True)
+        """Ask the board to train; it answers at a later time."""
+        self._unmarked, self._answered_ps = meter if isinstance(meter, Told) else None, answered_ps
+        if self._unmarked is not None:
+            self._unmarked.mark(True)
 
 
 def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.Generator) -> tuple[Capture, int]:
-    """Let the board live through one window while the meter reads, and again where it is thrown away; return it, and how often it was.
+    """Measure one window, and repeat it if it is spoiled; return it and the number of repetitions.
 
     Raises:
-        Blocked: it was too often.
+        Blocked: it was spoiled MOST_SPOILED times.
     """
     reason = ""
     for again in range(MOST_SPOILED):
         meter.arm()
-        begin_s = case.idle_s + float(rng.uniform(0, 2)) * case.interval_s
-        end_ps = stage.window(
-            stage.time.ps + round(begin_s * PS_PER_S), case.steps, 1 + case.load.spread * float(rng.standard_normal())
-        )
+        begin_ps = stage.time.ps + round((case.idle_s + float(rng.uniform(0, 2)) * case.interval_s) * PS_PER_S)
+        end_ps = stage.window(begin_ps, case.steps, 1 + case.load.spread * float(rng.standard_normal()))
         host.ask(meter, end_ps + round((case.idle_s + ANSWER_S) * PS_PER_S))
         try:
             return with_both_edges(meter.capture(DEADLINE_S), case.idle_s), again
         except Spoiled as spoiled:
             reason = str(spoiled).rstrip(".")
-    raise Blocked("energy", f"a window was thrown away {MOST_SPOILED} times, the last because {reason}.")
+    raise Blocked("energy", f"a window was discarded {MOST_SPOILED} times, the last because {reason}.")

@@ -15,7 +15,7 @@ __all__ = ["Row", "main", "rows"]
 
 @dataclass(frozen=True)
 class Row:
-    """What one kernel took on one core."""
+    """The instructions of one kernel on one core."""
 
     kernel: str
     shape: str
@@ -27,7 +27,7 @@ class Row:
 
 
 def rows() -> Iterator[Row]:
-    """Yield every kernel on every core."""
+    """Yield the rows of every kernel on every core."""
     for case in cases():
         for core in CORES:
             instructions = case.run(KernelMachine(kernel_image(core), core))

@@ -1,4 +1,4 @@
-"""Call one function of a kernel image on the virtual core, and count its instructions."""
+"""Call functions of a kernel image on the virtual core, and count their instructions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hil.standins.virtual.chip.memories import Memory
 
 CODE, CODE_SIZE = 0x0800_0000, 1 << 20
 DATA, DATA_SIZE = 0x2000_0000, 8 << 20
-RETURN = CODE + CODE_SIZE - 16  # nothing is there: a run ends before it
-STACK = 1 << 14  # bytes at the end of the data, where the stack of a kernel lies
+RETURN = CODE + CODE_SIZE - 16  # a free address with a breakpoint
+STACK = 1 << 14  # bytes at the end of the data
 THUMB = 1 << 24  # in xPSR
-MOST = 1 << 40  # instructions of one call
+MOST = 1 << 40  # instructions in one call
 
-# Unicorn's model of a core, and the flags of `count` for instructions that the model has and the core has not. It has no
-# DSP instructions under the name of the M7.
+# Unicorn's CPU model for each core, and the flags of `count` that refuse instructions which the core does not have.
+# Unicorn's M7 has no DSP instructions, so the M33 stands for it.
 CORES = {
     "cortex-m7": (arm_const.UC_CPU_ARM_CORTEX_M33, 0),
     "cortex-m4": (arm_const.UC_CPU_ARM_CORTEX_M4, 0),
@@ -32,14 +32,14 @@ CORES = {
 
 
 class KernelMachine:
-    """A core with memory and nothing else.
+    """A core with memory and without peripherals.
 
     Args:
-        image: holds the kernels.
-        core: name of CORES.
+        image: with the kernels.
+        core: name in CORES.
 
     Attributes:
-        result: what the last call returned.
+        result: return value of the last call.
     """
 
     def __init__(self, image: Image, core: str) -> None:
@@ -57,14 +57,14 @@ class KernelMachine:
         self._free = DATA
 
     def put(self, values: np.ndarray | bytes) -> int:
-        """Put values into new memory, aligned to 16 bytes, and return the address."""
+        """Copy values into new memory, aligned to 16 bytes, and return the address."""
         data = values if isinstance(values, bytes) else values.tobytes()
         address = self.room(len(data))
         self._core.poke(address, data)
         return address
 
     def room(self, size: int) -> int:
-        """Return the address of new memory of `size` bytes, filled with a pattern: what a kernel does not write stays visible."""
+        """Return the address of `size` new bytes, filled with a pattern that shows what a kernel does not write."""
         address = self._free
         self._free += -(-size // 16) * 16
         if self._free > DATA + DATA_SIZE - STACK:
@@ -73,21 +73,21 @@ class KernelMachine:
         return address
 
     def get(self, address: int, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return an array that lies at an address."""
+        """Return the array at an address."""
         count = int(np.prod(shape))
         raw = self._core.peek(address, count * np.dtype(dtype).itemsize)
         return np.frombuffer(raw, dtype).reshape(shape)
 
     def address(self, function: str) -> int:
-        """Return where a function begins, for a kernel that takes one."""
+        """Return the address of a function, for kernels that take a function pointer."""
         return self._symbols[function]
 
     def call(self, function: str, *arguments: int) -> int:
-        """Call a function with 32-bit arguments (AAPCS32, 6.4: r0 to r3, then the stack) and return how many instructions it took.
+        """Call a function with 32-bit arguments (AAPCS32, 6.4) and return the number of its instructions.
 
         Raises:
             KeyError: the image has no such function.
-            RuntimeError: it did not come back.
+            RuntimeError: it did not return.
         """
         core, words = self._core, [argument & 0xFFFF_FFFF for argument in arguments]
         on_stack = struct.pack(f"<{max(len(words) - 4, 0)}I", *words[4:])
@@ -103,6 +103,23 @@ class KernelMachine:
             raise RuntimeError(f"{function} ended by {ended.name} at 0x{core.get(PC):08X}: {core.fault}")
         self.result = core.get(R[0])
         return core.count - before
+
+
+class KernelCalls:
+    """Base of the classes that call kernels with random data.
+
+    Args:
+        machine: calls the kernels.
+        seed: of the data.
+    """
+
+    def __init__(self, machine: KernelMachine, seed: int = 1) -> None:
+        self._machine = machine
+        self._rng = np.random.default_rng(seed)
+
+    def _all_of_s8(self, size: int) -> np.ndarray:
+        """Return random int8 in -128..127."""
+        return self._rng.integers(-128, 128, size, np.int8)
 
 
 def _no_peripheral(*_: int) -> int:

@@ -1,6 +1,6 @@
-"""The kernels in NITI's convention (docs/arithmetic.md), each with its data: call them and return how many instructions they took.
+"""Call the kernels in NITI's convention (docs/arithmetic.md) with random data.
 
-A forward pass includes its requantization, as a layer of a network does.
+A forward pass includes its requantization, as in a layer of a network.
 """
 
 from __future__ import annotations
@@ -9,29 +9,17 @@ import struct
 
 import numpy as np
 
-from hil.bench.kernels.machine import KernelMachine
+from hil.bench.kernels.machine import KernelCalls
 from hil.bench.kernels.shapes import Shape
 
-SCRATCH = 1 << 16  # more than any kernel asks for
-P_ZERO, R_MAX = 84, 7  # of the noise; the paper's first sparsity
+SCRATCH = 1 << 16  # more than any kernel needs
+P_ZERO, R_MAX = 84, 7  # of the noise
 POOL, STREAM = 0x2545_F491, 0x9E37_79B9  # states of the generator
 MOVES_WORDS = 1024  # firmware/kernels/move_s8.h
 
 
-def random_s8(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Return int8 in -127..127."""
-    return rng.integers(-127, 128, size, np.int8)
-
-
-class Niti:
-    """Args:
-        machine: calls the kernels.
-        seed: decides all data.
-    """  # fmt: skip
-
-    def __init__(self, machine: KernelMachine, seed: int = 1) -> None:
-        self._machine = machine
-        self._rng = np.random.default_rng(seed)
+class Niti(KernelCalls):
+    """Calls kernels in NITI's convention; every method returns the number of instructions."""
 
     def conv2d(self, shape: Shape) -> int:
         """Convolution and requantization."""
@@ -84,13 +72,14 @@ class Niti:
         )
 
     def fully_connected_input_error(self, inputs: int, outputs: int) -> int:
-        """Product of the error with the matrix turned over."""
+        """Product of the error with the transposed matrix."""
         acc, weights = self._machine.room(4 * inputs), self._put(inputs * outputs)
         return self._machine.call("fully_connected_s8_input_error", self._put(outputs), weights, inputs, outputs, acc)
 
     def perturb_and_update(self, weights: int, limit: int) -> int:
-        """What a step does to a tensor by zeroth order: to plus, to minus, and restored and updated at once; the moves of each
-        pass are made for it alone. The weights are random within the limit.
+        """All changes of a tensor in a zeroth-order step: to plus, to minus, and restored and updated at once.
+
+        The weights are random within the limit.
         """
         call, noise = self._machine.call, (P_ZERO | R_MAX << 8, POOL)
         at = self._machine.put(self._rng.integers(-limit, limit + 1, weights, np.int8))
@@ -105,7 +94,7 @@ class Niti:
         return self._machine.call("xxh32", self._put(size), size, 0)
 
     def lenet5(self) -> int:
-        """All layers of LeNet-5 as it is trained here, one sample."""
+        """All layers of LeNet-5, one sample."""
         first, second = Shape(28, 28, 1, 6, 5, 2), Shape(14, 14, 6, 16, 5, 2)
         count = 0
         for shape in (first, second):
@@ -115,4 +104,5 @@ class Niti:
         return count + self.fully_connected(84, 10)
 
     def _put(self, size: int) -> int:
-        return self._machine.put(random_s8(self._rng, size))
+        """Put random int8 in -127..127 into memory."""
+        return self._machine.put(self._rng.integers(-127, 128, size, np.int8))

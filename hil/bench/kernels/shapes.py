@@ -1,4 +1,4 @@
-"""Shapes of layers as the kernels take them, and the sizes of what belongs to them."""
+"""Shapes of layers, with the sizes of inputs, outputs and weights."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Shape:
 
     @property
     def taps(self) -> int:
-        """Products behind one output."""
+        """Products in one output."""
         return self.kernel * self.kernel * self.in_c
 
     @property
     def inputs(self) -> int:
-        """Values of the input."""
+        """Number of input values."""
         return self.in_h * self.in_w * self.in_c
 
     @property
     def outputs(self) -> int:
-        """Values of the output."""
+        """Number of output values."""
         return self.out_h * self.out_w * self.out_c
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates, those with padding counted."""
+        """Multiply-accumulates, including those with padding."""
         return self.outputs * self.taps
 
     def packed(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The kernels in TFLite's convention (docs/arithmetic-tflite.md), each with its data: call them and return how many instructions they took."""
+"""Call the kernels in TFLite's convention (docs/arithmetic-tflite.md) with random data."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ import struct
 
 import numpy as np
 
-from hil.bench.kernels.machine import KernelMachine
+from hil.bench.kernels.machine import KernelCalls
 from hil.bench.kernels.shapes import Shape
 
-SCRATCH = 1 << 18  # more than any kernel asks for
-INPUT_ZERO, OUTPUT_ZERO, ACT_MIN, ACT_MAX = -128, -128, -128, 127  # ReLU6, whose zero lies at the end of int8
+SCRATCH = 1 << 18  # more than any kernel needs
+INPUT_ZERO, OUTPUT_ZERO, ACT_MIN, ACT_MAX = -128, -128, -128, 127  # ReLU6: zero is the lowest int8
 
 
-class Tflite:
-    """Args:
-        machine: calls the kernels.
-        seed: decides all data.
-    """  # fmt: skip
-
-    def __init__(self, machine: KernelMachine, seed: int = 1) -> None:
-        self._machine = machine
-        self._rng = np.random.default_rng(seed)
+class Tflite(KernelCalls):
+    """Calls kernels in TFLite's convention; every method returns the number of instructions."""
 
     def pointwise(self, shape: Shape) -> int:
         """Convolution of 1 x 1, requantized with double rounding."""
@@ -37,7 +30,7 @@ class Tflite:
         return self._forward("tflite_depthwise_s8", shape, taps * shape.out_c, taps)
 
     def weight_gradient(self, shape: Shape) -> int:
-        """Gradient of the weights of a convolution, pointwise where it is one, added to a gradient."""
+        """Gradient of a convolution's weights, by the pointwise kernel for 1 x 1, added to a gradient."""
         put, kernel = self._machine.put, "conv2d" if shape.kernel > 1 else "pointwise"
         x, error = put(self._all_of_s8(shape.inputs)), put(self._all_of_s8(shape.outputs))
         scratch = (self._machine.room(SCRATCH),) if shape.kernel > 1 else ()
@@ -64,7 +57,7 @@ class Tflite:
         )
 
     def _forward(self, kernel: str, shape: Shape, weights: int, taps: int) -> int:
-        """Call a forward kernel; `taps` products behind an output decide the multipliers, so that outputs fill int8."""
+        """Call a forward kernel; the multipliers depend on the `taps` of an output, so that outputs fill int8."""
         put, room = self._machine.put, self._machine.room
         x, w = put(self._all_of_s8(shape.inputs)), put(self._rng.integers(-127, 128, weights, np.int8))
         arguments = put(shape.packed()), put(self._layer(shape.out_c, taps)), room(SCRATCH), room(shape.outputs)
@@ -78,6 +71,3 @@ class Tflite:
         shift = np.full(channels, -int(np.log2(taps) / 2 + 7), np.int8)
         pointers = put(bias), put(multiplier), put(shift), self._machine.address("requantize_channels_s8") | 1
         return struct.pack("<4b4I", INPUT_ZERO, OUTPUT_ZERO, ACT_MIN, ACT_MAX, *pointers)
-
-    def _all_of_s8(self, size: int) -> np.ndarray:
-        return self._rng.integers(-128, 128, size, np.int8)
