@@ -1,1 +1,1 @@
-"""The bench tests: the product itself. `pytest --board=NAME` runs them, in the checkout or from an installed wheel."""
+"""The bench tests, which `pytest --board=NAME` runs in the checkout or from an installed wheel."""

@@ -1,4 +1,4 @@
-"""Parts of papers' tables, trained as `hil experiment` trains them, and repeated by the board bit for bit."""
+"""Parts of the papers' tables, trained as by `hil experiment`; the board must repeat them bit for bit."""
 
 from pathlib import Path
 
@@ -14,16 +14,26 @@ from hil.experiment.train import Training
 from hil.trial import does_not_fit
 
 ADAPTATION = GraphRun(
-    "fashion-mnist-1k+gaussian-noise-5@40", "noise", "adaptive", 1, 2, 10, "lenet5-tflite", "poor-mans-training", (("queries", 4),), eta=0.01
+    "fashion-mnist-1k+gaussian-noise-5@40", "noise", "adaptive", 1, 2, 10, "lenet5-tflite", "poor-mans-training",
+    (("queries", 4),), eta=0.01,
 )  # fmt: skip
-STEPS = 5  # at the paper's batch of 256; `hil experiment` certifies 20
+STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
 TABLE = table1(Asked(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
+
+
+def repeat_on_board(segment: Segment, board: str, hil_trial, folder: Path) -> None:
+    """Repeat a part of a recorded training on the board; skip if the board is too small."""
+    reason = does_not_fit(trial_of(segment, board, folder))
+    if reason:
+        pytest.skip(reason)
+    found = certify(segment, board, folder, folder / "certificate", lambda spec, _: hil_trial(spec))
+    assert found.verdict == "pass", found.reason
 
 
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("run", TABLE.runs, ids=lambda run: f"{run.column}-{run.variant}")
 def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_trial, tmp_path: Path) -> None:
-    """One epoch on the reference, with everything noted; the board must end its first steps on the same digests."""
+    """Train one epoch on the reference; the first steps on the board must give the same digests."""
     try:
         data = load(run.data)
     except RigError as error:
@@ -32,12 +42,7 @@ def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_t
     folder.mkdir()
     write_run(folder, run, data.sha256)
     list(Training(folder).epochs())
-    segment = Segment(run, epoch=0, steps=STEPS)
-    reason = does_not_fit(trial_of(segment, hil_board, tmp_path))
-    if reason:
-        pytest.skip(reason)
-    found = certify(segment, hil_board, tmp_path, tmp_path / "certificate", lambda spec, _: hil_trial(spec))
-    assert found.verdict == "pass", found.reason
+    repeat_on_board(Segment(run, epoch=0, steps=STEPS), hil_board, hil_trial, tmp_path)
 
 
 @pytest.mark.tier("nightly")
@@ -45,14 +50,9 @@ def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_t
 def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
     hil_board: str, epoch: int, hil_trial, tmp_path: Path
 ) -> None:
-    """Two epochs of Poor Man's Training on the reference; the board repeats each from its checkpoint, with its learning rate."""
+    """Train two epochs of Poor Man's Training on the reference; the board repeats steps of each from its checkpoint."""
     folder = tmp_path / ADAPTATION.name
     folder.mkdir()
     write_run(folder, ADAPTATION, load(ADAPTATION.data).sha256)
     list(Training(folder).epochs())
-    segment = Segment(ADAPTATION, epoch, steps=4)
-    reason = does_not_fit(trial_of(segment, hil_board, tmp_path))
-    if reason:
-        pytest.skip(reason)
-    found = certify(segment, hil_board, tmp_path, tmp_path / "certificate", lambda spec, _: hil_trial(spec))
-    assert found.verdict == "pass", found.reason
+    repeat_on_board(Segment(ADAPTATION, epoch, steps=4), hil_board, hil_trial, tmp_path)

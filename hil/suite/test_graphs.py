@@ -1,6 +1,6 @@
-"""Poor Man's Training and its baselines on graphs in TFLite's convention, on the board, every update bit for bit against NumPy.
+"""Train `tflite8` graphs by Poor Man's Training and its baselines on the board, compared bit for bit with NumPy.
 
-`hil matrix` shows what these trials have seen, cell by cell.
+`hil matrix` shows the results of these trials by method, network and board.
 """
 
 from dataclasses import replace
@@ -26,15 +26,12 @@ QUICK = [
 ON_QEMU = QUICK[2:4]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")
 EVERY = [(method, variant) for method, variants in METHODS.items() for variant in variants]
-ITERATION = {
-    "queries": 50,
-    "consumed": 1,
-    "fused": 1,
-}  # PMT, section 4.3: the query budget of tables 8 and 9; and what saves memory
+# The query budget of tables 8 and 9 (PMT, section 4.3), and the settings that save memory.
+ITERATION = {"queries": 50, "consumed": 1, "fused": 1}
 
 
 def train(hil_trial, spec, kib=None):
-    """Run a trial; skip what this board cannot hold. `kib`: what static data, arena and stack may take."""
+    """Run a trial; skip if it does not fit the board. `kib`: limit of static data, arena and stack together."""
     reason = does_not_fit(spec)
     if reason:
         pytest.skip(reason)
@@ -45,27 +42,23 @@ def train(hil_trial, spec, kib=None):
 
 @pytest.mark.parametrize(("method", "variant"), QUICK)
 def test_method_on_a_small_residual_net(hil_board, method, variant, hil_trial):
-    """A few steps of each, on the network with all operations; the rest of the matrix is of the nightly tier."""
+    """Train a few steps on the network with all operations; the nightly tier has the rest of the matrix."""
     if boards.load(hil_board).stand_in == "qemu" and (method, variant) not in ON_QEMU:
-        pytest.skip("QEMU is slow: of the quick tier it runs two methods, of the nightly tier all")
+        pytest.skip("QEMU is slow: it runs two methods in the quick tier and all in the nightly tier")
     train(hil_trial, Cell(method, variant, "resnet-tiny", hil_board).spec())
 
 
 @NIGHTLY
 @pytest.mark.parametrize(("method", "settings"), [("mezo", {"direction": "batch"}), ("deepzero", {"sparsity": 250})])
 def test_draws_that_all_samples_of_a_step_share(hil_board, method, settings, hil_trial):
-    """MeZO with one direction a batch, as it is published; DeepZero's mask of a step."""
+    """Train MeZO with one direction per batch, as published, and DeepZero with one mask per step."""
     variant = {"mezo": "mezo", "deepzero": "last-sparse"}[method]
-    train(
-        hil_trial,
-        TrialSpec(
-            hil_board, variant, network="resnet-tiny", method=method, batch=3, steps=2, evaluate=0, settings=settings
-        ),
-    )
+    spec = TrialSpec(hil_board, variant, "resnet-tiny", method, batch=3, steps=2, evaluate=0, settings=settings)
+    train(hil_trial, spec)
 
 
 def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):
-    """Several samples a step, of which the board holds one at a time; the accuracy on both sides, before and after."""
+    """Train with several samples in a step, of which the board holds one at a time, and evaluate before and after."""
     train(
         hil_trial,
         TrialSpec(
@@ -79,20 +72,20 @@ def test_gradient_accumulation_and_evaluation(hil_board, hil_trial):
 @pytest.mark.parametrize("network", SMALL)
 @pytest.mark.parametrize(("method", "variant"), EVERY)
 def test_every_cell_of_the_matrix(hil_board, method, variant, network, hil_trial):
-    """Every method in every variant on every small network."""
+    """Train every method in every variant on every small network."""
     train(hil_trial, Cell(method, variant, network, hil_board).spec())
 
 
 @NIGHTLY
 def test_latency_and_energy_of_a_step(hil_board, hil_trial):
-    """A hundred autonomous steps by the counter, and windows of them at a meter, where the board has one."""
+    """Measure the latency of a hundred autonomous steps, and the energy if the board has a meter."""
     cell = Cell("poor-mans-training", "block2", "resnet-tiny", hil_board)
     train(hil_trial, replace(cell.spec(), latency=LatencySteps(100), energy=EnergyWindows()))
 
 
 @NIGHTLY
 def test_one_iteration_of_back_propagation_in_a_block_of_mcunet(hil_board, hil_trial):
-    """Momentum and scaling in the third block (PMT, table 9, the line of BP)."""
+    """Train one step with momentum and scaling in the third block (PMT, table 9, BP)."""
     spec = TrialSpec(
         hil_board, "block3", "mcunet-128", "mcutrain", "fashion-mnist-1k@128x128x3", batch=1, steps=1, evaluate=0,
         settings={"consumed": 1, "fused": 1}, network_in="flash",
@@ -103,9 +96,9 @@ def test_one_iteration_of_back_propagation_in_a_block_of_mcunet(hil_board, hil_t
 @NIGHTLY
 @pytest.mark.parametrize(("variant", "kib"), [("adaptive", 668), ("block3", 209)])
 def test_one_iteration_of_mcunet_at_128(hil_board, variant, kib, hil_trial):
-    """One step of the full model and of the third block with 50 queries a layer, within the memory of PMT's tables 8 and 9, all of it counted."""
+    """Train one step with 50 queries per layer, within the memory of PMT's tables 8 and 9."""
     spec = TrialSpec(
-        hil_board, variant, "mcunet-128", "poor-mans-training", "fashion-mnist-1k@128x128x3", batch=1, steps=1, evaluate=0,
-        settings=ITERATION, network_in="flash",
+        hil_board, variant, "mcunet-128", "poor-mans-training", "fashion-mnist-1k@128x128x3", batch=1, steps=1,
+        evaluate=0, settings=ITERATION, network_in="flash",
     )  # fmt: skip
     train(hil_trial, spec, kib)

@@ -1,6 +1,6 @@
-"""LeNet-5 on real images by ElasticZO-INT8, on the board, every update bit for bit against NumPy.
+"""Train LeNet-5 by ElasticZO-INT8 on the board, compared bit for bit with NumPy.
 
-Full ZO needs far longer than this to learn and is compared for its bits; ZO-Feat-Cls1 must also end clearly above the untrained network.
+Full ZO needs far more steps to learn, so only its bits are compared; ZO-Feat-Cls1 must also improve the accuracy.
 """
 
 import pytest
@@ -8,8 +8,8 @@ import pytest
 from hil import boards
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
-# Steps of the long trials of the quick tier and images of their evaluation: what a stand-in does in half a minute (a Cortex-M0+
-# needs more than twice the instructions).
+# Steps of the long trials of the quick tier, and images of their evaluation: what a stand-in does in half a minute.
+# A Cortex-M0+ needs more than twice the instructions.
 QUICK = {"cortex-m0plus": (50, 150)}
 QUICK_LATENCY = LatencySteps(32)
 NIGHTLY = pytest.mark.tier("nightly")
@@ -17,7 +17,7 @@ PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230
 
 
 def train(hil_trial, spec):
-    """Run a trial; skip what this board cannot hold."""
+    """Run a trial; skip if it does not fit the board."""
     reason = does_not_fit(spec)
     if reason:
         pytest.skip(reason)
@@ -27,49 +27,45 @@ def train(hil_trial, spec):
 
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
 def test_elasticzo_int8(hil_board, variant, hil_trial):
-    """Train in lock-step; Cls1 is evaluated too, its latency measured, and its energy where there is a meter."""
+    """Train in lock-step; Cls1 is also evaluated, with latency, and with energy if the board has a meter."""
     long, evaluate = QUICK.get(boards.load(hil_board).core, (200, 300))
-    more = {
+    longer = {
         "full-zo": {"steps": long},
         "cls1": {"steps": long, "evaluate": evaluate, "latency": QUICK_LATENCY, "energy": EnergyWindows()},
     }
-    train(hil_trial, TrialSpec(hil_board, variant, **{"steps": 10, "evaluate": 0} | more.get(variant, {})))
+    train(hil_trial, TrialSpec(hil_board, variant, **{"steps": 10, "evaluate": 0} | longer.get(variant, {})))
 
 
 @NIGHTLY
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
 def test_latency_of_a_thousand_steps(hil_board, variant, hil_trial):
-    """1,000 consecutive steps of every variant."""
+    """Measure the latency of 1,000 consecutive steps of every variant."""
     train(hil_trial, TrialSpec(hil_board, variant, steps=1, evaluate=0, latency=LatencySteps(1000)))
 
 
 @NIGHTLY
 def test_latency_by_layer(hil_board, hil_trial):
-    """Every layer of every step, forward and backward, back-propagated in all of them."""
+    """Measure every layer, forward and backward, with back-propagation in all layers."""
     train(hil_trial, TrialSpec(hil_board, "full-bp", steps=1, evaluate=0, latency=LatencySteps(100, layers=True)))
 
 
 def test_integers_only(hil_board, hil_trial):
-    """INT8*, perturbations undone exactly, settings that change as the schedule says, and a batch that streams in parts."""
+    """Train INT8* with exact restoration, a schedule of settings, and a batch that is streamed in parts."""
     settings = {"loss": "integer", "perturb": "exact", "r_max": 63}
-    train(
-        hil_trial,
-        TrialSpec(
-            hil_board, "cls1", batch=12, slots=5, steps=6, evaluate=0, settings=settings, schedule=PAPER_SCHEDULE
-        ),
-    )
+    sizes = {"batch": 12, "slots": 5, "steps": 6, "evaluate": 0}
+    train(hil_trial, TrialSpec(hil_board, "cls1", **sizes, settings=settings, schedule=PAPER_SCHEDULE))
 
 
 @NIGHTLY
 @pytest.mark.parametrize("fraction", [1, 4, 6])
 def test_integers_with_fraction_bits(hil_board, fraction, hil_trial):
-    """INT8* whose powers and logarithms keep bits below the point."""
+    """Train INT8* with fraction bits in powers and logarithms."""
     settings = {"loss": "integer", "loss_fraction": fraction}
     train(hil_trial, TrialSpec(hil_board, "cls2", batch=6, slots=3, steps=4, evaluate=0, settings=settings))
 
 
 def test_one_exponent_for_the_batch(hil_board, hil_trial):
-    """Exponent scope `batch`, as NITI's public code has it, with errors that sum to zero; the largest batch that fits the board."""
+    """Train with exponent scope `batch`, as in NITI's public code, and zero-sum errors; the largest batch that fits."""
     settings = {"scope": "batch", "logit_error": "zero-sum"}
     specs = [TrialSpec(hil_board, "cls2", batch=batch, steps=4, evaluate=0, settings=settings) for batch in (8, 4, 2)]
     train(hil_trial, next((spec for spec in specs if not does_not_fit(spec)), specs[-1]))
@@ -80,9 +76,9 @@ def test_one_exponent_for_the_batch(hil_board, hil_trial):
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
 def test_long_training(hil_board, variant, loss, seed, hil_trial):
-    """Every variant, both signs of the loss, three seeds, 300 steps."""
+    """Train 300 steps of every variant, with both kinds of loss and three seeds."""
     if variant == "full-bp" and loss == "integer":
-        pytest.skip("Full BP compares no losses: INT8* is the same there")
+        pytest.skip("Full BP compares no losses, so INT8* makes no difference")
     train(hil_trial, TrialSpec(hil_board, variant, steps=300, seed=seed, evaluate=500, settings={"loss": loss}))
 
 
@@ -90,5 +86,5 @@ def test_long_training(hil_board, variant, loss, seed, hil_trial):
 @pytest.mark.parametrize("scope", ["sample", "batch"])
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1"])
 def test_the_paper_s_batch(hil_board, variant, scope, hil_trial):
-    """Batch 256: resident where it fits, streamed where not; in scope `batch` only where all of it fits."""
+    """Train with batch 256, streamed if it does not fit; scope `batch` needs all of it in memory."""
     train(hil_trial, TrialSpec(hil_board, variant, batch=256, steps=5, evaluate=0, settings={"scope": scope}))
