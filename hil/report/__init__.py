@@ -1,4 +1,4 @@
-"""The report of a run, from its record and nothing else."""
+"""The report of a run, rendered from its record only."""
 
 from hil.report.page import render, render_single
 

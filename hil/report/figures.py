@@ -1,8 +1,9 @@
-"""Figures of a trial's training: loss, difference, accuracy, cycles by phase and layer."""
+"""Figures of training: loss, difference, accuracy, cycles by phase and layer."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,43 +13,42 @@ from hil.record import TrialRecord
 from hil.report.style import BOARD, LIMIT, REFERENCE, styled
 
 PHASES = ("perturb", "forward", "backward", "update", "digest")
-SMOOTH_OVER = 10  # steps of the moving mean drawn over the single losses
-SMOOTH_FROM = 5 * SMOOTH_OVER  # shorter runs are drawn step by step
+SMOOTH_OVER = 10  # steps of the moving mean
+SMOOTH_FROM = 5 * SMOOTH_OVER  # shorter runs have no moving mean
 SIDES = ("board", "reference", "float")
 COLUMNS = dict(zip(SIDES, ("loss", "reference_loss", "reference_float"), strict=True))
 
 
-def asks_queries(trial: TrialRecord) -> bool:
-    """Return whether a trial is of the second family, whose steps report the sum of all its queries' losses beside the clean loss."""
+def has_queries(trial: TrialRecord) -> bool:
+    """Return whether the method makes queries: its steps report the clean loss, and the sum over all queries."""
     return "queries" in trial.settings
 
 
 def drawn_losses(trial: TrialRecord, steps: pd.DataFrame) -> pd.DataFrame:
-    """Return the steps with the losses that are drawn: of the second family the clean one alone, for a sum over perturbed weights is no loss of any.
+    """Return the steps with the losses to draw. For a method with queries this is only the clean loss.
 
-    A difference in what is left out still stands in `match`.
+    A difference in the losses of queries is still in `match`.
     """
-    if not asks_queries(trial):
+    if not has_queries(trial):
         return steps
-    return steps.assign(
-        **{f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps}
-    )
+    clean = {f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps}
+    return steps.assign(**clean)
 
 
 def loss_a_sample(steps: pd.DataFrame, side: str, batch: int) -> pd.Series:
-    """Return the loss a sample by step: the mean of both passes, over the batch.
+    """Return the loss per sample for each step: the mean of both passes, divided by the batch size.
 
     Args:
         steps: the columns of steps.parquet; the losses are sums over the batch.
         side: `board`, `reference`, or `float` for the float losses of the reference (INT8* compares integers).
-        batch: samples a step.
+        batch: samples in a step.
     """
     loss: pd.Series = (steps[f"{COLUMNS[side]}_plus"] + steps[f"{COLUMNS[side]}_minus"]) / (2 * batch)
     return loss
 
 
 def differs(steps: pd.DataFrame) -> pd.Series:
-    """Return which steps differ, in a tensor (`match`) or in a loss; two losses that are both NaN are alike."""
+    """Return which steps differ, in a tensor (`match`) or in a loss; two NaN losses are equal."""
     wrong = ~steps["match"].astype(bool)
     for name in ("loss_plus", "loss_minus"):
         board, reference = steps[name], steps[f"reference_{name}"]
@@ -57,15 +57,14 @@ def differs(steps: pd.DataFrame) -> pd.Series:
 
 
 def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> go.Figure:
-    """Loss by step: one line while board and reference are the same bits, else both and the steps that differ.
+    """Draw the loss of each step: one line if board and reference are equal, else both lines and the steps that differ.
 
-    A long run that agrees is drawn as a moving mean over its single losses. One that differs is drawn as single losses, so
-    that a mean never hides the step that differs.
+    A long run has a moving mean, unless a step differs, because the mean would hide it.
 
     Args:
         steps: the columns of steps.parquet, at least one row.
-        batch: samples a step; the losses are sums over them.
-        integers: the method compares integers (INT8*), which make no curve: the reference's float losses are drawn.
+        batch: samples in a step.
+        integers: the method compares integer losses (INT8*): draw the reference's float losses instead.
     """
     wrong = differs(steps)
     if integers:
@@ -83,7 +82,7 @@ def _one_line(step: pd.Series, loss: pd.Series, name: str, colour: str) -> go.Fi
     figure = go.Figure()
     smooth = len(step) >= SMOOTH_FROM
     mode = "lines" if smooth else "lines+markers"
-    line = {"color": colour, "width": 1 if smooth else 3}
+    line: dict[str, Any] = {"color": colour, "width": 1 if smooth else 3}
     figure.add_scatter(x=step, y=loss, name=name, mode=mode, line=line, opacity=0.45 if smooth else 1.0)
     if smooth:
         mean = loss.rolling(SMOOTH_OVER).mean()
@@ -105,7 +104,7 @@ def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> go.Figure:
 
 
 def difference(steps: pd.DataFrame, batch: int) -> go.Figure:
-    """Loss a sample of the board less that of the reference, by step: zero but where the two part."""
+    """Draw the loss of the board minus that of the reference, per sample."""
     figure = go.Figure()
     apart = loss_a_sample(steps, "board", batch) - loss_a_sample(steps, "reference", batch)
     line = {"color": LIMIT, "width": 2}
@@ -113,8 +112,8 @@ def difference(steps: pd.DataFrame, batch: int) -> go.Figure:
     return styled(figure, 220, "step", "difference")
 
 
-def accuracy_points(evaluations: list[dict[str, Any]]) -> go.Figure:
-    """Accuracy on the test images by step, each point with the binomial standard error of its n images."""
+def accuracy_points(evaluations: Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Draw the accuracy on the test images, each point with the binomial standard error of its n images."""
     figure = go.Figure()
     marks = (("board", BOARD, "circle", 10), ("reference", REFERENCE, "circle-open", 17))
     for side, colour, symbol, size in marks:
@@ -130,7 +129,7 @@ def accuracy_points(evaluations: list[dict[str, Any]]) -> go.Figure:
 
 
 def cycle_bars(trial: TrialRecord) -> go.Figure:
-    """Mean cycles a step by phase."""
+    """Draw the mean cycles of a step by phase."""
     figure = go.Figure(
         go.Bar(x=[trial.cycles[phase] for phase in PHASES], y=list(PHASES), orientation="h", marker_color=BOARD)
     )
@@ -139,9 +138,9 @@ def cycle_bars(trial: TrialRecord) -> go.Figure:
 
 
 def layer_bars(trial: TrialRecord) -> go.Figure:
-    """Cycles of the first compared step by layer, forward and backward."""
+    """Draw the cycles of the first compared step by layer, forward and backward."""
     figure = go.Figure()
-    profile = trial.profile or {}
+    profile: Mapping[str, Any] = trial.profile or {}
     for direction, colour in (("forward", BOARD), ("backward", REFERENCE)):
         layers = profile[direction]
         figure.add_bar(y=list(layers), x=list(layers.values()), name=direction, orientation="h", marker_color=colour)

@@ -1,4 +1,4 @@
-"""The files of a run as its pages link to them, and the ends of a trial's logs."""
+"""The files of a run that its pages link to, and the ends of a trial's logs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from hil.report.library import NAME
-
-PAGES = ("index.html", NAME)
+LIBRARY = "plotly.js"
 WORDS = {
-    "results.json": "every trial, every figure", "results.csv": "a row a trial", "junit.xml": "the verdicts for CI", "trial.json": "the record, with units",
-    "steps.parquet": "every step", "power.parquet": "every reading of the meter", "latency.parquet": "every autonomous step",
-    "soak.json": "what the processes held between the trials", "bench.log": "what the stand-in said",
-}  # fmt: skip
+    "results.json": "every trial, every figure",
+    "results.csv": "a row a trial",
+    "junit.xml": "the verdicts for CI",
+    "trial.json": "the record, with units",
+    "steps.parquet": "every step",
+    "power.parquet": "every reading of the meter",
+    "latency.parquet": "every autonomous step",
+    "soak.json": "resources of the processes between the trials",
+    "bench.log": "output of the stand-in",
+}
 TAIL_LINES, TAIL_BYTES, TAIL_WIDTH = 16, 1 << 16, 400
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a run: its path from the page that links to it, its size in bytes, and what is in it."""
+    """A file of a run: its path relative to the page, its size in bytes, and its content in words."""
 
     path: str
     size: int
@@ -28,7 +32,7 @@ class File:
 
 @dataclass(frozen=True)
 class Tail:
-    """The last lines of a log; `whole` where there are no others."""
+    """The last lines of a log; `whole` if there are no others."""
 
     path: str
     lines: list[str]
@@ -36,25 +40,25 @@ class Tail:
 
 
 def files_in(folder: Path, deep: bool) -> list[File]:
-    """Return the files of a folder but for its pages, those below it too where `deep`, with their paths from it."""
+    """Return the files of a folder, except its pages; with `deep` also those in subfolders."""
     found = folder.rglob("*") if deep else folder.glob("*")
     paths = sorted(path for path in found if _is_own(path, folder) and path.suffix != ".part" and not _is_page(path))
     return [File(_name(path, folder), path.stat().st_size, _what(path)) for path in paths]
 
 
 def _is_own(path: Path, folder: Path) -> bool:
-    """Return whether a path is a file of a folder: no link is, for it may lead to a file of whoever reads the record, nor what lies behind one."""
+    """Return whether a path is a regular file and not behind a link, which might lead to a private file."""
     between = [path, *list(path.parents)[: len(path.relative_to(folder).parts) - 1]]
     return path.is_file() and not any(each.is_symlink() for each in between)
 
 
 def _name(path: Path, folder: Path) -> str:
-    """Return the path from the folder; bytes of a name that are no text are shown as such."""
+    """Return the path relative to the folder; bytes that are not UTF-8 are replaced."""
     return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "replace")
 
 
 def _is_page(path: Path) -> bool:
-    return path.name in PAGES or path.suffix == ".html"
+    return path.name == LIBRARY or path.suffix == ".html"
 
 
 def _what(path: Path) -> str:
@@ -62,11 +66,11 @@ def _what(path: Path) -> str:
 
 
 def tails(folder: Path, stage: str) -> list[Tail]:
-    """Return the ends of the logs that tell of a trial's end: that of its last stage, and that of the stand-in.
+    """Return the ends of the logs of the trial's last stage and of its stand-in.
 
     Args:
         folder: of the trial.
-        stage: where it was blocked; empty for the stage that wrote last.
+        stage: at which it was blocked; if empty, the stage whose log is newest.
     """
     own = [path for path in (folder / "log").glob("*.log") if _is_own(path, folder)]
     logs = sorted(own, key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
@@ -75,7 +79,7 @@ def tails(folder: Path, stage: str) -> list[Tail]:
 
 
 def _tail(path: Path, folder: Path) -> Tail:
-    """Read the end of a log, which may be too long to be read whole."""
+    """Read the end of a log of any length."""
     size = path.stat().st_size
     with path.open("rb") as log:
         log.seek(max(0, size - TAIL_BYTES))

@@ -1,8 +1,9 @@
-"""How figures are written on the pages: separators, units, and digits that fit the uncertainty."""
+"""Format figures for the pages: separators, units, and digits that fit the uncertainty."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # between a figure and its unit
@@ -10,12 +11,12 @@ PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """Write a count or an amount of bytes with separators, a dash for None."""
+    """Format a count or an amount of bytes with separators; a dash for None."""
     return "–" if value is None else f"{value:,}{NO_BREAK + unit if unit else ''}"
 
 
 def percent(value: float | None, uncertainty: float | None = None) -> str:
-    """Write a fraction in percent, with its standard uncertainty where one is given."""
+    """Format a fraction in percent, with its standard uncertainty if given."""
     if value is None:
         return "–"
     plus_minus = "" if uncertainty is None else f" ± {100 * uncertainty:.1f}"
@@ -23,36 +24,36 @@ def percent(value: float | None, uncertainty: float | None = None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Write a time in s, or in ms when it is below one second."""
+    """Format a time in s, or in ms if it is below one second."""
     if value is None:
         return "–"
     return f"{value * 1e3:,.2f}{NO_BREAK}ms" if value < 1 else f"{value:,.2f}{NO_BREAK}s"
 
 
 def kib(value: float | None) -> str:
-    """Write bytes in KiB, fewer than one as they are."""
+    """Format bytes in KiB; less than one KiB in bytes."""
     if value is None or value < 1024:
         return number(value, "B")
     return f"{value / 1024:,.1f}".removesuffix(".0") + f"{NO_BREAK}KiB"
 
 
 def span(low: str, high: str) -> str:
-    """Write a range of two figures with units as one; a single figure where they are alike."""
+    """Format the range of two figures with units; one figure if they are equal."""
     (first, unit), (_, same) = low.rsplit(NO_BREAK, 1), high.rsplit(NO_BREAK, 1)
     return low if low == high else f"{first if unit == same else low} to {high}"
 
 
-def figure(quantity: dict[str, Any]) -> str:
-    """Write a quantity of the record (value, unit, uncertainty), value and uncertainty with one prefix.
+def figure(quantity: Mapping[str, Any]) -> str:
+    """Format a quantity of the record (value, unit, uncertainty); value and uncertainty share a prefix.
 
-    The value gets as many decimals as two digits of the standard uncertainty need (GUM, JCGM 100:2008, section 7.2.6).
+    The standard uncertainty has two significant digits (GUM, JCGM 100:2008, section 7.2.6).
     """
-    said, plus_minus, unit = parts(quantity)
-    return f"{said} ± {plus_minus}{unit}" if plus_minus else f"{said}{unit}"
+    value, plus_minus, unit = parts(quantity)
+    return f"{value} ± {plus_minus}{unit}" if plus_minus else f"{value}{unit}"
 
 
-def parts(quantity: dict[str, Any]) -> tuple[str, str, str]:
-    """Return value, uncertainty (empty where there is none) and unit of a quantity as `figure` writes them."""
+def parts(quantity: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return value, uncertainty (empty without one) and unit of a quantity as `figure` formats them."""
     value, uncertainty, unit = quantity["value"], quantity["uncertainty"], quantity["unit"]
     scale, prefix = next((pair for pair in PREFIXES if abs(value) >= pair[0]), PREFIXES[-1])
     if not value:

@@ -1,8 +1,9 @@
-"""Latency: a histogram of the whole step, and one of every phase that varies, over consecutive autonomous steps."""
+"""Histograms of the latency of autonomous steps: the whole step, and every phase that varies."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,52 +12,50 @@ from plotly.subplots import make_subplots
 from hil.report.style import BOARD, LIMIT, REFERENCE, styled
 
 TOTAL = "total"
-PHASES = ("perturb", "forward", "backward", "update", "digest")
-BARS = 100  # pixels a histogram is high
-BETWEEN = 76  # pixels between two: numbers and title of the upper one's axis
-AROUND = 96  # pixels: the legend above, numbers and title below
-BESIDE = 0.04  # of the range: what is free on both sides, so that no line lies on the frame
+BARS = 100  # height of a histogram in pixels
+BETWEEN = 76  # pixels between two histograms, for the axis of the upper one
+AROUND = 96  # pixels for the legend above and the axis below
+BESIDE = 0.04  # margin on both sides, as a share of the range
 
 
-def histograms(latency: dict[str, Any], phases: tuple[str, ...]) -> go.Figure | None:
-    """Draw how many steps took how many cycles, one histogram a phase, with lines at median and p99; None where no phase varies.
+def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure | None:
+    """Draw the histogram of cycles of each phase, with lines at median and p99; None if no phase varies.
 
     Args:
         latency: the entry `latency` of a record.
-        phases: those to draw; one that the step does not have, or that always took the same, is left out.
+        phases: those to draw; missing and constant ones are left out.
     """
-    shown = [
-        phase for phase in phases if latency["phases"][phase]["bookings"] and not is_constant(latency["phases"][phase])
-    ]
+    groups = latency["phases"]
+    shown = [phase for phase in phases if groups[phase]["bookings"] and not is_constant(groups[phase])]
     if not shown:
         return None
     height = BARS * len(shown) + BETWEEN * (len(shown) - 1)
     figure = make_subplots(rows=len(shown), cols=1, vertical_spacing=BETWEEN / height if len(shown) > 1 else 0.0)
     for row, phase in enumerate(shown, start=1):
-        group = latency["phases"][phase]
+        group = groups[phase]
         edges, counts = group["histogram"]["edges"], group["histogram"]["counts"]
         middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
         width = edges[1] - edges[0]
-        figure.add_bar(
-            x=middles, y=counts, width=width, name=phase, marker_color=BOARD, showlegend=False, row=row, col=1
-        )
+        bars = {"x": middles, "y": counts, "width": width, "name": phase, "marker_color": BOARD, "showlegend": False}
+        figure.add_bar(**bars, row=row, col=1)
         for name, colour in (("median", REFERENCE), ("p99", LIMIT)):
+            line = {"color": colour, "width": 2, "dash": "dot"}
             figure.add_scatter(
-                x=[group[name]] * 2, y=[0, max(counts)], name=name, mode="lines", line={"color": colour, "width": 2, "dash": "dot"},
+                x=[group[name]] * 2, y=[0, max(counts)], name=name, mode="lines", line=line,
                 legendgroup=name, showlegend=row == 1, row=row, col=1,
             )  # fmt: skip
     styled(figure, height + AROUND, "", "")
     for row, phase in enumerate(shown, start=1):
-        edges = latency["phases"][phase]["histogram"]["edges"]
+        edges = groups[phase]["histogram"]["edges"]
         free = BESIDE * (edges[-1] - edges[0])
         figure.update_xaxes(
-            title_text=f"{phase}, cycles ({latency['provenance']})", title_standoff=2, nticks=3, tickformat=",", tickangle=0,
-            range=[edges[0] - free, edges[-1] + free], row=row, col=1,
+            title_text=f"{phase}, cycles ({latency['provenance']})", title_standoff=2,
+            nticks=3, tickformat=",", tickangle=0, range=[edges[0] - free, edges[-1] + free], row=row, col=1,
         )  # fmt: skip
         figure.update_yaxes(title_text="runs" if phase == "digest" else "steps", nticks=3, row=row, col=1)
     return figure
 
 
-def is_constant(group: dict[str, Any]) -> bool:
-    """Return whether every step took the same number of cycles in a phase: that makes no histogram."""
+def is_constant(group: Mapping[str, Any]) -> bool:
+    """Return whether a phase took the same number of cycles in every step."""
     return bool(group["least"] == group["most"])

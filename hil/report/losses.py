@@ -1,4 +1,4 @@
-"""The table behind the loss curve: the same figures for who does not see it."""
+"""The table below the loss curve, for readers who cannot see the figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ROWS = 40
 
 @dataclass(frozen=True)
 class LossRow:
-    """Mean loss a sample over the steps `first` to `last`; None where a side has none. `alike`: no step of them differs."""
+    """Mean loss per sample over the steps `first` to `last`, None if unknown; `alike` if no step differs."""
 
     first: int
     last: int
@@ -24,12 +24,12 @@ class LossRow:
 
 
 def loss_rows(steps: pd.DataFrame, batch: int, integers: bool = False) -> list[LossRow]:
-    """Return a row a step, or a row for every few steps of a long run.
+    """Return a row for each step, or for every few steps of a long run.
 
     Args:
         steps: the columns of steps.parquet, at least one row.
-        batch: samples a step.
-        integers: the method compares integers (INT8*): the reference's float losses, and none of the board.
+        batch: samples in a step.
+        integers: the method compares integer losses (INT8*): show only the float losses of the reference.
     """
     wrong = differs(steps).to_numpy()
     board = None if integers else loss_a_sample(steps, "board", batch).to_numpy(float)

@@ -1,7 +1,8 @@
-"""Figures of a trial's memory: what is in use, and when each buffer of the plan lives."""
+"""Figures of memory: SRAM in use, and the lifetime of each buffer of the plan."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,55 +11,51 @@ from hil.record import TrialRecord
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
 KINDS = {
-    "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD, "noise": "#7fc7a8", "act": BOARD,
-    "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE, "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT,
-    "file": GREY, "theta": LIMIT, "beta": LIMIT, "queries": "#7fc7a8", "value": BOARD,
-    "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a", "coordinates": "#edb36a",
-    "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
+    "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD,
+    "noise": "#7fc7a8", "act": BOARD, "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE,
+    "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT, "file": GREY, "theta": LIMIT, "beta": LIMIT,
+    "queries": "#7fc7a8", "value": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
+    "coordinates": "#edb36a", "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
 }  # fmt: skip
 WORDS = {
-    "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise", "act": "activations",
-    "acc": "int32 sums", "scratch": "padded inputs", "err": "errors", "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward",
-    "grad": "gradients", "theta": "trained weights and biases", "queries": "deltas and seeds", "value": "values", "node": "perturbed nodes, errors",
-    "sums": "gradients of a chunk", "back": "int32 sums of errors", "velocity": "momentum",
+    "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise",
+    "act": "activations", "acc": "int32 sums", "scratch": "padded inputs", "err": "errors",
+    "eacc": "int32 sums of errors", "bscratch": "padded inputs, backward", "grad": "gradients",
+    "theta": "trained weights and biases", "queries": "deltas and seeds", "value": "values",
+    "node": "perturbed nodes, errors", "sums": "gradients of a chunk", "back": "int32 sums of errors",
+    "velocity": "momentum",
 }  # fmt: skip
-GROUPS = {  # shown under the word of another kind
+GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",
     "work": "scratch", "coordinates": "sums", "error": "err",
 }  # fmt: skip
 
 
 def memory_bars(trial: TrialRecord) -> go.Figure:
-    """Static, arena and stack bytes beside plan, formula and budget."""
+    """Draw static, arena and stack bytes beside plan, formula and budget."""
     figure = go.Figure()
-    kib = {name: value / 1024 for name, value in trial.sram.items() if value is not None}
-    for name, label, colour in (
-        ("static", "static", THIRD),
-        ("arena_peak", "arena peak", BOARD),
-        ("stack_peak", "stack peak", REFERENCE),
-    ):
-        in_use = f"in use<br>({trial.sram_provenance[name]})"
-        figure.add_bar(y=[in_use], x=[kib[name]], name=label, orientation="h", marker_color=colour)
-    formula = trial.analytic["equation"] if trial.analytic else "the paper's formula"
+    sram: Mapping[str, Any] = trial.sram
+    provenance: Mapping[str, Any] = trial.sram_provenance
+    kib = {name: value / 1024 for name, value in sram.items() if value is not None}
+    for name, colour in (("static", THIRD), ("arena_peak", BOARD), ("stack_peak", REFERENCE)):
+        label = f"in use<br>({provenance[name]})"
+        figure.add_bar(y=[label], x=[kib[name]], name=name.replace("_", " "), orientation="h", marker_color=colour)
+    formula: str = trial.analytic["equation"] if trial.analytic else "the paper's formula"
     formula = f"equation {formula}" if formula.startswith("(") else formula
     for name, label in (("planned", "arena planned"), ("analytic", formula)):
         if name in kib:
-            label = f"{label}<br>({trial.sram_provenance[name]})"
+            label = f"{label}<br>({provenance[name]})"
             figure.add_bar(y=[label], x=[kib[name]], orientation="h", marker_color=GREY, showlegend=False)
     if "budget" in kib:
-        figure.add_vline(
-            x=kib["budget"],
-            line={"dash": "dash", "color": LIMIT},
-            annotation_text="budget",
-            annotation_font_color=LIMIT,
-        )
+        line = {"dash": "dash", "color": LIMIT}
+        figure.add_vline(x=kib["budget"], line=line, annotation_text="budget", annotation_font_color=LIMIT)
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     figure.update_yaxes(autorange="reversed")
     return styled(figure, 240, "KiB", "")
 
 
-def lifetimes(plan: dict[str, Any]) -> go.Figure:
-    """Every buffer of the plan as a rectangle: from its first to its last time slot, at its place in the arena."""
+def lifetimes(plan: Mapping[str, Any]) -> go.Figure:
+    """Draw every buffer of the plan as a rectangle over its time slots, at its offset in the arena."""
     figure = go.Figure()
     shown = set()
     for buffer in sorted(plan["buffers"], key=lambda buffer: list(KINDS).index(kind_of(buffer["name"]))):

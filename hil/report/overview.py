@@ -1,8 +1,8 @@
-"""What the overview of a run says: whether it is fine, what it cost, and a line a trial, those that need a look first."""
+"""The overview of a run: a banner, the costs of a step, and a line for each trial, the bad ones first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,23 +15,23 @@ from hil.report.formats import figure, kib, seconds, span
 from hil.report.sparkline import sparkline
 
 ORDER = ("fail", "refused", "interrupted", "blocked", "skipped", "pass")
-ASKED = ("data", "seed", "steps")  # what a trial may differ in beside its settings
-SHOWN = ("loss", "perturb", "scope")  # settings that every line says in words
+FIELDS = ("data", "seed", "steps")  # in which trials may differ, beside their settings
+SHOWN = ("loss", "perturb", "scope")  # settings that every line shows
 BAD = ("fail", "refused", "interrupted")
 COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), ("SRAM in use", "sram.total"))
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the overview: a trial, or a test that came to none.
+    """One line of the overview: a trial, or a test without one.
 
     Attributes:
-        verdict, reason: of the test where it is worse than that of its only trial.
-        test: what asked; None where that is not known.
+        verdict, reason: of the trial, or of the test if its verdict is worse than that of its only trial.
+        test: that ran the trial; None if unknown.
         trial: None for a test without a trial.
         found: the figures of the trial.
-        spark: its loss as a small drawing.
-        apart: what tells the trial from others of the same network, method and board, such as `seed 2, eta 0.01`.
+        spark: its loss curve as a small drawing.
+        apart: the differences from trials of the same network, method and board, such as `seed 2, eta 0.01`.
     """
 
     verdict: str
@@ -44,13 +44,13 @@ class Line:
 
     @property
     def expected(self) -> bool:
-        """Whether the test is marked to fail, and did."""
+        """Whether the test is marked xfail and failed."""
         return self.test is not None and self.test.expected
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The range of one figure over the trials that have it, and the words for where it comes from."""
+    """The range of one figure over the trials that have it, with its provenances."""
 
     name: str
     said: str
@@ -60,16 +60,16 @@ class Cost:
 
 @dataclass(frozen=True)
 class Banner:
-    """What the first lines say. `kind`: `bad` (something failed or is missing), `open` (nothing failed, not all is proven) or `fine`."""
+    """The first lines. `kind` is `bad` (a failure, or something missing), `open` (some tests did not run) or `fine`."""
 
     kind: str
     sentences: list[str]
 
 
 def lines_of(run: Run) -> list[Line]:
-    """Return the lines in the order in which they want to be read."""
+    """Return the lines, the worst verdicts first."""
     trials = {trial.folder: (trial, steps) for trial, steps in zip(run.trials, run.steps, strict=True)}
-    apart = told_apart(run.trials)
+    apart = differences(run.trials)
     lines = []
     for test in run.tests:
         its = [trials[folder] for folder in test.trials]
@@ -84,18 +84,18 @@ def lines_of(run: Run) -> list[Line]:
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
 
 
-def told_apart(trials: Sequence[TrialRecord]) -> dict[str, str]:
-    """Return by folder what tells trials from each other whose lines would read alike; nothing of a trial that stands alone."""
+def differences(trials: Sequence[TrialRecord]) -> dict[str, str]:
+    """Return by folder in which fields a trial differs from those whose lines would read the same."""
     groups: dict[tuple[Any, ...], list[TrialRecord]] = {}
     for trial in trials:
         line = trial.board, trial.network, trial.method, trial.variant, trial.batch, *map(trial.settings.get, SHOWN)
         groups.setdefault(line, []).append(trial)
     apart = {}
     for group in groups.values():
-        asked = {trial.folder: {name: getattr(trial, name) for name in ASKED} | trial.settings for trial in group}
-        names = dict.fromkeys(name for fields in asked.values() for name in fields)
-        differ = [name for name in names if len({str(fields.get(name)) for fields in asked.values()}) > 1]
-        for folder, fields in asked.items():
+        by_folder = {trial.folder: {name: getattr(trial, name) for name in FIELDS} | trial.settings for trial in group}
+        names = dict.fromkeys(name for fields in by_folder.values() for name in fields)
+        differ = [name for name in names if len({str(fields.get(name)) for fields in by_folder.values()}) > 1]
+        for folder, fields in by_folder.items():
             apart[folder] = ", ".join(f"{name} {_written(fields[name])}" for name in differ if name in fields)
     return apart
 
@@ -105,45 +105,40 @@ def _written(value: Any) -> str:
 
 
 def banner(run: Run) -> Banner:
-    """Say whether the run is fine: red where something failed, was refused, interrupted or is missing."""
-    count = run.totals["tests"]
+    """Return the banner; it is bad if a test failed, was refused or interrupted, or anything is missing."""
+    count: Mapping[str, Any] = run.totals["tests"]
     expected = sum(test.expected for test in run.tests)
     bad = [test.verdict for test in run.tests if test.verdict in BAD and not test.expected]
-    sentences = (
-        [_count(count, [verdict for verdict in ORDER if verdict != "pass"])] if count["all"] > count["pass"] else []
-    )
+    sentences = []
+    if count["all"] > count["pass"]:
+        words = ", ".join(f"{count[verdict]} {verdict}" for verdict in ORDER if verdict != "pass" and count[verdict])
+        sentences.append(f"{words} of {count['all']}.")
     if expected:
         sentences.append(f"{expected} of them {'is' if expected == 1 else 'are'} marked to fail, and did.")
     if not count["all"]:
         sentences.append("No test asked for a trial: this run proves nothing.")
     if run.facts["state"] != "ended":
-        word = {"running": "has not ended: it goes on, or it was killed", "interrupted": "was interrupted"}[
-            run.facts["state"]
-        ]
-        sentences.append(f"The run {word}; what is below is what it had recorded by then.")
+        how = "was interrupted" if run.facts["state"] == "interrupted" else "is still running, or was killed"
+        sentences.append(f"The run {how}; below is what it had recorded by then.")
     sentences += run.facts["missing"]
     if bad or not run.facts["whole"] or not count["all"]:
         return Banner("bad", sentences)
     return Banner("open" if count["blocked"] or count["skipped"] else "fine", sentences)
 
 
-def _count(count: dict[str, int], verdicts: Iterable[str]) -> str:
-    return ", ".join(f"{count[verdict]} {verdict}" for verdict in verdicts if count[verdict]) + f" of {count['all']}."
-
-
 def costs(lines: Sequence[Line]) -> list[Cost]:
-    """Return what a step costs, over all trials that found it out."""
+    """Return the costs of a step over all trials that have them."""
     found = []
     for name, path in COSTS:
         figures = [line.found[path] for line in lines if path in line.found]
         if figures:
             low, high = min(figures, key=lambda one: one.value), max(figures, key=lambda one: one.value)
             words = list(dict.fromkeys(one.provenance.value for one in figures))
-            found.append(Cost(name, span(_said(low), _said(high)), words, len(figures)))
+            found.append(Cost(name, span(_formatted(low), _formatted(high)), words, len(figures)))
     return found
 
 
-def _said(quantity: Quantity) -> str:
+def _formatted(quantity: Quantity) -> str:
     if quantity.unit == "B":
         return kib(quantity.value)
     return seconds(quantity.value) if quantity.unit == "s" else figure(quantity.to_json() | {"uncertainty": None})

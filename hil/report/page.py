@@ -1,92 +1,97 @@
-"""Render a run: an overview and a page a trial in its folder, with one plotly.js beside them; or all of it as one page that can be sent."""
+"""Render a run: an overview and a page for each trial with one plotly.js, or one self-contained page."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
 from hil.errors import RigError, said_by
 from hil.record import Run, read_run, write_atomic
 from hil.record.inside import safe_folder
 from hil.report import formats
 from hil.report.figures import PHASES
-from hil.report.library import NAME, packed
+from hil.report.files import LIBRARY
 from hil.report.overview import BAD, ORDER
-from hil.report.views import overview_view, trial_views
+from hil.report.views import View, overview_view, trial_views
 
 FILTERS = ("number", "percent", "seconds", "figure", "kib", "parts")
 
 
 def render(folder: Path) -> Path:
-    """Write index.html into the folder of a run and into that of each trial, and plotly.js beside the overview; return the path of the overview.
+    """Write index.html into the folders of a run and its trials, and plotly.js; return the path of the overview.
 
     Raises:
-        RigError: the folder holds no run, or no page can be made of it; nothing is written then.
-        OSError: the disk takes no more.
+        RigError: the folder holds no run, or its record is damaged; nothing is written then.
+        OSError: the disk is full.
     """
     run = read_run(folder)
-    with _of_record(run):
+    with _damage_reported(run):
         environment = _environment(run)
         views = trial_views(run, single=False)
         template = environment.get_template("trial.html.j2")
-        pages = [
-            (safe_folder(run.folder, view["t"].folder), template.render(view, drawn=_is_drawn(view))) for view in views
-        ]
-        whole = overview_view(run, single=False)
-        overview = environment.get_template("index.html.j2").render(whole)
-        if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views):
-            write_atomic(run.folder / NAME, packed())
-        for place, page in [*pages, (run.folder, overview)]:
+        pages = {}
+        for view in views:
+            pages[safe_folder(run.folder, view["t"].folder)] = template.render(view, drawn=_has_figures(view))
+        overview = overview_view(run, single=False)
+        pages[run.folder] = environment.get_template("index.html.j2").render(overview)
+        if _has_figures(overview, *views):
+            write_atomic(run.folder / LIBRARY, packed_library())
+        for place, page in pages.items():
             write_atomic(place / "index.html", page)
     return run.folder / "index.html"
 
 
 def render_single(folder: Path) -> Path:
-    """Write the overview and all trials as one page that needs nothing beside it, into the folder of the run; return its path.
+    """Write overview and trials as one self-contained page into the folder of the run; return its path.
 
     Raises:
-        RigError: the folder holds no run, or no page can be made of it; nothing is written then.
-        OSError: the disk takes no more.
+        RigError, OSError: as for `render`.
     """
     run = read_run(folder)
-    with _of_record(run):
+    with _damage_reported(run):
         views = trial_views(run, single=True)
-        whole = overview_view(run, single=True)
-        library = packed() if whole["soak_figure"] is not None or any(_is_drawn(view) for view in views) else ""
+        overview = overview_view(run, single=True)
+        library = packed_library() if _has_figures(overview, *views) else ""
         environment = _environment(run)
         bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
-        page = environment.get_template("single.html.j2").render(whole, views=views, bodies=bodies, library=library)
+        page = environment.get_template("single.html.j2").render(overview, views=views, bodies=bodies, library=library)
         path = run.folder / f"trainrig-{run.facts['id']}.html"
         write_atomic(path, page)
     return path
 
 
 @contextmanager
-def _of_record(run: Run) -> Iterator[None]:
-    """Whatever a page cannot be made from is a damaged record: its shape is right, and what it says makes no sense.
-
-    Raises:
-        RigError: in the place of anything but an OSError.
-    """
+def _damage_reported(run: Run) -> Iterator[None]:
+    """Turn an exception into RigError: the record is valid by its schema, but its content makes no sense."""
     try:
         yield
     except (RigError, OSError):
         raise
     except Exception as error:
-        kind = type(error).__name__
-        raise RigError(
-            f"the pages of {run.folder} cannot be made ({kind}: {said_by(error)}): its record is damaged, run the trials again."
-        ) from error
+        problem = f"{type(error).__name__}: {said_by(error)}"
+        cure = "its record is damaged, run the trials again"
+        raise RigError(f"the pages of {run.folder} cannot be made ({problem}): {cure}.") from error
 
 
-def _is_drawn(view: dict[str, object]) -> bool:
-    """Return whether a page has figures."""
-    figures = view["figures"]
-    return isinstance(figures, dict) and any(figures.values())
+@cache
+def packed_library() -> str:
+    """Return a script that holds plotly.js as gzip in base64 (2 MB instead of 5 MB); the pages' script unpacks it."""
+    text = base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
+    notice = "/* plotly.js, Copyright Plotly, Inc., MIT licence: gzip in base64. */"
+    return f'{notice}\nglobalThis.packedPlotly = "{text}";\n'
+
+
+def _has_figures(*views: View) -> bool:
+    """Return whether any of the pages has a figure."""
+    return any(view.get("soak_figure") is not None or any(view.get("figures", {}).values()) for view in views)
 
 
 def _environment(run: Run) -> jinja2.Environment:

@@ -1,15 +1,16 @@
-"""What the paper says beside what was found here: ElasticZO (Sugiura and Matsutani), sections 4.3, 5.2 to 5.4 and table 1."""
+"""Figures of the ElasticZO paper (Sugiura and Matsutani; 4.3, 5.2 to 5.4, table 1) beside those of a trial."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, percent
 from hil.report.row import Row
 
-# Table 1, accuracy in percent on MNIST and Fashion-MNIST after 100 epochs of 50,000 images, batch 256: INT8 and INT8*.
-TABLE_1 = {
+# Table 1: accuracy in percent after 100 epochs of 50,000 images, batch 256, for INT8 and INT8*.
+TABLE_1: dict[str, dict[str, tuple[float, float | None]]] = {
     "full-zo": {"mnist": (89.78, 88.92), "fashion-mnist": (73.98, 71.02)},
     "cls2": {"mnist": (94.34, 93.92), "fashion-mnist": (80.33, 77.93)},
     "cls1": {"mnist": (97.34, 95.83), "fashion-mnist": (84.66, 81.60)},
@@ -20,13 +21,13 @@ WEIGHTS_BY_ZO = {"cls1": 96_630, "cls2": 106_710, "full-zo": 107_550, "full-bp":
 
 
 def elasticzo_rows(trial: TrialRecord) -> list[Row]:
-    """Return the rows that a trial of ElasticZO-INT8 on LeNet-5 can be held against; empty for any other."""
+    """Return the comparison of a trial of ElasticZO-INT8 on LeNet-5; empty for any other trial."""
     if trial.network != "lenet5" or trial.method != "elasticzo-int8" or trial.analytic is None:
         return []
     return [*_memory(trial, trial.analytic), *_shares(trial), *_signs(trial), *_accuracy(trial)]
 
 
-def _memory(trial: TrialRecord, analytic: dict[str, Any]) -> list[Row]:
+def _memory(trial: TrialRecord, analytic: Mapping[str, Any]) -> list[Row]:
     here = "the paper keeps every activation of the batch; here buffers share memory by lifetime"
     if trial.settings.get("scope") == "sample":
         here += " and samples stream"
@@ -39,20 +40,19 @@ def _memory(trial: TrialRecord, analytic: dict[str, Any]) -> list[Row]:
 
 
 def _shares(trial: TrialRecord) -> list[Row]:
-    """Return the shares of a step (figure 7); the paper has none for Full BP, and a backward pass only where BP trains."""
+    """Compare the shares of a step (figure 7), which the paper does not have for Full BP."""
     if not trial.cycles or not trial.cycles["total"] or trial.variant == "full-bp":
         return []
     backward = "< 2.5" if trial.variant in ("cls1", "cls2") else None
-    told = ((("forward",), "94.8–97.1"), (("backward",), backward), (("perturb", "update"), "1.0–1.2"))
-    setting = f"here cycles ({trial.cycles_provenance}), batch {trial.batch}; the paper: wall time on a Raspberry Pi Zero 2, batch {BATCH}"
-    return [
-        Row(
-            f"share of a step: {' and '.join(phases)}", f"{paper}{NO_BREAK}%",
-            percent(sum(trial.cycles[phase] for phase in phases) / trial.cycles["total"]), setting,
-        )
-        for phases, paper in told
-        if paper is not None
-    ]  # fmt: skip
+    shares = ((("forward",), "94.8–97.1"), (("backward",), backward), (("perturb", "update"), "1.0–1.2"))
+    here = f"here cycles ({trial.cycles_provenance}), batch {trial.batch}"
+    differs = f"{here}; the paper: wall time on a Raspberry Pi Zero 2, batch {BATCH}"
+    rows = []
+    for phases, paper in shares:
+        if paper is not None:
+            share = percent(sum(trial.cycles[phase] for phase in phases) / trial.cycles["total"])
+            rows.append(Row(f"share of a step: {' and '.join(phases)}", f"{paper}{NO_BREAK}%", share, differs))
+    return rows
 
 
 def _signs(trial: TrialRecord) -> list[Row]:
@@ -71,7 +71,6 @@ def _accuracy(trial: TrialRecord) -> list[Row]:
     figure = TABLE_1[trial.variant][kind][integer]
     if figure is None:
         return []
-    setting = (
-        f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}; the paper: 100 epochs, batch {BATCH}"
-    )
-    return [Row("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), setting)]
+    here = f"here {trial.steps_compared:,} steps of {trial.batch} on {trial.data}"
+    differs = f"{here}; the paper: 100 epochs, batch {BATCH}"
+    return [Row("accuracy, table 1", f"{figure:.2f}{NO_BREAK}%", percent(trial.accuracy["after"]), differs)]

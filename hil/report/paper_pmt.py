@@ -1,6 +1,7 @@
-"""What Poor Man's Training says an iteration of MCUNet costs, beside what was found here: its tables 8 and 9.
+"""The costs of an iteration of MCUNet by Poor Man's Training, tables 8 and 9, beside those of a trial.
 
-Zhao, Li, Young and Zhang, "Poor Man's Training on MCUs: A Memory-Efficient Quantized Back-Propagation-Free Approach", section 5.
+Zhao, Li, Young and Zhang, "Poor Man's Training on MCUs: A Memory-Efficient Quantized Back-Propagation-Free Approach",
+section 5.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from hil.report.row import Row
 
 @dataclass(frozen=True)
 class Cost:
-    """A line of table 8 or 9.
+    """A row of table 8 or 9.
 
     Attributes:
-        table: where it stands.
-        memory_kb: peak of training.
-        mmacs: millions of multiply-accumulates of an iteration.
-        latency_ms: of an iteration, with TFLite as the backend in table 8.
+        table: number of the table.
+        memory_kb: peak memory of training.
+        mmacs: multiply-accumulates of an iteration, in millions.
+        latency_ms: of an iteration; in table 8 with TFLite as the backend.
     """
 
     table: int
@@ -35,7 +36,7 @@ METHODS = {"poor-mans-training": "zeroth", "int8-bp": "bp", "mcutrain": "bp"}
 
 
 def pmt_rows(trial: TrialRecord) -> list[Row]:
-    """Return the rows that an iteration of MCUNet can be held against; empty for any other network or method."""
+    """Return the comparison of an iteration of MCUNet; empty for any other network or method."""
     if not trial.network.startswith("mcunet") or trial.method not in METHODS or not trial.steps_compared:
         return []
     cost = (SPARSE if trial.settings["train"] == "pointwise" else FULL)[METHODS[trial.method]]
@@ -51,38 +52,29 @@ def _memory(trial: TrialRecord, cost: Cost) -> Row:
 def _work(trial: TrialRecord, cost: Cost) -> list[Row]:
     if trial.work is None or trial.analytic is None:
         return []
-    here = f"{trial.work['macs'] / 1e6:,.1f}{NO_BREAK}M executed (counted); {trial.analytic['macs_step'] / 1e6:,.1f}{NO_BREAK}M planned"
-    differs = "the paper's figure of the full model is that of about 14 layers with Q = 50; here every trained layer has its queries"
-    paper = f"{cost.mmacs:,}{NO_BREAK}M"
-    return [
-        Row(
-            f"multiply-accumulates of an iteration, table {cost.table}",
-            paper,
-            here,
-            differs if cost is FULL["zeroth"] else _setting(trial),
+    executed, planned = trial.work["macs"] / 1e6, trial.analytic["macs_step"] / 1e6
+    here = f"{executed:,.1f}{NO_BREAK}M executed (counted); {planned:,.1f}{NO_BREAK}M planned"
+    differs = _setting(trial)
+    if cost is FULL["zeroth"]:
+        differs = (
+            "the paper's figure of the full model is that of about 14 layers with Q = 50; here every trained layer has "
+            "its queries"
         )
-    ]
+    what = f"multiply-accumulates of an iteration, table {cost.table}"
+    return [Row(what, f"{cost.mmacs:,}{NO_BREAK}M", here, differs)]
 
 
 def _latency(trial: TrialRecord, cost: Cost) -> list[Row]:
     if not trial.cycles or trial.step_time_s is None:
         return []
-    here = f"{number(trial.cycles['total'])} cycles, {seconds(trial.step_time_s)} at the board's clock ({trial.cycles_provenance})"
-    differs = (
-        "the paper: underlined as measured on an STM32F746"
-        if cost.table == 9
-        else "the paper: not marked as measured, TFLite as the backend"
-    )
-    return [
-        Row(
-            f"an iteration, table {cost.table}",
-            seconds(cost.latency_ms / 1e3),
-            here,
-            f"{differs}; here {trial.board}, {trial.reality}",
-        )
-    ]
+    time = f"{seconds(trial.step_time_s)} at the board's clock ({trial.cycles_provenance})"
+    here = f"{number(trial.cycles['total'])} cycles, {time}"
+    sparse, full = "underlined as measured on an STM32F746", "not marked as measured, TFLite as the backend"
+    differs = f"the paper: {sparse if cost.table == 9 else full}; here {trial.board}, {trial.reality}"
+    return [Row(f"an iteration, table {cost.table}", seconds(cost.latency_ms / 1e3), here, differs)]
 
 
 def _setting(trial: TrialRecord) -> str:
     queries = "" if METHODS[trial.method] == "bp" else f", Q = {trial.settings['queries']}"
-    return f"the paper: MCUNet of 1,000 classes, one sample, Q = 50; here {trial.network}, {trial.batch} a step{queries}, variant {trial.variant}"
+    here = f"here {trial.network}, {trial.batch} a step{queries}, variant {trial.variant}"
+    return f"the paper: MCUNet of 1,000 classes, one sample, Q = 50; {here}"

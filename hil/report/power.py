@@ -1,4 +1,4 @@
-"""The power trace of an energy measurement: its figure, its zooms, its table."""
+"""The power trace of an energy measurement: figure, zoom buttons, table."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import plotly.graph_objects as go
 
 from hil.measure.capture import Edge
 from hil.measure.decimate import keep_peaks
+from hil.measure.window import PHASES
 from hil.record.tables import read_table
 from hil.record.trace import read_facts
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
-STEPS = "steps"
-PHASES = ("idle before", STEPS, "idle after")
+STEPS = "steps"  # one of PHASES
 PHASE_COLOURS = {"perturb": THIRD, "forward": REFERENCE, "backward": LIMIT, "update": GREY}
-MOST_POINTS = 4000  # of a power trace; a longer one is thinned to the lowest and highest of neighbours
-MOST_LABELS = 6  # step markers that are named; more would cover each other on a phone
-EDGE = 0.15  # of a step: how much of it is shown on the inner side of an edge
+MOST_POINTS = 4000  # of a power trace; a longer one is decimated with its peaks kept
+MOST_LABELS = 6  # numbered steps; more would overlap on a phone
+EDGE = 0.15  # share of a step shown on both sides of an edge
 
 
 @dataclass(frozen=True)
 class Zoom:
-    """A part of the time axis that a button shows: `low` to `high`, in s from the first edge."""
+    """A button that shows the time from `low` to `high`, in s from the first edge."""
 
     name: str
     low: float
@@ -35,7 +35,7 @@ class Zoom:
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """Power of one phase of the window that is shown, in watts."""
+    """Power of one phase of the window, in watts."""
 
     phase: str
     readings: int
@@ -46,12 +46,12 @@ class PhaseRow:
 
 @dataclass(frozen=True)
 class Trace:
-    """Readings and edges of the first energy window, times in s from its first edge.
+    """Readings and edges of the first energy window; times in s from its first edge.
 
     Attributes:
         power: columns t_s, power_w, phase (`idle before`, `steps`, `idle after`).
         edges: of the marker.
-        aperture_s: the time that a reading is the mean of, from its t_s on; 0 for instants.
+        aperture_s: averaging time of a reading, from its t_s onwards; 0 for instantaneous readings.
     """
 
     power: pd.DataFrame
@@ -60,7 +60,7 @@ class Trace:
 
     @property
     def end_s(self) -> float:
-        """When the window ended."""
+        """Time of the end of the window."""
         return self.edges[-1].t_s
 
 
@@ -68,7 +68,7 @@ def read_trace(path: Path) -> Trace:
     """Read the first window of power.parquet.
 
     Raises:
-        RigError: it is damaged.
+        RigError: the file is damaged.
     """
     meter, edges = read_facts(path)
     power = read_table(path, words=("phase",), only=("window", 0))
@@ -76,15 +76,15 @@ def read_trace(path: Path) -> Trace:
 
 
 def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
-    """Power of the first energy window over time, with a line where each step ends and its phases in the background.
+    """Draw the power of the first energy window over time, with the end of each step, and phases in the background.
 
-    A reading is drawn over the time that it is a mean of: from its own time stamp to that of the next one. An edge of the marker is a line, and a red
-    field as wide as what is known of its time.
+    A reading with an aperture is drawn from its own time to that of the next reading. An edge of the marker is a line
+    in a red field, which shows the uncertainty of its time.
 
     Args:
         trace: of the window.
-        laps_s: how long each autonomous step took, of the first ones at least.
-        stretches: phase and seconds of the window's first stretches of a phase, from its first edge on.
+        laps_s: duration of each autonomous step, at least of the first ones.
+        stretches: phase and seconds of the first stretches of the window, from its first edge onwards.
     """
     figure = go.Figure()
     _shade(figure, stretches)
@@ -94,24 +94,22 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     for edge in trace.edges:
         figure.add_vline(x=edge.t_s, line={"dash": "dot", "color": LIMIT})
         if edge.half_s:
-            figure.add_vrect(
-                x0=edge.t_s - edge.half_s, x1=edge.t_s + edge.half_s, fillcolor=LIMIT, opacity=0.15, line_width=0
-            )
+            low, high = edge.t_s - edge.half_s, edge.t_s + edge.half_s
+            figure.add_vrect(x0=low, x1=high, fillcolor=LIMIT, opacity=0.15, line_width=0)
     ends = list(itertools.accumulate(laps_s))
     for number, (lap, end) in enumerate(zip(laps_s, ends, strict=True), start=1):
         if number < len(ends) or end < trace.end_s - lap / 2:  # the last step of the window ends at its edge
             figure.add_vline(x=end, line={"dash": "dot", "color": THIRD})
         if len(ends) <= MOST_LABELS or number in (1, len(ends)):
-            figure.add_annotation(
-                x=end - lap / 2, y=1, yref="paper", yanchor="bottom", text=str(number), showarrow=False
-            )
+            above = {"y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+            figure.add_annotation(x=end - lap / 2, text=str(number), **above)
     figure.update_yaxes(rangemode="tozero")
     styled(figure, 360, "s from the first edge of the marker", "mW")
     return figure.update_layout(legend={"y": 1.08})
 
 
 def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Yield phase, readings and shape of the line of each phase; every part goes on to where the next one begins."""
+    """Yield name, readings and line shape of each phase; a line extends to where the next one begins."""
     parts = [(phase, trace.power[trace.power["phase"] == phase]) for phase in PHASES]
     parts = [(phase, part) for phase, part in parts if len(part)]
     for (phase, part), (_, following) in itertools.zip_longest(parts, parts[1:], fillvalue=("", None)):
@@ -125,12 +123,11 @@ def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
 
 
 def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
-    """Colour the background by phase, and name the colours in the legend."""
+    """Colour the background by phase, and add the colours to the legend."""
     at = 0.0
     for phase, seconds in stretches:
-        figure.add_vrect(
-            x0=at, x1=at + seconds, fillcolor=PHASE_COLOURS[phase], opacity=0.22, line_width=0, layer="below"
-        )
+        colour = {"fillcolor": PHASE_COLOURS[phase], "opacity": 0.22, "line_width": 0}
+        figure.add_vrect(x0=at, x1=at + seconds, layer="below", **colour)
         at += seconds
     for phase in dict.fromkeys(name for name, _ in stretches):
         marker = {"symbol": "square", "size": 11, "color": PHASE_COLOURS[phase], "opacity": 0.5}
@@ -138,7 +135,7 @@ def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
 
 
 def zooms(laps_s: list[float], end: float) -> list[Zoom]:
-    """Return the parts of the trace that are worth a button."""
+    """Return the zoom buttons."""
     first, last = laps_s[0], laps_s[-1]
     return [
         Zoom("first edge", -EDGE * first, EDGE * first),
@@ -148,7 +145,7 @@ def zooms(laps_s: list[float], end: float) -> list[Zoom]:
 
 
 def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
-    """Return the table of the trace: power of each phase of the window."""
+    """Return the table of the trace: the power of each phase of the window."""
     parts = ((phase, power["power_w"][power["phase"] == phase]) for phase in PHASES)
     return [
         PhaseRow(phase, len(part), float(part.mean()), float(part.min()), float(part.max()))

@@ -1,4 +1,4 @@
-"""One line of a comparison with a paper."""
+"""One row of a comparison with a paper."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the paper, what was found here, and what differs in the setting."""
+    """One figure of a paper beside that of the trial, and the differences in the setting.
+
+    Attributes:
+        what: name of the figure.
+        paper, here: the two figures.
+        differs: differences between the two settings.
+        path: of the trial's figure in the record; empty if several figures are shown.
+    """
 
     what: str
     paper: str
     here: str
     differs: str
+    path: str = ""

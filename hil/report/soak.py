@@ -1,4 +1,4 @@
-"""The soak of a run on its overview: memory, descriptors and threads of every process over time."""
+"""The soak test on the overview: memory, descriptors and threads of every process over time."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hil.report.style import BOARD, GREY, REFERENCE, THIRD, styled
 from hil.report.trial_figures import box
 
 COLOURS = {"rig": BOARD, "bench": REFERENCE, "probe": THIRD}
-DASHES = ("solid", "dot", "dash", "dashdot")  # one a board
+DASHES = ("solid", "dot", "dash", "dashdot")  # by board
 PANELS = (("memory, MB", "rss_kb", 1024), ("descriptors", "descriptors", 1), ("threads", "threads", 1))
-PANEL = 190  # pixels one is high
-BETWEEN = 24  # pixels between two
-AROUND = 130  # pixels: the legend above, numbers and title below
+PANEL = 190  # height of a panel in pixels
+BETWEEN = 24  # pixels between two panels
+AROUND = 130  # pixels for the legend above and the axis below
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a process held: of each figure two values, during the warm-up and after it.
+class ProcessRow:
+    """The resources of one process.
 
     Attributes:
-        process: and the board that it serves.
-        rows: after the warm-up.
-        memory: kB, median of the first and of the last quarter after the warm-up; None without rows there.
-        most: by figure, the largest value of the warm-up and the largest after it; None where a part has no rows.
+        process: its name and the board that it serves.
+        rows: number of measurements after the warm-up.
+        memory: median of the first and of the last quarter after the warm-up, in kB; None without measurements.
+        most: by figure, the largest value during the warm-up and after it; None without measurements.
     """
 
     process: str
@@ -39,15 +39,15 @@ class Held:
 
 
 def soak_view(soak: Soak | None) -> dict[str, Any]:
-    """Return what the section is made from; all None where the run is no soak."""
+    """Return the variables of the section; without a soak test there is no figure and no table."""
     if soak is None or not soak.rows:
         return {"soak": soak, "soak_figure": None, "held": []}
     label = "Memory, descriptors and threads of every process over the time of the soak"
-    return {"soak": soak, "soak_figure": box(soak_figure(soak), "soak", label), "held": held(soak)}
+    return {"soak": soak, "soak_figure": box(soak_figure(soak), "soak", label), "held": process_rows(soak)}
 
 
-def held(soak: Soak) -> list[Held]:
-    """Return the table: one line a process."""
+def process_rows(soak: Soak) -> list[ProcessRow]:
+    """Return the table: one row for each process."""
     found = []
     for (process, board), rows in sorted(series_of(soak.rows).items(), key=lambda each: (each[0][1], each[0][0])):
         before = [row for row in rows if row.seconds <= soak.warm_up_s]
@@ -59,24 +59,17 @@ def held(soak: Soak) -> list[Held]:
             for figure in ("descriptors", "threads", "children")
         }
         two = (memory[0], memory[1]) if memory else None
-        found.append(Held(f"{process} of {board}", len(after), two, most))  # type: ignore[arg-type]
+        found.append(ProcessRow(f"{process} of {board}", len(after), two, most))  # type: ignore[arg-type]
     return found
 
 
 def soak_figure(soak: Soak) -> go.Figure:
-    """Draw a panel a figure over the minutes, a line a process; the warm-up is grey.
-
-    Args:
-        soak: with at least one row.
-    """
+    """Draw a panel for each figure with a line for each process; the warm-up is grey. `soak` has at least one row."""
     height = PANEL * len(PANELS) + BETWEEN * (len(PANELS) - 1)
     figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=BETWEEN / height)
     for (process, board), rows in series_of(soak.rows).items():
-        line = {
-            "color": COLOURS.get(process, GREY),
-            "width": 1.5,
-            "dash": DASHES[soak.boards.index(board) % len(DASHES) if board in soak.boards else 0],
-        }
+        dash = DASHES[soak.boards.index(board) % len(DASHES) if board in soak.boards else 0]
+        line = {"color": COLOURS.get(process, GREY), "width": 1.5, "dash": dash}
         minutes = [round(row.seconds / 60, 3) for row in rows]
         for number, (_, name, unit) in enumerate(PANELS, start=1):
             values = [round(getattr(row, name) / unit, 2) for row in rows]

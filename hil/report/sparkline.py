@@ -1,4 +1,4 @@
-"""A loss curve of a few square centimetres for the overview: plain SVG, so that the overview needs no script."""
+"""A small loss curve for the overview, as SVG because the overview has no scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTH, HEIGHT, MOST = 160, 40, 80
 
 
 def sparkline(steps: pd.DataFrame, trial: TrialRecord) -> Markup | None:
-    """Return the float loss a sample by step, thinned to means of neighbours; None with fewer than three finite losses."""
+    """Return the float loss per sample, averaged to at most MOST points; None with fewer than three finite losses."""
     if len(steps) < 3:
         return None
     integers = trial.settings.get("loss") == "integer"

@@ -1,4 +1,4 @@
-"""One look for all figures; colours are mid-tones that read on light and on dark."""
+"""The style of all figures; the colours are mid-tones that are readable on light and on dark pages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import plotly.graph_objects as go
 BOARD, REFERENCE, THIRD, GREY = "#2f81c7", "#e08a1e", "#4f9d69", "#8b8f98"
 LIMIT = "#c2504c"
 FONT = 13  # pixels
-MARGIN = 10  # pixels around a figure; titles and numbers of the axes make more of it for themselves
+MARGIN = 10  # pixels around a figure, beside titles and numbers of the axes
 
 
 def styled(figure: go.Figure, height: int, x: str, y: str) -> go.Figure:
-    """Give a figure the page's look, its height in pixels and the titles of its axes."""
+    """Apply the style to a figure: its height in pixels and the titles of its axes."""
     figure.update_layout(
-        template={},  # the default one is 7 kB a figure and none of it is used
+        template={},  # the default template adds 7 kB to each figure
         height=height,
         margin={"l": MARGIN, "r": MARGIN, "t": MARGIN, "b": MARGIN},
         paper_bgcolor="rgba(0,0,0,0)",

@@ -1,6 +1,9 @@
-"""Which figures a trial's page has, as HTML: an empty box, and the figure as JSON for the page's script to draw into it."""
+"""The figures of a trial's page as HTML: an empty box, and JSON from which the page's script draws the figure."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -8,44 +11,33 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from hil.record import TrialRecord
-from hil.report.figures import accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
-from hil.report.latency import PHASES, TOTAL, histograms
+from hil.report.figures import PHASES, accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
+from hil.report.latency import TOTAL, histograms
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import Trace, power_trace
 from hil.report.sparkline import sparkline
 
-FEWEST_POINTS = 3  # of an accuracy curve: two are said in a sentence
-NAMES = (
-    "loss",
-    "difference",
-    "accuracy",
-    "cycles",
-    "layers",
-    "latency",
-    "latency_phases",
-    "memory",
-    "lifetimes",
-    "power",
-)
+FEWEST_POINTS = 3  # of an accuracy curve; fewer are only listed
 
 
 def trial_figures(
     trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = ""
 ) -> dict[str, Markup | None]:
-    """Return every figure by its name on the page, None where the record has no data for it.
+    """Return every figure by its name on the page, None if the record has no data for it.
 
     Args:
         trial: its record.
         steps: the columns of steps.parquet.
         trace: of its first energy window.
-        at: what the ids of the page's parts begin with.
+        at: prefix of the ids on the page.
     """
-    drawn = {name: figure for name, figure in _drawn(trial, steps, trace).items() if figure is not None}
-    instead = {"loss": sparkline(steps, trial)} if "loss" in drawn else {}
-    labels = _labels(trial, steps)
-    return {
-        name: box(drawn[name], at + name, labels[name], instead.get(name)) if name in drawn else None for name in NAMES
-    }
+    drawn = _drawn(trial, steps, trace)
+    found: dict[str, Markup | None] = {}
+    for name, label in _labels(trial, steps).items():
+        figure = drawn.get(name)
+        without_script = sparkline(steps, trial) if name == "loss" and figure is not None else None
+        found[name] = box(figure, at + name, label, without_script) if figure is not None else None
+    return found
 
 
 def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, go.Figure | None]:
@@ -68,14 +60,14 @@ def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict
     if trial.memory_plan is not None:
         figures["lifetimes"] = lifetimes(trial.memory_plan)
     if trace is not None and trial.energy is not None:
-        figures["power"] = power_trace(
-            trace, trial.energy["laps_s"], (trial.energy.get("phases") or {}).get("first_window", [])
-        )
+        energy: Mapping[str, Any] = trial.energy
+        stretches = (energy.get("phases") or {}).get("first_window", [])
+        figures["power"] = power_trace(trace, energy["laps_s"], stretches)
     return figures
 
 
 def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
-    """Return what each figure is to who cannot see it."""
+    """Return the text alternative of each figure."""
     autonomous = trial.latency["steps"] if trial.latency else 0
     return {
         "loss": f"Loss a sample over {len(steps)} steps",
@@ -92,19 +84,20 @@ def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
 
 
 def has_curve(trial: TrialRecord, steps: pd.DataFrame) -> bool:
-    """Return whether there is a loss in floats to draw: INT8* has one only where the reference recorded it."""
+    """Return whether there is a float loss to draw; INT8* has one only if the reference recorded it."""
     return len(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
 
 
-def box(figure: go.Figure, name: str, label: str, instead: Markup | None = None) -> Markup:
-    """Return a figure as HTML: `instead` is what a reader without scripts sees."""
+def box(figure: go.Figure, name: str, label: str, without_script: Markup | None = None) -> Markup:
+    """Return a figure as HTML; `without_script` is shown until the script draws the figure."""
     return Markup(
-        '<figure role="img" aria-label="{label}"><div id="plot-{name}" class="plot" style="min-height:{height}px">{instead}</div>'
+        '<figure role="img" aria-label="{label}">'
+        '<div id="plot-{name}" class="plot" style="min-height:{height}px">{instead}</div>'
         '<script type="application/json" data-plot="plot-{name}">{json}</script></figure>'
     ).format(
         label=label,
         name=name,
         height=figure.layout.height,
-        instead=instead or "",
-        json=htmlsafe_json_dumps(figure, dumps=lambda whole: whole.to_json()),
+        instead=without_script or "",
+        json=htmlsafe_json_dumps(figure, dumps=go.Figure.to_json),
     )

@@ -1,4 +1,4 @@
-"""What the pages of a run are made from: a view a trial, a view of the whole."""
+"""The variables of the pages of a run: a dict for each trial, and one for the overview."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hil.record.inside import safe_file, safe_folder
 from hil.record.soak import read_soak
 from hil.report.energy_papers import energy_comparison
 from hil.report.energy_view import burden_of, flags_of, window_rows
-from hil.report.figures import asks_queries, drawn_losses
+from hil.report.figures import drawn_losses, has_queries
 from hil.report.files import File, files_in, tails
 from hil.report.losses import loss_rows
 from hil.report.overview import banner, costs, lines_of
@@ -26,12 +26,7 @@ View = dict[str, Any]
 
 
 def overview_view(run: Run, single: bool) -> View:
-    """Return what the overview is made from.
-
-    Args:
-        run: with its folder.
-        single: it shares a page with the trials.
-    """
+    """Return the variables of the overview; `single`: it is on the same page as the trials."""
     lines = lines_of(run)
     folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir() and not path.is_symlink())
     return {
@@ -54,17 +49,17 @@ def overview_view(run: Run, single: bool) -> View:
 
 
 def trial_views(run: Run, single: bool) -> list[View]:
-    """Return what the page of each trial is made from, in the order of the record.
+    """Return the variables of the page of each trial, in the order of the record.
 
     Args:
-        run: with its folder.
-        single: they all go into one page: their ids differ, and nothing beside it is linked to.
+        run: to render.
+        single: all trials are on one page, so their ids differ and no other files are linked.
     """
-    asked = {folder: test for test in run.tests for folder in test.trials}
+    tests = {folder: test for test in run.tests for folder in test.trials}
     views = []
     for number, (trial, steps) in enumerate(zip(run.trials, run.steps, strict=True), start=1):
         at = _at(number) if single else ""
-        views.append(_view(run, trial, drawn_losses(trial, steps), asked.get(trial.folder), at) | {"single": single})
+        views.append(_view(run, trial, drawn_losses(trial, steps), tests.get(trial.folder), at) | {"single": single})
     return views
 
 
@@ -88,7 +83,7 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "figures": figures,
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
-        "queries": asks_queries(trial),
+        "queries": has_queries(trial),
         "papers": {
             name: rows
             for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial)))

@@ -294,4 +294,4 @@ def test_a_run_that_was_killed_is_read_with_the_same_care(run: Path) -> None:
     assert "not the record of a trial in this folder" in said(lambda: read_run(run))
     trial.unlink()
     os.mkfifo(trial)
-    assert "no file" in said(lambda: read_run(run))
+    assert "not a regular file" in said(lambda: read_run(run))

@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from hil.record import schema
-from hil.report.latency import PHASES, TOTAL, histograms
+from hil.report.figures import PHASES
+from hil.report.latency import TOTAL, histograms
 
 from .conftest import make_latency, make_steps, make_trial
 from .test_report_page import trial_of

@@ -12,7 +12,7 @@ import pytest
 from hil.errors import RigError
 from hil.record.soak import FILE, Soak, SoakRow, read_soak
 from hil.report import render, render_single
-from hil.report.soak import PANELS, held, soak_figure
+from hil.report.soak import PANELS, process_rows, soak_figure
 
 from .chromium import Chromium, find
 from .conftest import make_steps, make_trial
@@ -100,7 +100,7 @@ def test_the_figure_has_a_line_a_process_in_every_panel_with_units():
 
 
 def test_the_table_has_the_most_before_and_after_the_warm_up():
-    (rig,) = (one for one in held(made_soak()) if one.process == "rig of stm32h7b3")
+    (rig,) = (one for one in process_rows(made_soak()) if one.process == "rig of stm32h7b3")
     assert rig.rows == 108 and rig.most["descriptors"] == (24, 24)
     assert rig.memory == (100_260.0, 101_070.0)
 
