@@ -116,7 +116,7 @@ def banner(run: Run) -> Banner:
     if expected:
         sentences.append(f"{expected} of them {'is' if expected == 1 else 'are'} marked to fail, and did.")
     if not count["all"]:
-        sentences.append("No test asked for a trial: this run proves nothing.")
+        sentences.append("No test ran a trial: this run proves nothing.")
     if run.facts["state"] != "ended":
         how = "was interrupted" if run.facts["state"] == "interrupted" else "is still running, or was killed"
         sentences.append(f"The run {how}; below is what it had recorded by then.")

@@ -22,89 +22,40 @@ SUITE = Path(__file__).parents[1] / "suite"  # the bench tests
 def add_options(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("trainrig", "hardware-in-the-loop training rig")
-    group.addoption(
-        "--board",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="board to run the bench tests on (repeatable; `all` for every board of the catalogue)",
+    add, file = group.addoption, {"type": Path, "default": None, "metavar": "FILE"}
+    text = "board to run the bench tests on (repeatable; `all` for every board of the catalogue)"
+    add("--board", action="append", default=[], metavar="NAME", help=text)
+    text = "fail if tests need a board and none is named (default: skip them with a warning)"
+    add("--require-board", action="store_true", help=text)
+    text = (
+        "attached board or stand-in; auto: the board if rig.toml names it, else Renode if it is installed and models "
+        "the board, else the board's own stand-in (default: auto)"
     )
-    group.addoption(
-        "--require-board",
-        action="store_true",
-        help="fail if tests need a board and none is named (default: skip them with a warning)",
+    add("--reality", choices=REALITIES, default="auto", help=text)
+    text = "quick: tests short enough for every commit; nightly: these and the long ones (default: quick)"
+    add("--tier", choices=TIERS, default="quick", help=text)
+    add("--rig", **file, help="description of the bench (default: rig.toml)")
+    text = "wait this long for a board that another session holds; without a value, forever (default: do not wait)"
+    add("--wait", nargs="?", type=float, const=math.inf, default=0.0, metavar="SECONDS", help=text)
+    add("--elf", **file, help="flash this firmware instead of the prebuilt image")
+    text = "program each board once, even if its flash holds the image already"
+    add("--reflash", action="store_true", help=text)
+    text = (
+        "measure energy windows until the half-width of the 95 %% interval is at most this share of a step's energy, "
+        "such as 1%%"
     )
-    group.addoption(
-        "--reality",
-        choices=REALITIES,
-        default="auto",
-        help="attached board or stand-in; auto: the board if rig.toml names it, else Renode if it is installed and "
-        "models the board, else the board's own stand-in (default: auto)",
+    add("--energy-u", type=_share, default=None, metavar="SHARE", help=text)
+    text = "measure energy by the rules of MLPerf Tiny: median of five windows of at least ten seconds, idle included"
+    add("--energy-rules", choices=(MLPERF_TINY,), default=None, help=text)
+    text = "report energy and time to this accuracy on the test images, such as 65%%; evaluates during training too"
+    add("--energy-to", type=_share, default=None, metavar="ACCURACY", help=text)
+    text = "folder for the records of runs (default: reports)"
+    add("--report-dir", type=Path, default=Path("reports"), metavar="DIR", help=text)
+    text = (
+        "paths that --board runs if the command line names none (default: testpaths, else the current folder and the "
+        "rig's bench tests)"
     )
-    group.addoption(
-        "--tier",
-        choices=TIERS,
-        default="quick",
-        help="quick: tests short enough for every commit; nightly: these and the long ones (default: quick)",
-    )
-    group.addoption(
-        "--rig",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="description of the bench (default: rig.toml)",
-    )
-    group.addoption(
-        "--wait",
-        nargs="?",
-        type=float,
-        const=math.inf,
-        default=0.0,
-        metavar="SECONDS",
-        help="wait this long for a board that another session holds; without a value, forever (default: do not wait)",
-    )
-    group.addoption(
-        "--elf", type=Path, default=None, metavar="FILE", help="flash this firmware instead of the prebuilt image"
-    )
-    group.addoption(
-        "--reflash", action="store_true", help="program each board once, even if its flash holds the image already"
-    )
-    group.addoption(
-        "--energy-u",
-        type=_share,
-        default=None,
-        metavar="SHARE",
-        help="measure energy windows until the half-width of the 95 %% interval is at most this share of a step's "
-        "energy, such as 1%%",
-    )
-    group.addoption(
-        "--energy-rules",
-        choices=(MLPERF_TINY,),
-        default=None,
-        help="measure energy by the rules of MLPerf Tiny: median of five windows of at least ten seconds, idle energy "
-        "included",
-    )
-    group.addoption(
-        "--energy-to",
-        type=_share,
-        default=None,
-        metavar="ACCURACY",
-        help="report energy and time to this accuracy on the test images, such as 65%%; evaluates during training too",
-    )
-    group.addoption(
-        "--report-dir",
-        type=Path,
-        default=Path("reports"),
-        metavar="DIR",
-        help="folder for the records of runs (default: reports)",
-    )
-    parser.addini(
-        BOARD_PATHS,
-        type="args",
-        default=[],
-        help="paths that --board runs if the command line names none (default: testpaths, else the current folder and "
-        "the rig's bench tests)",
-    )
+    parser.addini(BOARD_PATHS, type="args", default=[], help=text)
 
 
 def _share(text: str) -> float:

@@ -17,7 +17,6 @@ from hil.bench.energy.trial import Judged, run
 from hil.errors import Blocked, RigError, close_matches
 from hil.measure.data_sheet import DataSheet, load_data_sheet
 
-TRIALS = 100
 BEYOND = 4.0  # times the limits of the data sheet
 FURTHER = {"rigol-dp832a": 16.0, "tc66c": 16.0}  # their few readings scatter by more than four times the limits
 WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
