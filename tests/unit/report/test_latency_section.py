@@ -33,7 +33,7 @@ def test_the_section_has_figures_histogram_and_what_the_measurement_costs(record
     assert 'data-of="latency.total.mean"' in total and "modelled" in total
     assert "42.86 ms" in section, "12 million cycles at 280 MHz"
     assert ">perturb<" not in section, "what the step does not have"
-    assert "costs 8 to 10 cycles, median 8, over 101 of them" in section
+    assert "costs 8 to 10 cycles, median 8, over 101 consecutive readings" in section
     assert "backward" in section and ">fc1<" in section
     assert 'href="#latency"' in page and "budget 75 ms" in page
 
