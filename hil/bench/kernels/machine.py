@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from unicorn import arm_const
@@ -122,5 +122,5 @@ class KernelCalls:
         return self._rng.integers(-128, 128, size, np.int8)
 
 
-def _no_peripheral(*_: int) -> int:
+def _no_peripheral(*_: int) -> NoReturn:
     raise AssertionError("there is no peripheral")
