@@ -158,7 +158,8 @@ def test_a_full_disk_takes_no_output() -> None:
         )
     assert ended.returncode == 2
     assert (
-        ended.stderr == "hil: the output: No space left on device: check its permissions and the free space on the disk.\n"
+        ended.stderr
+        == "hil: the output: No space left on device: check its permissions and the free space on the disk.\n"
     )
 
 

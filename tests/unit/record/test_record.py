@@ -108,9 +108,7 @@ def test_no_half_written_file_is_left_when_writing_fails(recorded, monkeypatch):
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(
-        RigError, match="latest holds no results.json: no run has ended there yet, give the folder"
-    ):
+    with pytest.raises(RigError, match="latest holds no results.json: no run has ended there yet, give the folder"):
         read_run(tmp_path / "latest")
     with pytest.raises(RigError, match="holds no results.json"):
         read_run(tmp_path)
