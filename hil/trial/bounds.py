@@ -32,7 +32,7 @@ def one_sentence(kind: type[T]) -> type[T]:
             raise RigError(f"{kind.__name__}: {error}: give its fields by name.") from None
         build(self, *given, **named)
 
-    kind.__init__ = checked  # type: ignore[misc]  # the fields stay those of the dataclass
+    kind.__init__ = checked  # type: ignore[method-assign]  # the fields stay those of the dataclass
     return kind
 
 

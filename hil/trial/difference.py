@@ -1,30 +1,21 @@
-"""Board and reference, step by step: what differs first, and in which layer.
+"""The first difference between board and reference in a step, and its layer.
 
-The reference has seen the settings and the data only. A step is right when the digest of every trained tensor, both
+The reference knows only the settings and the data. A step is right if the digest of every trained tensor, both
 loss terms and the sign agree to the last bit.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hil.link.replies import Stepped
 
-
-class StepLike(Protocol):
-    """What the reference says of a step (hil.reference.methods.StepOutcome)."""
-
-    loss_plus: float
-    loss_minus: float
-    float_loss_plus: float
-    float_loss_minus: float
-    sign: int
-    right_sign: bool
-    digests: tuple[int, ...]
+if TYPE_CHECKING:
+    from hil.reference.methods import StepOutcome
 
 
 @dataclass(frozen=True)
@@ -37,7 +28,7 @@ class Difference:
         index: flattened index of the first element that differs, or None when only a digest is known.
         board: value on the board.
         reference: value of the reference.
-        what: `weight`, `output` of the layer, `error` behind the layer, `loss_plus`, `loss_minus` or `sign`.
+        what: `weight`, `output` of the layer, `error` after the layer, `loss_plus`, `loss_minus` or `sign`.
     """
 
     step: int
@@ -48,13 +39,10 @@ class Difference:
     what: str
 
     def sentence(self) -> str:
-        """Say the difference in one sentence."""
+        """Return the difference as one sentence, without a full stop."""
         place = "" if self.index is None else f"[{self.index}]"
-        return f"step {self.step}: {self.what} {self.layer}{place} is {self.board} on the board and {self.reference} in the reference"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as they stand in results.json."""
-        return asdict(self)
+        values = f"{self.board} on the board and {self.reference} in the reference"
+        return f"step {self.step}: {self.what} {self.layer}{place} is {values}"
 
 
 def bits_of(value: float) -> int:
@@ -67,7 +55,7 @@ def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> lis
     return [index for index, (ours, theirs) in enumerate(zip(board, reference, strict=True)) if ours != theirs]
 
 
-def differing_terms(reply: Stepped, outcome: StepLike) -> list[tuple[str, float, float]]:
+def differing_terms(reply: Stepped, outcome: StepOutcome) -> list[tuple[str, float, float]]:
     """Return the loss terms and the sign that differ, as (name, board, reference)."""
     pairs = [
         ("loss_plus", reply.loss_plus, float(outcome.loss_plus)),

@@ -20,10 +20,10 @@ from hil.errors import Blocked, RigError
 from hil.link.failures import Refused
 from hil.link.replies import Stepped
 from hil.trial.device import Device
-from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms, first_weight
+from hil.trial.difference import Difference, differing_tensors, differing_terms, first_weight
 
 if TYPE_CHECKING:
-    from hil.reference.methods import Method, Stage
+    from hil.reference.methods import Method, Stage, StepOutcome
     from hil.trial.prepare import Prepared
 
 
@@ -45,7 +45,7 @@ class WrongStep:
     images: np.ndarray
     labels: np.ndarray
     reply: Stepped
-    outcome: StepLike
+    outcome: StepOutcome
 
 
 def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference:

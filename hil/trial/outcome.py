@@ -17,11 +17,12 @@ from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
 from hil.quantity import Provenance
 from hil.trial.confirm.figures import Figures
-from hil.trial.difference import Difference, StepLike, differing_tensors, differing_terms
+from hil.trial.difference import Difference, differing_tensors, differing_terms
 from hil.trial.latency import total_figures
 from hil.trial.spec import TrialSpec
 
 if TYPE_CHECKING:
+    from hil.reference.methods import StepOutcome
     from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
     from hil.trial.selection import Tried
@@ -54,7 +55,7 @@ class StepRow:
     cycles: dict[str, int]
 
     @classmethod
-    def of(cls, step: int, reply: Stepped, outcome: StepLike) -> StepRow:
+    def of(cls, step: int, reply: Stepped, outcome: StepOutcome) -> StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
         same = not differing_tensors(reply.digests, outcome.digests) and not differing_terms(reply, outcome)
         digest = step_digest(reply.digests)

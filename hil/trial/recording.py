@@ -48,7 +48,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         steps=spec.steps,
         bit_exact=outcome.bit_exact,
         steps_compared=len(outcome.steps),
-        first_difference=outcome.difference.to_json() if outcome.difference else None,
+        first_difference=asdict(outcome.difference) if outcome.difference else None,
         final_digest=f"{outcome.steps[-1].digest:08x}" if outcome.steps else None,
         accuracy={
             "before": outcome.accuracy_before,
@@ -86,7 +86,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         profile=_profile(outcome),
         analytic=prepared.subject.analytic() if prepared else None,
         work=asdict(outcome.work) if outcome.work else None,
-        selection=[tried.to_json() for tried in outcome.selection],
+        selection=[asdict(tried) for tried in outcome.selection],
         evaluations=_evaluations(outcome),
         energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
@@ -191,7 +191,8 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
 
 def _sram_provenance(name: str) -> str:
     """Watermarks are counted in the board's memory; the plan, the formula and the limit are worked out."""
-    return (Provenance.ANALYTIC if name in ("budget", "planned", "analytic") else Provenance.COUNTED).value
+    computed = name in ("budget", "planned", "analytic")
+    return str((Provenance.ANALYTIC if computed else Provenance.COUNTED).value)
 
 
 def _warnings(outcome: Outcome) -> list[str]:

@@ -6,8 +6,7 @@ chosen. The board trains and classifies, every step and every logit compared wit
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from hil.data import DataSet
 from hil.errors import Blocked
@@ -33,10 +32,6 @@ class Tried:
     def gain(self) -> float:
         """Gain of accuracy; below all others where the block was left out."""
         return -2.0 if self.before is None or self.after is None else self.after - self.before
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields."""
-        return asdict(self)
 
 
 def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:

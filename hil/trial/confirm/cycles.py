@@ -96,11 +96,12 @@ class CycleCheck:
                     "profile",
                     f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}.",
                 )
-        for name, cycles, least in zip(self._layers, profile[0], self._least.forward, strict=True):
-            if cycles < steps * least:
+        for name, taken, least in zip(self._layers, profile[0], self._least.forward, strict=True):
+            if taken < steps * least:
                 self._figures.refuse(
                     "profile",
-                    f"the agent reports {cycles:,} cycles for layer {name} forward, and its products take {steps * least:,} at least.",
+                    f"the agent reports {taken:,} cycles for layer {name} forward, "
+                    f"and its products take {steps * least:,} at least.",
                 )
 
     def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:

@@ -1,4 +1,4 @@
-"""A board that something else resets while its flash is programmed: real pyOCD, and a reset injected on the virtual bench."""
+"""A board that something else resets while its flash is programmed: real pyOCD, and a reset injected on the virtual board."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resetting(process: ProbeProcess, tmp_path: Path) -> Boards:
 
     @contextmanager
     def opened(board: str, *after: int):
-        pytest.importorskip("unicorn", reason="the virtual bench needs the extra `virtual`")
+        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
         entry = boards.load(board)
         faults = tuple(f"reset:{instructions}" for instructions in after)
         stand_in = start_virtual(entry, boards.image_of(board), tmp_path / "log", faults)

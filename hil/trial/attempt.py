@@ -1,0 +1,178 @@
+"""One attempt at a trial, from opening the meter and the board to reading the memory watermarks."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hil.errors import Blocked, DeviceFault, RigError
+from hil.link.failures import Refused
+from hil.link.session import Session, fresh_nonce
+from hil.meters.meter import Meter
+from hil.meters.open import open_meter
+from hil.rig import Taken
+from hil.targets import Target, open_target
+from hil.targets.route import AlreadyLoaded
+from hil.targets.serial_port import open_serial, path_of
+from hil.trial.confirm.identity import check_identity
+from hil.trial.device import Device, refused
+from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
+from hil.trial.latency import measure_latency
+from hil.trial.lockstep import LockStep
+from hil.trial.outcome import Flashed, Outcome
+from hil.trial.prepare import SELECTED, Prepared
+from hil.trial.selection import select_block
+from hil.trial.silence import placed
+from hil.trial.stages import StageLogs
+from hil.trial.watch import Watch
+from hil.trial.witness import Witness
+
+LOG = logging.getLogger(__name__)
+ENDS_WITHIN_S = 1.0  # a killed stand-in closes its connections before its process has ended
+
+
+@dataclass
+class Attempt:
+    """One attempt at a trial on a board that is reserved for it; a second attempt reuses nothing of the first."""
+
+    prepared: Prepared
+    taken: Taken
+    stages: StageLogs
+    watch: Watch
+    reflash: bool
+
+    def run(self, outcome: Outcome) -> None:
+        """Open the meter and the board, flash, train, measure and close.
+
+        Raises:
+            RigError: a fault of the rig or the device; if one fault explains another, the one that explains it.
+        """
+        try:
+            with self._meter() as meter:
+                trial = self._with_probe(meter, outcome)
+                if trial is not None and meter is not None:
+                    self._energy_after_power_cycle(trial, meter)
+        except RigError as error:
+            chip_fault = self.taken.chip_fault(self.prepared.image)
+            if chip_fault:
+                raise DeviceFault(chip_fault) from None
+            # if a stand-in has died, that explains the error
+            self.taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)
+            raise
+
+    @contextlib.contextmanager
+    def _meter(self) -> Iterator[Meter | None]:
+        """Open the meter, if the trial measures energy and there is one; before the board, which it may feed."""
+        endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
+        with contextlib.ExitStack() as stack:
+            meter = None
+            with self.stages("connect"):
+                if wanted is not None and endpoints.meter is not None:
+                    supply_v = self.prepared.board.supply_v
+                    meter = stack.enter_context(open_meter(endpoints.meter, supply_v, endpoints.meter_model))
+            yield meter
+
+    @contextlib.contextmanager
+    def _target(self) -> Iterator[Target]:
+        with self.stages("connect"):
+            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.watch.tell)
+        try:
+            yield target
+        finally:
+            target.close()
+
+    def _with_probe(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:
+        """Flash and train; return the trial if its energy has to be measured after a power cycle."""
+        with self._target() as target:
+            if target.probe is not None and target.probe.virtual:
+                outcome.reality = "virtual"  # even if rig.toml lists it as hardware: its figures are not measured
+            with self.stages("flash"):
+                programmed = target.flash(self.prepared.image, self.reflash)
+                outcome.flash = Flashed(target.route.name, programmed, target.cycles)
+                LOG.info("%s", outcome.flash)
+            with placed(target, self.prepared.board, self.prepared.image), _refusals():
+                return self._train(target, meter, outcome)
+
+    def _train(self, target: Target, meter: Meter | None, outcome: Outcome) -> LockStep | None:
+        prepared, later = self.prepared, None
+        session = Session(target.port, fresh_nonce(), self.taken.alive)
+        outcome.link = session.counters
+        with self.stages("greet"):
+            device = Device(session, prepared.board, prepared.image)
+            check_identity(outcome.figures, device.identity, prepared.board, prepared.image)
+            outcome.clock_hz = device.clock_hz
+            LOG.info("%s", device.identity)
+        if prepared.spec.variant == SELECTED:
+            with self.stages("select"):
+                prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.watch)
+                outcome.begin(prepared)
+        with self.stages("load"):
+            trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.watch)
+            trial.begin()
+        with self.stages("train"):
+            trial.train()
+        with self.stages("evaluate"):  # before latency and energy, which train the same few batches again
+            trial.evaluate()
+        if prepared.spec.latency is not None and outcome.difference is None:
+            with self.stages("latency"):
+                measure_latency(trial, prepared.spec.latency)
+        if meter is not None and outcome.difference is None:
+            if self.taken.endpoints.power is None:
+                self._energy(trial, meter, NOT_SWITCHED)
+            elif meter.sheet.feeds:
+                self._energy(trial, meter, FED_BY_METER)
+            else:
+                later = trial
+        with self.stages("finish"):
+            trial.finish()
+            LOG.info("%s", session.counters)
+        return later
+
+    def _energy(self, trial: LockStep, meter: Meter, power: str) -> None:
+        endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
+        assert wanted is not None  # there is a meter
+        with self.stages("energy"):
+            measure_windows(
+                trial, meter, wanted, endpoints.measuring_point, endpoints.ambient_c, power, endpoints.supply_error
+            )
+
+    def _energy_after_power_cycle(self, trial: LockStep, meter: Meter) -> None:
+        """Switch the board off and on and measure its energy without a probe.
+
+        The power cycle clears the state that a debugger and the training leave in the chip.
+        """
+        endpoints, board, image = self.taken.endpoints, self.prepared.board, self.prepared.image
+        with self.stages("power"):
+            LOG.info("%s was switched off and on", self.taken.power_cycle())
+        port = open_serial(path_of(endpoints), board.baud)
+        # the image is in flash already; a probe would wake the chip's debug logic
+        target = Target(board, endpoints, port, AlreadyLoaded())
+        try:
+            with placed(target, board, image), _refusals():
+                with self.stages("greet"):
+                    trial.go_on_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, image))
+                if trial.outcome.difference is None:
+                    self._energy(trial, meter, SWITCHED)
+            if trial.outcome.energy is not None and endpoints.probe is not None:
+                trial.outcome.energy.meter["probe_detached"] = True
+        finally:
+            target.close()
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn a refusal of the agent into Blocked or DeviceFault."""
+    try:
+        yield
+    except Refused as refusal:
+        raise refused(refusal) from refusal
+
+
+def _witness(prepared: Prepared, target: Target) -> Witness | None:
+    if target.probe is None:
+        return None
+    subject = prepared.subject
+    sizes = (tensor.size for tensor in subject.tensors)
+    return Witness(target.probe, prepared.image, tuple(zip(subject.places(prepared.plan), sizes, strict=True)))
