@@ -1,27 +1,27 @@
-"""What the user asked for: the options of either family of experiments, and the table that they make."""
+"""The options of `hil experiment` that belong to one paper, and the table that they select."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from hil.data.corrupt import CORRUPTIONS
 from hil.data.store import PARTS, data_folder, file_name, known_sets
 from hil.errors import RigError, close_matches
-from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.exponents import LOSS
 from hil.experiment.pmt import RATES, AskedPmt
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.spec_file import read_spec
 from hil.experiment.table import Table
-from hil.experiment.tables import PAPER_BATCH, Asked
+from hil.experiment.tables import ELASTIC_TABLES, PAPER_BATCH, Asked
 from hil.network.tflite.networks import NETWORKS
 
 ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
 
 
 def add_asked(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only one family has."""
+    """Add the options that only the experiments of one paper have."""
     elastic = parser.add_argument_group("elasticzo-*")
     elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
     elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
@@ -36,10 +36,10 @@ def add_asked(parser: argparse.ArgumentParser) -> None:
 
 
 def asked_table(options: argparse.Namespace) -> Table:
-    """Return the table that was asked for.
+    """Return the table that the options select.
 
     Raises:
-        RigError: an option of the other family, an unknown name, or no data.
+        RigError: an option of the other paper, an unknown name, or no data.
     """
     name = options.experiment
     if (name is None) == (options.spec is None):
@@ -49,10 +49,10 @@ def asked_table(options: argparse.Namespace) -> Table:
             if getattr(options, option) is not None:
                 raise RigError(f"--{option} does not go with --spec: write it into the file.")
         return read_spec(options.spec, options.seeds, options.epochs, options.batch)
-    others, family = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
+    others, owner = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
     for option in others:
         if getattr(options, option) is not None:
-            raise RigError(f"--{option} is an option of {family}, not of {name}: leave it out.")
+            raise RigError(f"--{option} is an option of {owner}, not of {name}: leave it out.")
     if name in ELASTIC_TABLES:
         make, epochs = ELASTIC_TABLES[name]
         return make(_elastic(options, epochs))
@@ -68,7 +68,7 @@ def positive(text: str) -> int:
 
 
 def _elastic(options: argparse.Namespace, epochs: int) -> Asked:
-    columns = _columns(options.columns or ",".join(LOSS))
+    columns = _names("columns", options.columns, LOSS) if options.columns else tuple(LOSS)
     return Asked(_data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH)
 
 
@@ -79,25 +79,18 @@ def _pmt(options: argparse.Namespace) -> AskedPmt:
         if getattr(options, name) is not None
     }
     if options.corruptions is not None:
-        given["corruptions"] = _corruptions(options.corruptions)
+        given["corruptions"] = _names("corruptions", options.corruptions, CORRUPTIONS)
     if options.rates is not None:
         given["rates"] = _rates(options.rates)
     return AskedPmt(**given)
 
 
-def _columns(text: str) -> tuple[str, ...]:
+def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the known names in a list with commas, each once."""
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
-        if name not in LOSS:
-            raise RigError(f"--columns names {name!r}: choose from {', '.join(LOSS)}, with a comma between two.")
-    return names
-
-
-def _corruptions(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(text.split(",")))
-    for name in names:
-        if name not in CORRUPTIONS:
-            raise RigError(f"--corruptions names {name!r}: {close_matches(name, CORRUPTIONS)}")
+        if name not in known:
+            raise RigError(f"--{option} names {name!r}: {close_matches(name, known)}")
     return names
 
 
@@ -114,11 +107,11 @@ def _rates(text: str) -> tuple[float, ...]:
 def _data(name: str | None) -> tuple[str, ...]:
     if name is not None:
         return (name,)
-    there = tuple(
+    found = tuple(
         one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
     )
-    if not there:
+    if not found:
         raise RigError(
             f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
         )
-    return there
+    return found

@@ -18,7 +18,6 @@ from hil.errors import RigError
 from hil.experiment.asked import add_asked, asked_table, positive
 from hil.experiment.certify import Certificate, RunTrial, certify, segments
 from hil.experiment.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
-from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.pool import Pool
 from hil.experiment.progress import RunLines
@@ -26,6 +25,7 @@ from hil.experiment.render import write
 from hil.experiment.run import Run
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
+from hil.experiment.tables import ELASTIC_TABLES
 from hil.fields import rebuilt
 from hil.record.origin import origin
 from hil.record.whole import write_atomic

@@ -84,7 +84,7 @@ def table_of(
         name,
         f"{title}: {asked.network} on corrupted images ({name[4:-1]} {name[-1]} of Poor Man's Training)",
         builder.all_stages,
-        builder.cells,  # type: ignore[arg-type]  # of one kind of run
+        builder.cells,
         rows,
         {(builder.data, column, row): value for (column, row), value in (paper or {}).items()},
         (*differences, *common(asked, measure is not COSINE)),

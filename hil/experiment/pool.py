@@ -92,7 +92,7 @@ class Pool:
         log = folder / LOG_FILE
         with log.open("w", encoding="utf-8") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "hil.experiment.worker", str(folder)],
+                [sys.executable, "-m", "hil.experiment.train", str(folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,

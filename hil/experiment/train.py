@@ -1,15 +1,22 @@
-"""Train one run on the reference, epoch by epoch, so that it can be cut anywhere and go on with the same bits."""
+"""Train one run on the reference, epoch by epoch; an interrupted run continues with the same bits.
+
+`python -m hil.experiment.train FOLDER` trains the run of a folder and prints one line of JSON for each epoch.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from hil.data import DataSet, batches, load
+from hil.errors import RigError
 from hil.experiment.curve import (
     EpochRow,
     checkpoint_path,
@@ -24,17 +31,17 @@ from hil.experiment.settle import settled
 from hil.experiment.slope import cosines
 from hil.trial.outcome import step_digest
 
-SEEN = 10_000  # training images that an epoch is evaluated on; all test images are
+SEEN = 10_000  # training images that are evaluated after each epoch; all test images are
 
 
 class Training:
-    """One run in its folder; goes on behind the last epoch that the folder holds.
+    """One run in its folder; continues after the last epoch that the folder holds.
 
     Args:
-        folder: holds run.json; takes the curve and the checkpoints. Runs that others start from lie beside it.
+        folder: has run.json, and receives the curve and the checkpoints. Its parent has the runs that this one starts from.
 
     Raises:
-        RigError: damaged files, missing data, or a run to choose by that is not there.
+        RigError: damaged files, missing data, or a missing run that this one depends on.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -54,7 +61,7 @@ class Training:
             self.learner = self.run.learner(last.weights, self.schedule)
 
     def epochs(self) -> Iterator[EpochRow]:
-        """Train what is left, and yield a row behind every epoch, written already."""
+        """Train the remaining epochs; yield the row of each after it was written."""
         if not self.rows:
             write_checkpoint(
                 checkpoint_path(self.folder, 0),
@@ -70,7 +77,7 @@ class Training:
             yield self._epoch(order)
 
     def _start(self) -> Path | None:
-        """Return the checkpoint of the run before; None where training begins with initial weights."""
+        """Return the last checkpoint of the run to start from; None if training starts from initial weights."""
         if self.run.start is None:
             return None
         before = self.folder.parent / self.run.start
@@ -101,13 +108,18 @@ class Training:
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        found = alike, self._moved(), step_digest(digests[-1]), self.learner.arithmetic
-        return self._keep(EpochRow(epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds, *found))
+        return self._keep(
+            EpochRow(
+                epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds,
+                cosines=alike, moved=self._moved(), digest=step_digest(digests[-1]), arithmetic=self.learner.arithmetic,
+            )
+        )  # fmt: skip
 
     def _moved(self) -> float:
         """Return the share of the trained numbers that differ from the first weights."""
         pairs = list(zip(self.learner.weights, self._first, strict=True))
-        return sum(int((now != then).sum()) for now, then in pairs) / sum(then.size for _, then in pairs)
+        changed = sum(int((now != then).sum()) for now, then in pairs)
+        return changed / sum(int(then.size) for _, then in pairs)
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""
@@ -121,3 +133,20 @@ class Training:
         self.rows.append(row)
         write_curve(self.folder, self.rows)
         return row
+
+
+def main(folder: Path) -> int:
+    """Train the run of a folder to its end; return the exit code."""
+    try:
+        for row in Training(folder).epochs():
+            print(json.dumps(asdict(row)), flush=True)
+    except RigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

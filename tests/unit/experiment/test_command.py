@@ -11,10 +11,9 @@ import pytest
 from hil import cli
 from hil.experiment import command
 from hil.experiment.asked import add_asked, asked_table
-from hil.experiment.elasticzo import ELASTIC_TABLES
 from hil.experiment.exponents import ExponentRun
 from hil.experiment.table import Table
-from hil.experiment.tables import Asked
+from hil.experiment.tables import ELASTIC_TABLES, Asked
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -94,7 +93,7 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--columns=fp32"], "--columns names 'fp32': choose from int8, int8star"),
+        (["--columns=fp32"], "--columns names 'fp32': known are: int8, int8star"),
         (["--board=nucleo"], "nucleo"),
         (["--queries=3"], "--queries is an option of pmt-*, not of elasticzo-table1"),
         (["--certify-only"], "are not trained to their end"),
