@@ -155,7 +155,8 @@ def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
             write_run(folder, run, digests[run.data])
         elif read_run(folder) != (run, digests[run.data]):
             raise RigError(
-                f"{folder} was begun with other settings or data: choose another --out, or the settings it was begun with."
+                f"{folder} was begun with other settings or data: choose another --out, "
+                "or the settings it was begun with."
             )
 
 

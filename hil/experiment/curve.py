@@ -110,7 +110,8 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
         raise RigError(f"the checkpoint {path} has not the arrays w0, w1, ..., step and digests: {AGAIN}.")
     if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
         raise RigError(
-            f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: {AGAIN}."
+            f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: "
+            f"{AGAIN}."
         )
     if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
         raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")

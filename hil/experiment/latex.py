@@ -16,7 +16,8 @@ def as_latex(summary: Summary) -> str:
     columns = table.columns
     lines = [
         f"% {escaped(table.title)}",
-        f"% {escaped(table.measure.title)}: {escaped(table.measure.unit)}; mean and sample standard deviation over the seeds",
+        f"% {escaped(table.measure.title)}: {escaped(table.measure.unit)}; "
+        "mean and sample standard deviation over the seeds",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
         " & ".join(["", *(escaped(data) for data, _ in columns)]) + r" \\",

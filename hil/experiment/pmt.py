@@ -53,7 +53,8 @@ class AskedPmt:
     def __post_init__(self) -> None:
         if self.batch > self.kept:
             raise RigError(
-                f"a batch of {self.batch} is larger than the {self.kept} images that are trained on where something is chosen: "
+                f"a batch of {self.batch} is larger than the {self.kept} images that are trained on where something "
+                "is chosen: "
                 "choose a smaller --batch, or more --images."
             )
         if self.queries > LIMITS["queries"][1]:

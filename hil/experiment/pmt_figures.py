@@ -45,7 +45,8 @@ def figure7(asked: AskedPmt) -> Table:
     order = "GNS and QAS below each without one; adaptive layer-wise below all others, layer-wise below model-wise"
     differences = (
         f"Trained are {', '.join(asked.layers(blocks))}; the paper trains the four pointwise layers of its block 1.",
-        f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, {each} for each layer layer-wise.",
+        f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, "
+        f"{each} for each layer layer-wise.",
         NO_NUMBERS,
     )
     return table_of(
@@ -78,8 +79,10 @@ def figure8(asked: AskedPmt) -> Table:
         ("layer-node", "model-node"),
     )
     differences = (
-        "The slope is that of the network in double precision, straight through every rounding, at the integer activations; compared are weights, not biases.",
-        f"Rows `Q=...` are adaptive and layer-wise, with so many queries for each layer; the others have {total} forward passes a sample "
+        "The slope is that of the network in double precision, straight through every rounding, "
+        "at the integer activations; compared are weights, not biases.",
+        "Rows `Q=...` are adaptive and layer-wise, with so many queries for each layer; "
+        f"the others have {total} forward passes a sample "
         f"in all: layer-wise {each} for each layer (figure 5).",
         f"One step of {asked.batch} samples of {corruption}, by the pre-trained network.",
         NO_NUMBERS,
@@ -100,8 +103,10 @@ def figure9(asked: AskedPmt) -> Table:
         builder.row(corruption, f"Q={count}", (corruption,), way, corruption)
     rows = tuple(f"Q={count}" for count in counts)
     differences = (
-        f"Trained are {', '.join(asked.layers(blocks))}; every row has {budget:,} forward passes, fewer queries make more steps.",
-        "Forward passes are those with a perturbation, from the perturbed layer on, as the paper counts them; accuracy is that of the test images.",
+        f"Trained are {', '.join(asked.layers(blocks))}; every row has {budget:,} forward passes, "
+        "fewer queries make more steps.",
+        "Forward passes are those with a perturbation, from the perturbed layer on, as the paper counts them; "
+        "accuracy is that of the test images.",
         NO_NUMBERS,
     )
     axis = Axis(PASSES, budget / 1e6)

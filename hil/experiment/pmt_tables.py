@@ -84,7 +84,8 @@ def table7(asked: AskedPmt) -> Table:
     paper = {(column, row): value for row, values in TABLE7.items() for column, value in values.items()}
     differences = (
         SAME_RATE.format(corruptions[0]),
-        "MCUTrain's fixed layers, which it finds by search, are those of the last block; it has momentum 0.9, which the paper leaves out of all methods.",
+        "MCUTrain's fixed layers, which it finds by search, are those of the last block; it has momentum 0.9, "
+        "which the paper leaves out of all methods.",
     )
     order = "Poor Man's Training above no adaptation and above INT8 BP without QAS, MCUTrain above INT8 BP"
     return table_of(

@@ -56,7 +56,8 @@ def as_markdown(summary: Summary) -> str:
     table = summary.table
     lines = [f"# {table.title}", ""]
     lines += [
-        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the seeds{brackets(summary)}.",
+        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the "
+        f"seeds{brackets(summary)}.",
         "",
     ]
     lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
@@ -79,8 +80,8 @@ def as_markdown(summary: Summary) -> str:
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
-        f"- {one.verdict}: {one.run}, {one.steps} steps from step {one.first_step} on {one.board} ({one.reality or 'not reached'})"
-        + (f": {one.reason}" if one.reason else "")
+        f"- {one.verdict}: {one.run}, {one.steps} steps from step {one.first_step} on {one.board} "
+        f"({one.reality or 'not reached'})" + (f": {one.reason}" if one.reason else "")
         for one in summary.certificates
     ] or ["- nothing yet"]
     return "\n".join(lines) + "\n"

@@ -43,7 +43,10 @@ class Knock:
     def sentence(self) -> str:
         """Return what that says of the line, where the agent took the bytes or the core waits for some."""
         if not self.reached:
-            return f"the line from this computer to the board is cut: {self.sent} bytes were sent, none reached it, and its core waits for bytes."
+            return (
+                f"the line from this computer to the board is cut: {self.sent} bytes were sent, none reached it, "
+                "and its core waits for bytes."
+            )
         board = f"the firmware reads and answers ({self.taken} of {self.sent} bytes taken, {self.answered} sent)"
         if self.answered and not self.came:
             return f"{board}, and nothing came here: the line from the board to this computer is cut."

@@ -62,7 +62,8 @@ class LockStep:
         self._check_tensors()
         if agent_plan.arena_planned != self.p.plan.total:
             raise DeviceFault(
-                f"the agent plans {agent_plan.arena_planned:,} bytes of arena where docs/memory.md gives {self.p.plan.total:,}."
+                f"the agent plans {agent_plan.arena_planned:,} bytes of arena where docs/memory.md gives "
+                f"{self.p.plan.total:,}."
             )
         self._compare_start(self.device.digests())
         if self.outcome.difference is None and self.p.spec.evaluate:

@@ -182,7 +182,8 @@ class Outcome:
             self.block(
                 Blocked(
                     "judge",
-                    f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, report it.",
+                    f"{len(self.steps):,} of {self.spec.steps:,} steps were compared: this is a defect of the rig, "
+                    "report it.",
                 )
             )
             return
@@ -192,7 +193,8 @@ class Outcome:
         reasons += [judged.reason] if judged is not None and judged.reason else []
         if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
             reasons.append(
-                f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, less than {CHANCE_MARGIN:.0%} above the untrained network."
+                f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
+                f"less than {CHANCE_MARGIN:.0%} above the untrained network."
             )
         self.verdict, self.reason = ("fail", " ".join(reasons)) if reasons else ("pass", "")
 

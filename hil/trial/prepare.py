@@ -135,7 +135,8 @@ def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
     if planned.total > arena:
         raise Blocked(
             "plan",
-            f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, {spec.board} has an arena of {arena:,}: "
+            f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
+            f"{spec.board} has an arena of {arena:,}: "
             f"choose {subject.smaller()}.",
         )
     return most, planned
@@ -166,12 +167,14 @@ def _check_counts(spec: TrialSpec, data: DataSet) -> None:
         )
     if spec.batch > len(data.train_images):
         raise RigError(
-            f"TrialSpec: batch is {spec.batch:,}, {data.name} has {len(data.train_images):,} training images: choose fewer."
+            f"TrialSpec: batch is {spec.batch:,}, {data.name} has {len(data.train_images):,} training images: "
+            "choose fewer."
         )
     most = len(data.train_images) - spec.batch
     if spec.variant == SELECTED and spec.selection.held_out > most:
         raise RigError(
-            f"Selection: held_out is {spec.selection.held_out:,}, which leaves no batch of {spec.batch} among {len(data.train_images):,} training images of "
+            f"Selection: held_out is {spec.selection.held_out:,}, which leaves no batch of {spec.batch} among "
+            f"{len(data.train_images):,} training images of "
             f"{data.name}: choose at most {most:,}."
         )
 

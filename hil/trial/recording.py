@@ -203,11 +203,13 @@ def _warnings(outcome: Outcome) -> list[str]:
         )
     elif outcome.reality == "qemu":
         warnings.append(
-            "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about silicon."
+            "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about "
+            "silicon."
         )
     elif outcome.reality == "renode":
         warnings.append(
-            "Renode: one cycle an instruction, registers that only hold what is written; cycles and step time are modelled and say "
+            "Renode: one cycle an instruction, registers that only hold what is written; "
+            "cycles and step time are modelled and say "
             "nothing about silicon."
         )
     if outcome.prepared is not None and outcome.prepared.image.own:

@@ -78,12 +78,14 @@ def _cfsr(target: Target, samples: list[Sample], board: Board) -> int:
 def _faulted(last: Sample, board: Board, image: Image, cfsr: int) -> DeviceFault | None:
     if last.lockup:
         return DeviceFault(
-            f"the core is locked up: it faulted while it handled a fault ({faults.describe(faults.HARD_FAULT, cfsr, 0, _armv6m(board))})."
+            "the core is locked up: it faulted while it handled a fault "
+            f"({faults.describe(faults.HARD_FAULT, cfsr, 0, _armv6m(board))})."
         )
     if last.exception in faults.KINDS:
         what = faults.describe(last.exception, cfsr, 0, _armv6m(board))
         return DeviceFault(
-            f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, and its last words were lost on the line."
+            f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, "
+            "and its last words were lost on the line."
         )
     return None
 
@@ -96,10 +98,12 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
         return Silent(f"{silence.reason} By the counts of both ends {line.sentence()}")
     if all(waiting):
         return Silent(
-            f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, look at the line."
+            f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, "
+            "look at the line."
         )
     return Hang(
-        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {_functions(image, samples)}, "
+        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in "
+        f"{_functions(image, samples)}, "
         f"the last at pc {image.place(last.pc)}{_way_there(image, last)}."
     )
 

@@ -128,7 +128,8 @@ class TrialSpec:
         check_whole("TrialSpec", vars(self), LIMITS)
         if self.first_step + self.steps > STEPS + 1:
             raise RigError(
-                f"TrialSpec: steps is {self.steps:,} from first_step {self.first_step:,}: the last step has an index of at most {STEPS:,}."
+                f"TrialSpec: steps is {self.steps:,} from first_step {self.first_step:,}: "
+                f"the last step has an index of at most {STEPS:,}."
             )
         if self.slots is not None:
             check_whole("TrialSpec", vars(self), {"slots": (1, self.batch)})
@@ -140,7 +141,8 @@ class TrialSpec:
         check_kind("TrialSpec", "selection", self.selection, Selection, "give Selection(...)")
         if not self.evaluate and self.evaluate_every:
             raise RigError(
-                f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: say how many samples to evaluate."
+                f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: "
+                "say how many samples to evaluate."
             )
         if not self.evaluate and self.energy is not None and self.energy.accuracy is not None:
             raise RigError(

@@ -58,5 +58,6 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     if not seen / ALIKE <= told <= seen * ALIKE:
         figures.refuse(
             "profile",
-            f"the agent reports {told:,.0f} cycles a sample for layer {last.name} forward, and {seen:,.0f} where that layer is alone.",
+            f"the agent reports {told:,.0f} cycles a sample for layer {last.name} forward, "
+            f"and {seen:,.0f} where that layer is alone.",
         )

@@ -34,5 +34,6 @@ def check_cost(figures: Figures, least: int, readings: int, cycles: int, of: str
     if readings * least > cycles:
         figures.refuse(
             "bookings",
-            f"the agent reports that a reading of the counter takes {least:,} cycles at least, and {of} with {readings:,} of them took {cycles:,}.",
+            f"the agent reports that a reading of the counter takes {least:,} cycles at least, "
+            f"and {of} with {readings:,} of them took {cycles:,}.",
         )

@@ -206,7 +206,10 @@ class Checks:
             return
         tick, millisecond = self.counter.cycles_a_tick(), self._device.clock_hz // 1000
         if tick not in (None, millisecond):
-            sentence = f"SysTick ends a millisecond of the agent's sleep after {tick:,} cycles, by its reload value, and not after {millisecond:,}."
+            sentence = (
+                f"SysTick ends a millisecond of the agent's sleep after {tick:,} cycles, by its reload value, "
+                f"and not after {millisecond:,}."
+            )
             self.figures.refuse("sleep", sentence)
         self.figures.confirmed("sleep", PROBE)
         asked = asked_ms * self._device.clock_hz // 1000
@@ -214,7 +217,8 @@ class Checks:
         if beside > BESIDE + BESIDE_SHARE * reply.cycles["total"] + asked / 2:
             self.figures.refuse(
                 "sleep",
-                f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, went on by {beside:,} beside the steps.",
+                f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, "
+                f"went on by {beside:,} beside the steps.",
             )
 
     def readings(self, reply: Stepped) -> int:

@@ -94,7 +94,8 @@ class CycleCheck:
             if sum(cycles) != reply.cycles[phase]:
                 self._figures.refuse(
                     "profile",
-                    f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} {reply.cycles[phase]:,}.",
+                    f"the layers add up to {sum(cycles):,} cycles {phase}, and the agent reports cycles_{phase} "
+                    f"{reply.cycles[phase]:,}.",
                 )
         for name, taken, least in zip(self._layers, profile[0], self._least.forward, strict=True):
             if taken < steps * least:
@@ -120,7 +121,8 @@ class CycleCheck:
             if cycles > all_of_them or (steps == kept and cycles != all_of_them):
                 figures.refuse(
                     "laps",
-                    f"{len(laps):,} laps add up to {cycles:,} cycles of {phase}, and the agent reports cycles_{phase} {all_of_them:,}.",
+                    f"{len(laps):,} laps add up to {cycles:,} cycles of {phase}, "
+                    f"and the agent reports cycles_{phase} {all_of_them:,}.",
                 )
             short = min((lap[index] for lap in laps), default=0)
             least = self._least.phases[phase] or 0
@@ -155,5 +157,6 @@ class CycleCheck:
                 figure = "stretches" if lost else f"cycles_{phase}"
                 self._figures.refuse(
                     figure,
-                    f"the agent reports {cycles[phase]:,} cycles of {phase} in a step, and its stretches add up to {found:,}.",
+                    f"the agent reports {cycles[phase]:,} cycles of {phase} in a step, "
+                    f"and its stretches add up to {found:,}.",
                 )

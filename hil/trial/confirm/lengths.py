@@ -51,7 +51,8 @@ class Lengths:
             if UNCHECKED not in capture.notes:
                 self._ratios.append((steps, seen / counted.total_s))
             raise Spoiled(
-                f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of steps between them"
+                f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of "
+                "steps between them"
             )
         self._ratios.clear()
         if capture.synchronisation != HOST and edges + BOARD_CLOCK * counted.total_s <= TELLS * counted.total_s:

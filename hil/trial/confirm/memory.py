@@ -65,7 +65,8 @@ class MemoryCheck:
         if seen and seen == painted:
             self.figures.refuse(
                 "arena_peak",
-                f"after step {step} the probe reads paint in bytes {start:,} to {end:,} of the arena, which every step fills: it was painted again.",
+                f"after step {step} the probe reads paint in bytes {start:,} to {end:,} of the arena, "
+                "which every step fills: it was painted again.",
             )
 
     def stack_before(self) -> int | None:
@@ -123,5 +124,6 @@ class MemoryCheck:
         elif not before <= peak <= seen.stack_peak:
             figures.refuse(
                 "stack_peak",
-                f"the agent reports {peak:,} bytes, the probe reads {before:,} before that and {seen.stack_peak:,} after it.",
+                f"the agent reports {peak:,} bytes, the probe reads {before:,} before that and {seen.stack_peak:,} "
+                "after it.",
             )
