@@ -1,7 +1,7 @@
-"""Parts of an experiment on the board: the first steps, and steps from checkpoints drawn at random, all bit for bit.
+"""Certify parts of an experiment on the board, bit for bit: its first steps, and steps from random checkpoints.
 
-The board starts from the experiment's own weights, trains in lock-step with a fresh reference, and must end on the very digests that the experiment noted: so
-the record, the reference and the board are held to each other.
+The board starts from the weights of the experiment, trains in lock-step with a fresh reference, and must end with the
+digests that the experiment recorded. So record, reference and board are compared with each other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Segment:
 
     Attributes:
         run: the run.
-        epoch: epochs that lie before the segment.
+        epoch: epochs before the segment.
         steps: how many, all within one epoch.
     """
 
@@ -48,7 +48,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a segment gave.
+    """The result of a segment.
 
     Attributes:
         run, data, column, variant, seed: the run.
@@ -72,7 +72,7 @@ class Certificate:
     reason: str
 
     def repeats(self, segment: Segment, board: str) -> bool:
-        """Return whether this certificate says already that a board repeated a segment rightly."""
+        """Whether this certificate is a pass of the same segment on the same board."""
         return (self.run, self.epoch, self.steps, self.board, self.verdict) == (
             segment.run.name,
             segment.epoch,
@@ -87,7 +87,7 @@ class Certificate:
 
 
 def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
-    """Yield, of every row of a column, the beginning of its first seed and one spot check of a seed and an epoch drawn at random.
+    """Yield two segments of every row of a column: the beginning of its first seed, and one of a random seed and epoch.
 
     Args:
         runs: trained to their end.
@@ -106,7 +106,7 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
 
 
 def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
-    """Return the trial that repeats a segment; the first steps of training start from the network itself, all others from a checkpoint.
+    """Return the trial that repeats a segment; it starts from a checkpoint, or for the first steps from the network.
 
     Args:
         segment: what to repeat.
@@ -128,7 +128,7 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
 
 
 def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
-    """Let the board repeat a segment.
+    """Repeat a segment on the board.
 
     Args:
         segment, board, runs: as for `trial_of`.

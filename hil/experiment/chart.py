@@ -1,4 +1,4 @@
-"""A line chart as SVG: what an experiment's rows come to, epoch by epoch or column by column. Both axes follow from the values."""
+"""A line chart as SVG, with a line for each row of an experiment; both axes are scaled to the values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Axes:
     """The horizontal axis. The vertical one spans the values.
 
     Attributes:
-        title: what is said below it.
-        marks: what is written below places 0..1 of it; None: the numbers of the places.
-        stretched: whether every line goes from end to end, however many places it has.
+        title: text below it.
+        marks: labels by place 0..1; None: the numbers of the places.
+        stretched: whether every line spans the whole axis, for any number of places.
     """
 
     title: str = "epoch"
@@ -40,7 +40,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is drawn where: the values of the lowest and the highest line of the grid, and the edges of the drawing in the SVG's units."""
+    """Scale of the drawing: values of the lowest and highest grid lines, and the edges of the drawing in SVG units."""
 
     low: float
     high: float
@@ -65,11 +65,11 @@ class Frame:
 
 
 def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = None) -> Markup:
-    """Draw lines over places 0, 1, ...; every line is named at its end, and lines that lie on one another are drawn in turns.
+    """Draw lines over places 0, 1, ...; each has its name at its end, and coinciding lines have alternate dashes.
 
     Args:
-        lines: values by name, of any sign; one that is not finite leaves a gap.
-        title: said to who cannot see it.
+        lines: values by name, of any sign; a value that is not finite leaves a gap.
+        title: for screen readers.
         axes: the horizontal axis.
     """
     axes = axes or Axes()
@@ -90,7 +90,7 @@ def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = 
 
 
 def _frame(lines: Mapping[str, Sequence[float]]) -> Frame:
-    """Return the least whole steps of the grid that hold every finite value; a chart of many lines is higher, for their labels."""
+    """Return the smallest grid with all finite values; a chart of many lines is higher, for their labels."""
     finite = [value for values in lines.values() for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     step = _step(max(high - low, LEAST_SPAN * max(abs(low), abs(high))) or 1.0)
@@ -109,7 +109,7 @@ def _step(span: float) -> float:
 
 
 def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) -> list[list[Point | None]]:
-    """Return what is drawn of every line; a point that would hide one of another line is drawn upon it, so that both take turns there."""
+    """Return the points of every line; a point that would hide one of another line is moved onto it."""
     found: list[list[Point | None]] = []
     seen: dict[float, list[float]] = {}
     for values in lines:
@@ -163,7 +163,7 @@ def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
 
 
 def spread(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Return places for labels at least `LABEL_GAP` apart, in the order of the lines and as near to them as the drawing allows."""
+    """Return places of labels at least `LABEL_GAP` apart, in the order of the lines and near to them."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     moved, free = list(places), low
     for index in order:

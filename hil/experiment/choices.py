@@ -1,13 +1,13 @@
-"""r_max, the perturbation's scale, which the paper tunes for each experiment (ElasticZO, section 5.1.1) and does not print.
+"""r_max, the scale of the perturbation, which the paper tunes and does not print (ElasticZO, section 5.1.1).
 
-How it was searched is in docs/experiments.md; no test image was looked at.
+docs/experiments.md describes the search; it used no test image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# (data, column): r_max of full-zo, cls2, cls1; best mean accuracy of two seeds on the 10,000 training images that training leaves out
+# (data, column): r_max of full-zo, cls2, cls1; best mean accuracy of two seeds on 10,000 held-out training images
 # (`hil experiment elasticzo-r-max --seeds=2`, record in fixtures/experiments/elasticzo-r-max)
 SEARCHED: Mapping[tuple[str, str], Mapping[str, int]] = {
     ("fashion-mnist", "int8"): {"full-zo": 3, "cls2": 3, "cls1": 15},
@@ -18,6 +18,6 @@ SEARCHED: Mapping[tuple[str, str], Mapping[str, int]] = {
 
 
 def r_max(data: str, column: str, variant: str) -> int:
-    """Return the scale for a run: that of the plain set for its rotated images; Full BP draws nothing, any value serves."""
+    """Return r_max of a run; rotated images have that of the plain set, and Full BP does not use it."""
     plain = "fashion-mnist" if "fashion-mnist" in data else "mnist"
     return SEARCHED[plain, column].get(variant, 15)

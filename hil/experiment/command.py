@@ -1,4 +1,4 @@
-"""`hil experiment`: train a table's runs, sum them up, and certify parts of them on the board."""
+"""`hil experiment`: train the runs of a table, summarise them, and certify parts of them on the board."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CERTIFICATES = "certificates.json"
 
 
 def main(arguments: list[str]) -> int:
-    """Run `hil experiment` with its arguments; 1 where a part of it failed on the board."""
+    """Run `hil experiment`; return 1 if a part of it failed on the board."""
     options = _parser().parse_args(arguments)
     table = asked_table(options)
     boards.load(options.board)
@@ -55,10 +55,10 @@ def main(arguments: list[str]) -> int:
 
 
 def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
-    """Train every run of a table into out/runs and write the table as it stands behind each stage.
+    """Train all runs of a table into out/runs, and write the table after each stage.
 
     Raises:
-        RigError: the folder holds another experiment, or one that was not to be resumed; a run failed.
+        RigError: the folder holds an experiment, and `resume` is false or it is another one; a run failed.
     """
     _begin(table, out, resume)
     runs = out / "runs"
@@ -86,8 +86,8 @@ def certified(
         out: its folder.
         board: name in the catalogue.
         trial: runs a trial on the bench.
-        console: takes a line a segment.
-        kept: certificates of a night that was cut; those that passed are not asked for again.
+        console: for a line for each segment.
+        kept: certificates of an interrupted run; segments that passed are not repeated.
     """
     found: list[Certificate] = []
     for segment in segments(table.certified, out / "runs"):
@@ -106,7 +106,7 @@ def certified(
 
 
 def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
-    """Run a trial on what rig.toml names, else on the board's stand-in."""
+    """Run a trial on the bench of rig.toml, or else on the board's stand-in."""
     with Rig(read_bench(Path("rig.toml"))) as rig:
         return run_trial(spec, rig, folder)
 
@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _begin(table: Table, out: Path, resume: bool) -> None:
-    """Make the folders of the runs, or check that those that are there are of this very experiment."""
+    """Make the folders of the runs, or check that existing ones belong to this experiment."""
     runs = out / "runs"
     if runs.is_dir() and any(runs.iterdir()) and not resume:
         raise RigError(f"{out} holds an experiment already: add --resume to go on with it, or choose another --out.")

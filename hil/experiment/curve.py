@@ -1,4 +1,4 @@
-"""What a run leaves on disk: its description, its learning curve, and the weights after every epoch."""
+"""The files of a run: its description, its learning curve, and the weights after every epoch."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class EpochRow:
         epoch: epochs trained so far.
         step: steps trained so far.
         loss: mean float loss of the training samples as they were trained on, in nats; None for row 0.
-        right_signs: share of the steps whose sign is that of the float losses; None where none was taken.
+        right_signs: share of the steps whose sign is that of the float losses; None if the method takes no sign.
         train_accuracy: share of the first training images (train.py) that are classified rightly.
         test_accuracy: the same of all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
-        cosines: of the last step's gradient with the slope of the network, by trained layer, where the run compares them.
+        cosines: of the last step's gradient with the slope of the network, by trained layer; None if not compared.
         moved: share of the trained numbers that differ from those before training.
-        digest: the step digest behind the last step (docs/arithmetic.md, section 11); None for row 0.
-        arithmetic: what computed them, the same bits in any case: NumPy, or the host's C; None in rows from before it was said.
+        digest: the step digest after the last step (docs/arithmetic.md, section 11); None for row 0.
+        arithmetic: NumPy or the host's C, which give the same bits; None in old rows.
     """
 
     epoch: int
@@ -59,7 +59,7 @@ class EpochRow:
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The weights behind an epoch.
+    """The weights after an epoch.
 
     Attributes:
         weights: int8 arrays in the order of the trained tensors.
@@ -73,12 +73,12 @@ class Checkpoint:
 
 
 def checkpoint_path(folder: Path, epoch: int) -> Path:
-    """Return the file of the weights behind an epoch (0: before training)."""
+    """Return the file of the weights after an epoch (0: before training)."""
     return folder / f"epoch-{epoch:03d}.npz"
 
 
 def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, digests: np.ndarray) -> None:
-    """Write a checkpoint whole or not at all: w0, w1, ..., `step` and `digests`."""
+    """Write a checkpoint atomically: w0, w1, ..., `step` and `digests`."""
     write_weights(path, weights, step=np.asarray(step, np.int64), digests=digests)
 
 
@@ -87,7 +87,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
 
     Args:
         path: of the file.
-        like: arrays with the types and shapes that the weights must have, where those are known.
+        like: arrays with the expected types and shapes of the weights; None if unknown.
 
     Raises:
         RigError: it is missing, damaged, or of another network.
@@ -119,7 +119,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
 
 
 def read_curve(folder: Path) -> list[EpochRow]:
-    """Return the rows so far, none where the run has not begun.
+    """Return the rows so far; none if the run has not begun.
 
     Raises:
         RigError: the file is damaged.
@@ -137,12 +137,12 @@ def read_curve(folder: Path) -> list[EpochRow]:
 
 
 def write_curve(folder: Path, rows: Sequence[EpochRow]) -> None:
-    """Write the curve whole or not at all."""
+    """Write the curve atomically."""
     write_atomic(folder / CURVE_FILE, json.dumps([asdict(row) for row in rows], indent=0) + "\n")
 
 
 def read_run(folder: Path) -> tuple[Run, str]:
-    """Return what a folder was begun as: the run and the SHA-256 of its data.
+    """Return the run of a folder and the SHA-256 of its data.
 
     Raises:
         RigError: the file is missing or damaged.
@@ -160,12 +160,12 @@ def read_run(folder: Path) -> tuple[Run, str]:
 
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:
-    """Write what a folder is begun as."""
+    """Write the run of a folder and the SHA-256 of its data."""
     write_atomic(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
 
 
 def fields_of(run: Run) -> dict[str, Any]:
-    """Return the fields of a run as JSON takes them."""
+    """Return the fields of a run for JSON."""
     return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
 
 

@@ -49,13 +49,13 @@ def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
 
 
 def _mean(point: Sequence[EpochRow], loss: bool) -> float:
-    """Return the mean over the seeds: the loss of an epoch, which the row before training has none of, or the accuracy behind it in percent."""
+    """Return the mean over the seeds of the loss of an epoch, or of the accuracy after it in percent."""
     values = [one.loss if loss else 100 * one.test_accuracy for one in point]
     return sum(value for value in values if value is not None) / len(values)
 
 
 def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
-    """Return what stands below the beginning, the middle and the end of so many rows; those of a loss begin with epoch 1."""
+    """Return the labels of the first, middle and last row; a curve of losses begins with epoch 1."""
     first, last = int(loss), rows - 1 + int(loss)
     places = sorted({first, (first + last) // 2, last})
     scale = 1.0 if axis.last is None else axis.last / max(last, 1)

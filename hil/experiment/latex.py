@@ -11,7 +11,7 @@ SPECIAL = {
 
 
 def as_latex(summary: Summary) -> str:
-    """Return a tabular: a line a row, mean and sample standard deviation, the paper's value in brackets where there is one."""
+    """Return a tabular with mean and sample standard deviation, and the paper's value, if any, in brackets."""
     table = summary.table
     columns = table.columns
     lines = [
@@ -40,5 +40,5 @@ def _entry(summary: Summary, data: str, column: str, row: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text with the characters that LaTeX takes for itself written out."""
+    """Return a text with the special characters of LaTeX escaped."""
     return "".join(SPECIAL.get(letter, letter) for letter in text)

@@ -1,4 +1,4 @@
-"""What ElasticZO publishes: accuracies in percent (Sugiura and Matsutani, tables 1 and 2; INT8 columns)."""
+"""Published accuracies of ElasticZO in percent (Sugiura and Matsutani, tables 1 and 2; INT8 columns)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the experiments of Poor Man's Training are made of: ways to train, and the runs by which rates and blocks are chosen."""
+"""The runs of Poor Man's Training: how rows train, and how learning rates and blocks are chosen."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PMT, RATES = "poor-mans-training", (0.003, 0.01, 0.03, 0.1)
 
 @dataclass(frozen=True)
 class AskedPmt:
-    """What the user asked for.
+    """The user's choices.
 
     Attributes:
         network: a pre-trained network.
@@ -38,7 +38,7 @@ class AskedPmt:
         batch: samples whose gradients are accumulated for a step (the paper's N).
         images: training images; where a rate or a block is chosen, 200 others are held out.
         queries: for each layer (the paper's Q).
-        rates: first learning rates of the grids that are searched; one is taken as it is.
+        rates: first learning rates of the searched grids; a single rate is used without a search.
     """
 
     network: str = "resnet-tiny"
@@ -113,7 +113,7 @@ class Way:
         return replace(self, given=tuple((dict(self.given) | dict(asked.block(mask))).items()))
 
     def rates(self, asked: AskedPmt) -> tuple[float, ...]:
-        """Return the rates that a search begins with: those asked for, times what the scalings that a row leaves out would be."""
+        """Return the first rates of a search: the user's, times the factors of the scalings that the row leaves out."""
         settings = graph_settings(self.method, next(iter(METHODS[self.method])), **dict(self.given))
         factor = 1.0 if settings.qas else WITHOUT_QAS
         if self.method == PMT and not settings.gns:
@@ -122,7 +122,10 @@ class Way:
 
 
 def _gns(network: str, settings: GraphSettings, samples: int) -> float:
-    """Return the least factor of gradient-norm scaling among the layers, or that of the whole (docs/arithmetic-zeroth-order.md, section 6)."""
+    """Return the least factor of gradient-norm scaling of a layer, or that of the model.
+
+    See docs/arithmetic-zeroth-order.md, section 6.
+    """
     graph = build_graph(network, 1)
     layers = [graph.layers[index] for index in settings.trained(graph)]
     drawn = [layer.out_size if settings.by_nodes(layer) else layer.weight_count + layer.channels for layer in layers]
@@ -171,7 +174,8 @@ class Builder:
             corruptions: the cell is the mean over them.
             way: how the row trains.
             tuned_on: the corruption on which its rate is chosen.
-            chosen: whether it trains the block in which Poor Man's Training gains most in an epoch; each block has a rate of its own.
+            chosen: whether it trains the block in which Poor Man's Training gains most in an epoch. Each block then has
+                its own rate.
         """
         if chosen:
             labels = BLOCKS if way.method == PMT else {f"{row}-{name}": mask for name, mask in BLOCKS.items()}
@@ -200,7 +204,7 @@ class Builder:
         return tuple(run for search in self.searches.values() for run in search.first_runs())
 
     def _tune(self, ways: Mapping[str, Way], corruption: str) -> Mapping[str, Any]:
-        """Return the fields of a run that say what its learning rate is; `ways` by row of the search, one or one for each block."""
+        """Return the fields of a run that set its learning rate; `ways` has one way, or one for each block."""
         given = [way.rates(self.asked) for way in ways.values()]
         if all(len(rates) == 1 for rates in given):
             return {"eta": given[0][0]}

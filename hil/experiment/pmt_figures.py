@@ -1,4 +1,4 @@
-"""The figures of Poor Man's Training as runs: what has to be trained for every line, and what differs from the paper."""
+"""The figures of Poor Man's Training as runs: what is trained for every line, and what differs from the paper."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hil.experiment.run import Given
 from hil.experiment.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.network.tflite.settings import LIMITS
 
-# Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights: resnet-tiny has four in blocks 1 and 2,
-# three of them so; lenet5-tflite is trained as a whole, two of its five layers are so.
+# Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights.
+# resnet-tiny has four in blocks 1 and 2, three of them with more nodes; all five layers of lenet5-tflite are
+# trained, two of them with more nodes.
 CURVED = {"resnet-tiny": 3, "lenet5-tflite": 15}
 SCALING = {"gns+qas": (1, 1), "qas": (0, 1), "gns": (1, 0), "neither": (0, 0)}
 ESTIMATORS = {
@@ -24,7 +25,7 @@ SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the queries asked for: the numbers of
 
 
 def figure7(asked: AskedPmt) -> Table:
-    """Figure 7: training loss with and without each scaling (left), and of each estimator at equal forward passes (right)."""
+    """Figure 7: training loss with and without each scaling, and of each estimator at equal forward passes."""
     builder = Builder(asked)
     blocks = asked.block(CURVED[asked.network])
     each, total = _equal(asked, len(asked.layers(blocks)))
@@ -66,7 +67,8 @@ def figure8(asked: AskedPmt) -> Table:
     for row, given in ways.items():
         runs = tuple(
             GraphRun(
-                asked.set_of(corruption), "all", row, seed, 1, asked.batch, asked.network, PMT, given, eta=0.01, steps=1, compares=True
+                asked.set_of(corruption), "all", row, seed, 1, asked.batch, asked.network, PMT, given,
+                eta=0.01, steps=1, compares=True,
             )
             for seed in range(1, asked.seeds + 1)
         )  # fmt: skip
@@ -117,7 +119,7 @@ def figure9(asked: AskedPmt) -> Table:
 
 
 def _equal(asked: AskedPmt, layers: int) -> tuple[int, int]:
-    """Return queries for each layer and for the whole model that make as many forward passes; a step has 127 queries at most."""
+    """Return the queries for each layer and for the model with equal forward passes; a step has at most 127 queries."""
     each = max(min(asked.queries, LIMITS["queries"][1] // layers), 1)
     return each, each * layers
 

@@ -1,4 +1,4 @@
-"""What is said of every experiment of Poor Man's Training: titles, and in what it differs here from the paper, a sentence each."""
+"""Titles of the experiments of Poor Man's Training, and sentences on what differs from the paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EQUAL_PASSES = (
 
 
 def common(asked: AskedPmt, adapts: bool) -> tuple[str, ...]:
-    """Return what holds for every table; `adapts`: that trains, rather than take a step."""
+    """Return the differences of every table; `adapts` is whether it trains rather than takes one step."""
     said = [
         f"{asked.network}, pre-trained on Fashion-MNIST, on corrupted images of {NETWORKS[asked.network].data} "
         "(docs/data.md), in the place of MCUNet, "

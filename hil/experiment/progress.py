@@ -1,4 +1,4 @@
-"""A line a run: live on a terminal, one line at its end in a log."""
+"""Progress of the runs: a live line for each on a terminal, and one line at the end of each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class RunLines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        columns = ("{task.description}", "{task.fields[said]}")
         self._progress = Progress(
-            TextColumn(columns[0]), BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(columns[1]), TimeRemainingColumn(),
+            TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
+            TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}

@@ -1,4 +1,4 @@
-"""Learning rates that are searched: a grid that grows until its best rate lies inside it, moves weights and does no harm."""
+"""Search of a learning rate: a grid that grows until its best rate is inside it, moves weights and does no harm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_RATES = 16  # of a grid: from its first rates it may grow by about six deca
 
 @dataclass(frozen=True)
 class RateResult:
-    """What one rate of a grid came to.
+    """The result of one rate of a grid.
 
     Attributes:
         eta: the rate.
@@ -38,7 +38,7 @@ class RateResult:
 
     @property
     def harmful(self) -> bool:
-        """Whether the weights as they were before training do better: then a lower rate does too."""
+        """Whether the weights before training are better: then a lower rate is better too."""
         return fmean(self.accuracies) < self.before
 
     @property
@@ -83,8 +83,8 @@ class RateSearch:
     def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
         """Return the runs of the rates that were begun and not ended, else those of the next rate of the grid.
 
-        There are none where the best rate lies inside the grid and does no harm, or the grid cannot grow. Among rates that all
-        diverge one is best by chance, inside the grid or not; so a grid whose best is worse than no training grows downwards.
+        There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
+        diverge, one is best by chance; so a grid whose best rate is worse than no training grows downwards.
 
         Args:
             runs: holds the folders of the runs.
@@ -158,7 +158,10 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRo
 
 
 def best_of(found: Sequence[RateResult]) -> RateResult:
-    """Return the rate of best mean accuracy on the held-out images among those that move weights; of equals that of least loss."""
+    """Return the rate with the best mean accuracy on the held-out images among those that move weights.
+
+    The loss decides between equals.
+    """
     return min(found, key=lambda one: one.order)
 
 
@@ -168,7 +171,7 @@ def best_rate(runs: Path, stem: str) -> float:
 
 
 def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
-    """Return a search as a record has it: every rate, the chosen one, whether it lies inside the grid, and whether it does harm."""
+    """Return a search for the record: all rates, the chosen one, and whether it is inside the grid and does harm."""
     found = results(runs, search.stem)
     best = best_of(found)
     return {

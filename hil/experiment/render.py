@@ -1,4 +1,4 @@
-"""The files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each whole or not at all."""
+"""Write the files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each atomically."""
 
 from __future__ import annotations
 
@@ -17,18 +17,8 @@ from hil.experiment.summary import CellResult, Order, Summary
 from hil.record.whole import write_atomic
 
 CELL_FIELDS = (
-    "data",
-    "column",
-    "row",
-    "seeds",
-    "mean",
-    "spread",
-    "paper",
-    "right_signs",
-    "chosen",
-    "train_s",
-    "steps_per_s",
-)
+    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s"
+)  # fmt: skip
 
 
 def write(summary: Summary, folder: Path) -> None:
@@ -41,7 +31,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def as_csv(cells: Sequence[CellResult]) -> str:
-    """Return one line a cell; accuracies in percent, losses in nats, `right_signs` a fraction, `train_s` seconds of one seed."""
+    """Return CSV with a line for each cell: accuracies in percent, losses in nats, `train_s` in s for one seed."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(CELL_FIELDS)

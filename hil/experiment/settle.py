@@ -1,4 +1,4 @@
-"""What a run leaves open until others have been trained: the choice among them (docs/experiments.md)."""
+"""Choose what a run leaves open until other runs are trained (docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Beside:
     runs: Path
 
     def best_run(self, names: Sequence[str]) -> tuple[int, Any]:
-        """Return the run that is most often right after its last epoch, settled; of equals the one of least loss, then the first.
+        """Return the run with the best accuracy after its last epoch, settled; the loss decides between equals.
 
         Raises:
             RigError: one of them is not trained to its end.

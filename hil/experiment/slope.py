@@ -1,8 +1,8 @@
-"""The slope of the network that the integers stand for, and how well an estimate points along it (PMT, figures 4, 5 and 8).
+"""The gradient of a quantized network in double precision, and its cosine with an estimate (PMT, figures 4, 5 and 8).
 
-Back-propagation in double precision, straight through every rounding: the values are those of the integer forward pass, an output at a limit of its
-activation passes nothing on. All in steps of the integers, so that it is what a zeroth-order estimate of the same weights has for its mean, but for
-roundings and the width of a perturbation.
+Back-propagation with the straight-through estimator at every rounding: the values are those of the integer forward
+pass, and an output at a limit of its activation passes no error on. The unit is one integer step, so the gradient is
+the mean of a zeroth-order estimate of the same weights, except for roundings and the width of a perturbation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hil.reference.methods.zeroth_order import ZerothOrder
 
 
 def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) -> list[float]:
-    """Return the cosine between estimate and slope for the weights of each trained layer, input to output; 0 where either is all zeros.
+    """Return the cosine of estimate and gradient for the weights of each trained layer; 0 if one is all zeros.
 
     Args:
         learner: a zeroth-order method that trains weights.
-        step, images, labels: of the step that is estimated; nothing is updated.
+        step, images, labels: of the estimated step; nothing is updated.
     """
     assert isinstance(learner, ZerothOrder)
     found = learner.estimate(step, images, labels).gradients
@@ -37,13 +37,13 @@ def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) 
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the cosine of the angle between two arrays of one shape; 0 where either is all zeros."""
+    """Return the cosine of the angle between two arrays of one shape; 0 if one is all zeros."""
     lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return float((one * other).sum()) / lengths if lengths else 0.0
 
 
 def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> dict[int, np.ndarray]:
-    """Return the derivative of the mean cross-entropy in the weights of every layer that has any, in their shapes, by index.
+    """Return the derivative of the mean cross-entropy in the weights of each layer, by index of the layer.
 
     Args:
         graph: with the weights at which the slope is taken.

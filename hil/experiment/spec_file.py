@@ -1,4 +1,4 @@
-"""An experiment of your own, read from a TOML file: rows and columns of settings, trained seed after seed (docs/experiments.md)."""
+"""Read an experiment from a TOML file: rows and columns of settings (docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = r"^[a-z0-9][a-z0-9.-]*$"  # becomes part of the names of folders
 
 
 class Cells(BaseModel):
-    """Keys that a row, a column or the file itself may give; a row's count more than a column's, a column's more than the file's."""
+    """Keys of a row, a column or the file; a row overrides a column, and a column overrides the file."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

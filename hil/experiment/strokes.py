@@ -1,4 +1,4 @@
-"""Lines of a chart as SVG paths, so that lines which lie on one another all stay in sight: where several share their way, each is drawn in its turn."""
+"""Lines of a chart as SVG paths; lines that coincide are drawn in alternate dashes, so that all stay visible."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 Point = tuple[float, float]
 Segment = tuple[Point, Point]
-DASH = 7  # drawn length of a shared line before it is the next one's turn, in the SVG's units
-RADIUS = 2.5  # of a single point; those that lie on one another are rings of growing size
+DASH = 7  # length of a dash of a shared segment, in SVG units
+RADIUS = 2.5  # of a single point; coinciding points are rings of growing size
 
 
 def strokes(lines: Sequence[Sequence[Point | None]]) -> list[list[Markup]]:
@@ -49,7 +49,7 @@ def _lone(line: Sequence[Point | None]) -> list[Point]:
 
 
 def _runs(line: Sequence[Point | None], shared: dict[Segment, list[int]]) -> list[list[Segment]]:
-    """Return the line in parts that join and that the same lines share: they begin at one place for all of them."""
+    """Split a line into connected parts, each shared by the same lines."""
     runs: list[list[Segment]] = []
     for segment in _segments(line):
         if runs and runs[-1][-1][1] == segment[0] and shared[runs[-1][-1]] == shared[segment]:
@@ -60,7 +60,7 @@ def _runs(line: Sequence[Point | None], shared: dict[Segment, list[int]]) -> lis
 
 
 def _path(run: Sequence[Segment], sharers: Sequence[int], number: int) -> Markup:
-    """Return one part of a line; of n that share it each draws every n-th dash."""
+    """Return one part of a line; each of the n lines that share it draws every n-th dash."""
     points = [run[0][0], *(end for _, end in run)]
     drawn = Markup("M{}").format("L".join(f"{x:.1f},{y:.1f}" for x, y in points))
     if len(sharers) == 1:

@@ -29,7 +29,8 @@ class CellResult:
         mean: of the values, None without any.
         spread: their sample standard deviation (n - 1), None with fewer than two.
         paper: published value; None where there is none.
-        right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None where no sign is taken.
+        right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None if the
+            method takes no sign.
         chosen: settings that were searched for; empty where none were.
         train_s: wall time of the training steps, one seed.
         steps_per_s: training steps in a second of wall time, mean over seeds.
@@ -88,7 +89,7 @@ class Summary:
         return next((one for one in self.cells if (one.data, one.column, one.row) == (data, column, row)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON takes it; what is told of training is counted on the host's reference, times measured on the host."""
+        """Return everything for JSON; training figures are counted in the reference, times are measured."""
         return {
             "experiment": self.table.name,
             "title": self.table.title,
@@ -130,9 +131,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     for run in done:
         by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
     values = tuple(statistics.fmean(each) for each in by_seed.values())
-    steps_count = (
-        row != UNTUNED and table.measure is not COSINE
-    )  # of cosines a run has a step, and stands in every column
+    steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step, and is in all columns
     trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     seconds = sum(one.train_s for one in trained)

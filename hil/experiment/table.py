@@ -1,4 +1,4 @@
-"""One table or figure of a paper as runs: what is trained for every cell, what is claimed of the cells, and what differs from the paper."""
+"""A table or figure of a paper as runs: the runs of every cell, the paper's claims, and what differs from the paper."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Measure:
     """What stands in the cells.
 
     Attributes:
-        name: `accuracy` (of the test images behind the last epoch), `loss` (mean of the last epoch's training) or `cosine` (with the slope, of the
-            layer that the column names).
+        name: `accuracy` (of the test images after the last epoch), `loss` (mean of the last epoch's training) or
+            `cosine` (with the slope, of the layer of the column).
         title, unit: said above the table.
         sign: 1 where more is better, -1 where less is.
     """
@@ -37,7 +37,7 @@ COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction o
 
 @dataclass(frozen=True)
 class Axis:
-    """The horizontal axis of the learning curves: what it says, and the value at the last row of every curve (None: the number of epochs)."""
+    """The horizontal axis of the learning curves: its title, and its value at the last row (None: number of epochs)."""
 
     title: str = "epoch"
     last: float | None = None

@@ -38,7 +38,7 @@ class Training:
     """One run in its folder; continues after the last epoch that the folder holds.
 
     Args:
-        folder: has run.json, and receives the curve and the checkpoints. Its parent has the runs that this one starts from.
+        folder: has run.json, and receives the curve and the checkpoints. Runs to start from are in its parent folder.
 
     Raises:
         RigError: damaged files, missing data, or a missing run that this one depends on.

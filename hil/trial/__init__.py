@@ -15,7 +15,7 @@ __all__ = ["EnergyWindows", "LatencySteps", "Selection", "TrialSpec", "Watch", "
 
 
 def __getattr__(name: str) -> Any:
-    """Import what runs a trial, with its probes, ports and meters, when it is asked for: planning one needs none of them."""
+    """Import `run_trial` on first use: planning a trial needs no probe, port or meter."""
     if name != "run_trial":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from hil.trial.run import run_trial

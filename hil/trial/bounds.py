@@ -1,4 +1,4 @@
-"""What is asked of the fields of a trial: type and range, each mistake one sentence that names field, value and what is allowed."""
+"""Checks of type and range of a trial's fields; each error names the field, its value and the allowed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_NAME = 100  # characters; names of boards, networks, methods and data se
 
 
 def one_sentence(kind: type[T]) -> type[T]:
-    """Make a class refuse an unknown field, a missing one or one too many by a RigError, as it refuses their values."""
+    """Make a dataclass raise RigError instead of TypeError for an unknown or a missing field."""
     build: Callable[..., None] = kind.__init__
     signature = inspect.signature(kind)
 
@@ -45,7 +45,7 @@ def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[i
         limits: lowest and highest, by name.
 
     Raises:
-        RigError: one is not; True and 5.0 are no whole numbers.
+        RigError: one is not; True and 5.0 are not whole numbers.
     """
     for name, (low, high) in limits.items():
         value = values[name]
@@ -78,7 +78,7 @@ def check_names(of: str, values: Mapping[str, Any]) -> None:
 
 
 def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Check that a field is one of some words.
+    """Check that a field has one of the known values.
 
     Raises:
         RigError: it is not.
@@ -88,7 +88,7 @@ def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
 
 
 def check_kind(of: str, name: str, value: Any, kind: type | tuple[type, ...], cure: str) -> None:
-    """Check that a field is an object of a kind.
+    """Check that a field is an instance of a type.
 
     Raises:
         RigError: it is not; `cure` says what to give.

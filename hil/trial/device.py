@@ -48,7 +48,8 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
     "configure": "set the method", "configure_graph": "set the method", "sample_part": "send a batch",
     "use_flash": "use a network in flash", "work": "count multiply-accumulates",
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
-    "part": "train on a batch larger than the board holds", "infer": "evaluate", "run": "measure energy", "laps": "measure energy",
+    "part": "train on a batch larger than the board holds", "infer": "evaluate",
+    "run": "measure energy", "laps": "measure energy",
     "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants",
     "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
@@ -215,7 +216,7 @@ class Device:
         return bookings_of(self._session.request("bookings"))
 
     def profile(self, layers: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Return the cycles of every layer, forward and backward, in the last step or run; None from an older firmware."""
+        """Return the cycles of every layer, forward and backward; None from an older firmware."""
         reply = self._request_if_known("profile")
         return None if reply is None else profile_of(reply, layers)
 
@@ -292,13 +293,13 @@ class Device:
 
 
 def _in_blocks(request: str, size: int, block: int, fetch: Callable[[int, int], bytes]) -> bytes:
-    """Fetch `size` bytes by `fetch(offset, length)`, at most `block` at a time, each of the length that was requested."""
+    """Fetch `size` bytes by `fetch(offset, length)`, at most `block` at a time; check the length of each block."""
     lengths = ((at, min(block, size - at)) for at in range(0, size, block))
     return b"".join(sized(request, "data", fetch(at, length), length) for at, length in lengths)
 
 
 def refused(refusal: Refused) -> DeviceFault | Blocked:
-    """Return the error for a refusal of the agent: Blocked if the network does not fit, else a fault of the firmware."""
+    """Return the error for a refusal: Blocked if the network does not fit, else a fault of the firmware."""
     if refusal.code == "does_not_fit":
         return Blocked(
             "plan",

@@ -1,7 +1,7 @@
-"""Which direction of the line is cut: bytes counted at both of its ends, here and in the board's memory, about a few that the agent must answer.
+"""Find the direction in which the serial line is cut, from byte counts at both ends.
 
-The board's counters are those of its queues (firmware/ports/common/serial.c): `head` of `rx` counts the bytes that came, its `tail` those that
-the agent took, `tail` of `tx` those that went out. They run freely modulo 2^32.
+The board's counters are those of its queues (firmware/ports/common/serial.c): `head` of `rx` counts the bytes that were
+received, its `tail` those that the agent read, `tail` of `tx` those that were sent. They run freely modulo 2^32.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 from hil.targets import Target
 
-KNOCK = b"\0" + b"\1\1\0" * 8  # frames too short to be any: the agent answers each with a `nak` (docs/link.md, "Frame")
-ANSWER_S = 2.0  # for bytes of 9,600 baud, and a stand-in on a busy computer
+KNOCK = (
+    b"\0" + b"\1\1\0" * 8
+)  # frames too short to be valid: the agent answers each with a `nak` (docs/link.md, "Frame")
+ANSWER_S = 2.0  # long enough for 9,600 baud, and for a stand-in on a busy computer
 LOOK_S = 0.05
 QUEUE = struct.Struct("<II")  # head, tail
 MASK = 0xFFFFFFFF
@@ -24,14 +26,14 @@ MASK = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Knock:
-    """What became of the bytes of one knock.
+    """Byte counts of one test of the line.
 
     Attributes:
         sent: by this computer.
-        reached: came to the board.
-        taken: were taken by its agent.
-        answered: the board sent since.
-        came: arrived here since.
+        reached: received by the board.
+        taken: read by its agent.
+        answered: sent by the board since then.
+        came: received here since then.
     """
 
     sent: int
@@ -41,7 +43,7 @@ class Knock:
     came: int
 
     def sentence(self) -> str:
-        """Return what that says of the line, where the agent took the bytes or the core waits for some."""
+        """Return what the counts say about the line, for an agent that reads bytes or waits for them."""
         if not self.reached:
             return (
                 f"the line from this computer to the board is cut: {self.sent} bytes were sent, none reached it, "
@@ -54,9 +56,9 @@ class Knock:
 
 
 def knock(target: Target, image: Image) -> Knock | None:
-    """Send bytes that every agent answers, and count them at both ends; None where the probe or the firmware cannot tell.
+    """Send bytes that every agent answers, and count them at both ends; None without a probe or counters.
 
-    The session is over by then: what comes in answer belongs to no request.
+    Call it after the session: the answers belong to no request.
     """
     if target.probe is None or any(sum(symbol.name == name for symbol in image.table) != 1 for name in ("rx", "tx")):
         return None
@@ -80,7 +82,7 @@ def knock(target: Target, image: Image) -> Knock | None:
 
 
 def _counters(target: Target, image: Image) -> tuple[int, int, int]:
-    """Return the bytes that came to the board, were taken, and were sent by it, since its start."""
+    """Return the bytes that the board received, read and sent since its start."""
     assert target.probe is not None
     came, taken = QUEUE.unpack(target.probe.read(image.symbols["rx"], QUEUE.size))
     _, sent = QUEUE.unpack(target.probe.read(image.symbols["tx"], QUEUE.size))

@@ -1,10 +1,9 @@
-"""After a difference: which layer went wrong first, and where in it.
+"""Find the layer and element that went wrong first in a step.
 
-One sample after the other is traced on both sides, layer by layer, forward and backward, with the weights that the
-reference had in each pass. A stage that differs is the culprit. If none does, every pass is right for the weights it
-was given, and the weights tell: where the loss terms agree, the passes had the right weights too, so an update went
-wrong, and of back-propagated tensors the deepest is the first; where a loss term differs, the perturbation did, and of
-the tensors that it touches the first one is named.
+Each sample is traced on both sides, layer by layer, forward and backward, with the weights that the reference had in
+each pass. The first stage that differs is wrong. If none differs, every pass is right for its weights, and the weights
+are compared. If the loss terms agree, an update is wrong, and the deepest of the back-propagated tensors is named. If a
+loss term differs, the perturbation is wrong, and the first tensor that it changes is named.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ class WrongStep:
 
     Attributes:
         step: its index.
-        settings: those that hold for it.
+        settings: those of this step.
         before: the reference's weights before it.
         images, labels: its batch.
-        reply, outcome: what board and reference said.
+        reply, outcome: results of board and reference.
     """
 
     step: int
@@ -49,7 +48,7 @@ class WrongStep:
 
 
 def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference:
-    """Return the first difference of a step, as far back towards its cause as the board lets itself be asked.
+    """Return the first difference of a step, as close to its cause as the board can be traced.
 
     Args:
         device: the board, after the wrong step.
@@ -58,13 +57,13 @@ def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
         wrong: the step.
     """
     terms = differing_terms(wrong.reply, wrong.outcome)
-    weight = _weight(device, reference, prepared, wrong, losses_agree=not terms)  # before the trace loads other weights
+    weight = _weight(device, reference, prepared, wrong, losses_agree=not terms)  # before tracing loads other weights
     try:
         traced = _trace(device, reference, prepared, wrong)
     except Blocked:
         raise
     except RigError:
-        traced = None  # a board that cannot be traced any more still has its weights told
+        traced = None  # the board cannot be traced any more: report its weights
     if traced is not None:
         return traced
     if weight is not None:
@@ -76,7 +75,7 @@ def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 def _weight(
     device: Device, reference: Method, prepared: Prepared, wrong: WrongStep, losses_agree: bool
 ) -> Difference | None:
-    """Fetch the tensor that went wrong first and name its first wrong element; None when all tensors agree."""
+    """Return the first wrong element of the tensor that went wrong first; None if all tensors agree."""
     tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
     if not tensors:
         return None
@@ -84,13 +83,13 @@ def _weight(
     tensor = prepared.subject.tensors[index]
     try:
         ours = device.tensor(index, tensor.size)
-    except Refused:  # a firmware that does not give its weights away has its digest told
+    except Refused:  # the firmware does not send its weights: report the digest
         return Difference(wrong.step, tensor.name, None, "another digest", "its digest", "weight")
     return first_weight(wrong.step, tensor.name, ours, reference.weights[index])
 
 
 def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
-    """Trace every sample of the batch with the weights of each pass; return the first element of the first stage that differs."""
+    """Trace all samples with the weights of each pass; return the first element that differs."""
     for weights in prepared.subject.traced(reference, wrong.before, wrong.step):
         prepared.subject.give(
             device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
@@ -106,7 +105,7 @@ def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 def _trace_slots(
     device: Device, reference: Method, prepared: Prepared, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
 ) -> Difference | None:
-    """Trace the samples that the board holds at a time."""
+    """Trace the samples of one part of the batch."""
     images, labels = wrong.images[part], wrong.labels[part]
     device.samples(images, labels)
     for slot in range(len(images)):
@@ -118,7 +117,7 @@ def _trace_slots(
 
 
 def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
-    """Name the first element of a stage that differs; its exponent counts as the element behind the last value."""
+    """Return the first element of a stage that differs; its exponent comes after the last value."""
     what = f"sample {slot} of the batch, {stage.what} of"
     ours, theirs = np.frombuffer(board[:-2], np.int8), np.frombuffer(stage.data[:-2], np.int8)
     different = np.flatnonzero(ours != theirs)

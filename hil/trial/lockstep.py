@@ -1,4 +1,4 @@
-"""The body of a trial: the same batches to the board and to the reference, compared after every step."""
+"""Lock-step training: board and reference train the same batches and are compared after every step."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from hil.trial.prepare import Prepared
 from hil.trial.watch import Watch
 from hil.trial.witness import Witness
 
-SLOWEST_MACS_S = 6e6  # multiply-accumulates a second, about what a Cortex-M0+ does (16 cycles each), or an emulator on a busy computer
+# multiply-accumulates in a second of a Cortex-M0+ (16 cycles each), or of an emulator on a busy computer
+SLOWEST_MACS_S = 6e6
 
 
 class LockStep:
-    """Board and reference on the way through one trial.
+    """Board and reference in one trial.
 
     Args:
         prepared: the trial.
         device: the board, greeted and identified.
-        witness: reads the weights through the probe, where there is one.
-        outcome: takes what is found.
-        watch: is called after every step, and as the evaluation goes on.
+        witness: checks the weights through the probe; None without a probe.
+        outcome: receives the results.
+        watch: callbacks after every step and during an evaluation.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class LockStep:
             next(self.order)
 
     def begin(self) -> None:
-        """Load the network, configure, compare the start, evaluate."""
+        """Load the network, configure, compare the initial weights, evaluate."""
         self.device.take_network(self.p.image, self.p.blob)
         if not self.p.subject.chosen:
             self._check_tensors()
@@ -75,7 +76,7 @@ class LockStep:
             raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
 
     def train(self) -> None:
-        """Train every step of the trial, until one differs."""
+        """Train the steps of the trial until one differs."""
         with ThreadPoolExecutor(max_workers=1) as worker:
             for _ in range(self.p.spec.steps):
                 if self.outcome.difference is not None:
@@ -85,7 +86,7 @@ class LockStep:
                 self._evaluate_meanwhile()
 
     def _evaluate_meanwhile(self) -> None:
-        """Evaluate in the midst of training, where a trial asks for its curve; the end has an evaluation of its own."""
+        """Evaluate during training if an evaluation is due; the last step is evaluated by `evaluate`."""
         spec, done = self.p.spec, len(self.outcome.steps)
         due = spec.evaluate and spec.evaluate_every and self.next_step % spec.evaluate_every == 0 and done < spec.steps
         if due and self.outcome.difference is None:
@@ -93,12 +94,15 @@ class LockStep:
             self.outcome.evaluations.append((self.next_step, board, reference))
 
     def evaluate(self) -> None:
-        """Evaluate what was trained."""
+        """Evaluate the trained weights."""
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 
     def finish(self) -> None:
-        """Read the watermarks, the stack's through the probe before and after the agent's; at last, of a trial with latency, measure a layer alone."""
+        """Read the watermarks; in a trial with latency, measure the last layer alone.
+
+        The probe reads the stack's watermark before and after the agent reports it.
+        """
         memory = self.checks.memory
         before = memory.stack_before()
         said = self.device.memory()
@@ -110,13 +114,14 @@ class LockStep:
         if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
             check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)
         if self.outcome.figures.wrong:
-            self.device.memory()  # a board that has begun anew meanwhile refuses: then its supply is at fault, not its firmware
+            # a board that has reset meanwhile refuses: then its supply is at fault, not its firmware
+            self.device.memory()
 
     def go_on_with(self, device: Device) -> None:
-        """Go on with an agent that has just begun: load the weights as they are by now, and compare them.
+        """Continue with an agent that has just started: load the current weights and compare them.
 
         Args:
-            device: the same board, greeted and identified; it has forgotten everything.
+            device: the same board after a restart, greeted and identified.
         """
         self.device, self.witness = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
@@ -134,11 +139,11 @@ class LockStep:
         return self.p.data.train_images[chosen], self.p.data.train_labels[chosen]
 
     def configure(self, settings: Any) -> Planned:
-        """Send settings for the next step; return the agent's memory plan."""
+        """Send the settings of the next step; return the agent's memory plan."""
         return self.device.configure(self.p.subject.configuration(settings, self.p.slots, self.next_step))
 
     def _follow_schedule(self) -> None:
-        """Send the settings again where the schedule changes them."""
+        """Send the settings if the schedule changes them."""
         settings = self.p.settings_at(self.next_step)
         if settings != self.settings:
             self.configure(settings)
@@ -185,7 +190,7 @@ class LockStep:
             )
 
     def _compare_start(self, board: tuple[int, ...]) -> None:
-        """Compare the loaded weights: step -1, before any training."""
+        """Compare the loaded weights before the next step (step -1 before training)."""
         reference = self.reference.digests()
         wrong = differing_tensors(board, reference)
         if wrong:
@@ -195,7 +200,7 @@ class LockStep:
             )
 
     def _evaluate(self) -> tuple[float, float]:
-        """Classify the test images on both sides, as many at a time as the board holds; return both accuracies."""
+        """Classify the test images on both sides; return the accuracies of board and reference."""
         n, size = self.p.spec.evaluate, self.p.slots
         right = reference_right = 0
         for start in range(0, n, size):
@@ -230,9 +235,16 @@ def board_step(
     timed: Timed,
     figures: Figures,
 ) -> Stepped:
-    """Train one step on the board and return its reply; a batch larger than the slots goes in parts, once in each of the `passes`.
+    """Train one step on the board and return its reply; a batch larger than the slots is sent in parts in each pass.
 
-    `timed` holds every request that trains; `figures` take what the firmware says of the parts.
+    Args:
+        device: the board.
+        passes: passes of a step.
+        slots: samples that the board holds at a time.
+        step: its index.
+        images, labels: the batch.
+        timed: measures every request that trains.
+        figures: receive what the firmware reports about the parts.
     """
     n = len(images)
     if n <= slots:

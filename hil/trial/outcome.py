@@ -1,4 +1,4 @@
-"""What came out of a trial, and the verdict over it."""
+"""The outcome of a trial and its verdict."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from hil.trial.selection import Tried
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
-CHANCE_MARGIN = 0.15  # Cls1 must end this far above the untrained network to count as having learnt
-LEARNING_STEPS = 150  # with fewer steps nothing is asked of the accuracy
+CHANCE_MARGIN = 0.15  # least gain of accuracy of a trial that must learn
+LEARNING_STEPS = 150  # with fewer steps no gain of accuracy is required
 LEARNING_VARIANTS = ("cls1", "full-bp")
-NOT_ENDED = "the run ended before this trial did."  # also what stands on disk while it goes on
+NOT_ENDED = "the run ended before this trial did."  # also on disk while the trial runs
 
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step: losses of both sides, sign, one digest over the board's tensor digests, and the board's cycles by phase.
+    """One step: losses of both sides, sign, digest over the board's tensor digests, and the board's cycles by phase.
 
-    `reference_float_plus` and `_minus` are the float losses even where the method compares integers (INT8*); `right_sign` says whether the sign is theirs.
+    `reference_float_plus` and `_minus` are the float losses, even if the method compares integers (INT8*); `right_sign`
+    is whether the sign is that of the float losses.
     """
 
     step: int
@@ -82,7 +83,13 @@ def step_digest(digests: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Flashed:
-    """How the image got onto the board: by which route, whether it had to be programmed, and how often this computer has programmed that flash."""
+    """How the image was programmed.
+
+    Attributes:
+        route: name of the route.
+        programmed: whether the flash had to be written.
+        cycles: how often this computer has programmed that flash; None if unknown.
+    """
 
     route: str
     programmed: bool
@@ -91,7 +98,7 @@ class Flashed:
 
 @dataclass(frozen=True)
 class JudgedLatency:
-    """A latency beside its budget: `word` is `within`, `beyond` or `not judged: ...`; `reason` says why the trial fails, if it does."""
+    """A latency and its budget: `word` is `within`, `beyond` or `not judged: ...`; `reason` if the trial fails."""
 
     budget_ms: float | None
     word: str
@@ -103,10 +110,10 @@ class Outcome:
     """Everything a trial found; `judge` turns it into a verdict.
 
     Attributes:
-        evaluations: in the midst of training: index of the next step, accuracy of the board and of the reference.
-        power: what the meter saw in every energy window.
-        sram: watermarks; where the probe reads larger ones than the agent tells, those.
-        figures: what the firmware has reported, and what its second sources say.
+        evaluations: during training: index of the next step, accuracy of the board and of the reference.
+        power: readings of the meter in every energy window.
+        sram: watermarks; for each the larger one of agent and probe.
+        figures: the reported figures and their second sources.
     """
 
     spec: TrialSpec
@@ -144,24 +151,24 @@ class Outcome:
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
-        """Keep what was prepared."""
+        """Store the prepared trial."""
         self.prepared = prepared
 
     def again(self, note: str) -> Outcome:
-        """Return the outcome of a trial that begins once more, with a note on why."""
+        """Return the outcome of a trial that starts again, with a note that says why."""
         return Outcome(self.spec, self.prepared, self.reality, notes=[*self.notes, note])
 
     def block(self, blocked: Blocked) -> None:
-        """The rig could not tell."""
+        """Set the verdict `blocked`: the rig could not tell."""
         self._end("blocked", blocked.reason)
         self.stage = blocked.stage
 
     def interrupt(self, reason: str) -> None:
-        """Somebody ended it before it was done."""
+        """Set the verdict `interrupted`: the trial was stopped before its end."""
         self._end("interrupted", reason)
 
     def fail(self, reason: str) -> None:
-        """The device under test is wrong."""
+        """Set the verdict `fail`: the device under test is wrong."""
         self._end("fail", reason)
 
     def _end(self, verdict: str, reason: str) -> None:
@@ -169,13 +176,13 @@ class Outcome:
 
     @property
     def bit_exact(self) -> bool | None:
-        """Whether every compared step agreed; None when nothing was compared."""
+        """Whether all compared steps agreed; None if none was compared."""
         if self.difference is not None:
             return False
         return True if self.steps else None
 
     def judge(self) -> None:
-        """Decide the verdict, unless a fault has decided it; nothing passes of which not every step was compared."""
+        """Set the verdict, unless a fault has set it; a trial passes only if all its steps were compared."""
         if self._ended:
             return
         if self.difference is None and not 0 < len(self.steps) == self.spec.steps:
@@ -205,15 +212,14 @@ class Outcome:
         budget = self.prepared.board.sram_budget(
             self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
         )
-        reasons = []
-        if budget is not None and self.sram.total > budget:
-            reasons.append(f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}.")
-        return reasons
+        if budget is None or self.sram.total <= budget:
+            return []
+        return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
 
     def judged_latency(self) -> JudgedLatency | None:
-        """Hold the latency against the board's budget; None where none was measured.
+        """Compare the latency with the board's budget; None if none was measured.
 
-        The budget is one of silicon: a modelled figure is neither within it nor beyond it.
+        The budget applies to silicon: a modelled figure is not judged.
         """
         if (
             self.latency is None
@@ -240,7 +246,7 @@ class Outcome:
     def _must_learn(self) -> bool:
         return (
             self.accuracy_after is not None
-            and self.spec.checkpoint is None  # what a checkpoint has learnt already is not learnt again
+            and self.spec.checkpoint is None  # a checkpoint may have learnt already
             and self.spec.variant in LEARNING_VARIANTS
             and len(self.steps) >= LEARNING_STEPS
         )

@@ -1,4 +1,4 @@
-"""Everything that can be known of a trial before a board is touched: look it up, plan it, refuse what cannot be."""
+"""Prepare a trial before any board is used: look up names, plan memory, check the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its bloc
 
 @dataclass
 class Prepared:
-    """All that is known of a trial before any board is touched.
+    """A trial that was looked up, checked and planned.
 
     Attributes:
         spec: the trial.
@@ -29,7 +29,7 @@ class Prepared:
         subject: network, method and settings.
         blob: the network file, the same bytes for board and reference.
         data: the data set.
-        plan: the board's memory, of `slots` samples held at a time.
+        plan: of the board's memory, with `slots` samples held at a time.
     """
 
     spec: TrialSpec
@@ -43,7 +43,7 @@ class Prepared:
 
     @property
     def network(self) -> Any:
-        """The graph with its first weights, of either family."""
+        """The graph with its initial weights."""
         return self.subject.network
 
     @property
@@ -53,11 +53,11 @@ class Prepared:
 
     @property
     def network_sha256(self) -> str:
-        """SHA-256 of the network file that both sides start from."""
+        """SHA-256 of the network file."""
         return hashlib.sha256(self.blob).hexdigest()
 
     def settings_at(self, step: int) -> Any:
-        """Return the settings that hold for a step of the schedule."""
+        """Return the settings of a step."""
         settings = self.settings
         for first, changes in self.spec.schedule:
             if first <= step:
@@ -66,7 +66,7 @@ class Prepared:
 
 
 def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
-    """Look everything up and check that it fits.
+    """Look up everything and check that it fits the board.
 
     Raises:
         RigError: an unknown name, a setting out of range, missing data.
@@ -86,7 +86,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
 
 
 def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, Planned]:
-    """Return subject, slots and plan; of a trial that selects its block the first block that fits."""
+    """Return subject, slots and plan; if the trial selects its block, those of the first block that fits."""
     if spec.variant != SELECTED:
         subject = subject_of(spec, board, arena)
         return subject, *fit(spec, subject, arena)
@@ -103,7 +103,7 @@ def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, P
 
 
 def block_of(prepared: Prepared, block: int) -> Prepared:
-    """Return the trial with one block trained, its network where it was; slots and plan are still those of the whole."""
+    """Return the trial with one block trained and its network in the same memory; slots and plan are not updated."""
     spec = replace(prepared.spec, variant=f"block{block}")
     return replace(
         prepared,
@@ -113,7 +113,7 @@ def block_of(prepared: Prepared, block: int) -> Prepared:
 
 
 def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
-    """Return the slots and the plan: the whole batch where it fits, else as many samples as do.
+    """Return the slots and the plan: of the whole batch, or of as many samples as fit.
 
     Raises:
         RigError: slots in a scope that needs the whole batch.
@@ -143,7 +143,7 @@ def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
 
 
 def _check_schedule(spec: TrialSpec, settings: Any) -> None:
-    """Try every change, so that a mistake in the last is known before the first step."""
+    """Apply every change, so that a mistake is found before the first step."""
     for _, changes in spec.schedule:
         settings = settings.changed(**changes)
 
@@ -159,7 +159,7 @@ def _check_shape(spec: TrialSpec, subject: Subject, data: DataSet) -> None:
 
 
 def _check_counts(spec: TrialSpec, data: DataSet) -> None:
-    """Refuse more images than there are: a figure over fewer than were asked for would not say so."""
+    """Raise RigError if the data set has fewer images than the trial needs."""
     there = len(data.test_images)
     if spec.evaluate > there:
         raise RigError(
@@ -180,7 +180,7 @@ def _check_counts(spec: TrialSpec, data: DataSet) -> None:
 
 
 def does_not_fit(spec: TrialSpec, image: Image | None = None) -> str | None:
-    """Return why a trial's memory plan does not fit the board, None where it does. No data set is read.
+    """Return why a trial's memory plan does not fit the board; None if it fits. No data set is read.
 
     Args:
         spec: the trial.

@@ -1,4 +1,4 @@
-"""The live line while a trial runs: its phase, and of training step, rate, loss and time left."""
+"""The progress line of a running trial: stage, step, rate, loss and time left."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TRAIN = "train"
 
 
 class ProgressLine:
-    """A line on the terminal that is gone when the trial is over; draws nothing where there is no terminal.
+    """A progress line that is removed at the end of the trial; nothing is drawn without a terminal.
 
-    It draws from a thread of its own, so that the seconds of a phase are seen to pass.
+    A thread redraws it, so that the elapsed time advances during a long stage.
 
     Args:
         spec: the trial.
-        console: where to draw: a terminal that nothing is captured of.
+        console: the terminal, whose output is not captured.
     """
 
     def __init__(self, spec: TrialSpec, console: Console) -> None:
@@ -65,16 +65,16 @@ class ProgressLine:
             self._progress.stop()
 
     def tell(self, sentence: str) -> None:
-        """Show a sentence to the person at the bench, and leave it there."""
+        """Print a sentence for the user; it stays on the terminal."""
         self._progress.console.print(sentence, markup=False, highlight=False)
 
     def stage(self, name: str) -> None:
-        """Show the phase that begins."""
+        """Show a stage that begins."""
         self._phase = name
         if not self._live:
             return
         if self._task is not None:
-            self._progress.refresh()  # its last state, where it was shorter than the time between two drawings
+            self._progress.refresh()  # the last state of a stage shorter than the refresh period
             self._progress.remove_task(self._task)
         what = f"{self._spec.board} {self._spec.variant}: {name}"
         total = self._spec.steps if name == TRAIN else None
@@ -82,7 +82,7 @@ class ProgressLine:
         self._progress.refresh()
 
     def step(self, row: StepRow) -> None:
-        """Show a step that is done."""
+        """Show a completed step."""
         if self._task is None:
             return
         loss = (row.reference_float_plus + row.reference_float_minus) / (2 * self._spec.batch)
@@ -91,7 +91,7 @@ class ProgressLine:
         self._progress.update(self._task, loss=f"loss {loss:.3f}", rate=f"{speed:.1f} steps/s" if speed else "")
 
     def part(self, done: int, of: int) -> None:
-        """Show how much of a phase is done; an evaluation in the midst of training has no line of its own."""
+        """Show the progress within a stage, except for an evaluation during training."""
         if self._task is None or self._phase == TRAIN:
             return
         self._progress.update(self._task, completed=done, total=of)

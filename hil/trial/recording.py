@@ -1,4 +1,4 @@
-"""Turn the outcome of a trial into its record."""
+"""Convert the outcome of a trial to its record."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hil.trial.latency import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
 
-if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+if TYPE_CHECKING:  # slow to import, so it is imported on use
     import pandas as pd
 
 BUFFER = ("name", "size", "first", "last", "offset")
 
 
 def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
-    """Return the record of a trial; what a blocked trial could not find out is null.
+    """Return the record of a trial; null stands for what a blocked trial did not find out.
 
     Args:
-        outcome: of the trial, ended or not.
-        test: node id of the test that asked for it.
+        outcome: of the trial, which may still run.
+        test: node id of the test that ran it.
 
     Raises:
-        Blocked: a figure of it is none that the record may hold.
+        Blocked: a figure is not valid in a record.
     """
     spec, prepared = outcome.spec, outcome.prepared
     board = boards.load(spec.board)
@@ -97,12 +97,12 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
 
 
 def _image(image: Image) -> dict[str, Any]:
-    """Return whose firmware it is: the name of the file alone, for its folder would name a person's computer."""
+    """Return the name of the firmware file, without its folder, which is private, and its digest."""
     return {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own}
 
 
 def steps_table(outcome: Outcome) -> pd.DataFrame:
-    """Return one row a step: losses of both sides, sign, match, cycles by phase."""
+    """Return a table with one row for each step: losses of both sides, sign, match, cycles by phase."""
     import pandas as pd
 
     rows = []
@@ -114,12 +114,12 @@ def steps_table(outcome: Outcome) -> pd.DataFrame:
 
 
 def latency_table(outcome: Outcome) -> pd.DataFrame | None:
-    """Return one row an autonomous step, cycles by phase and layer as the counter gave them; None where none was measured."""
+    """Return a table with raw cycles by phase and layer, one row for each autonomous step; None without steps."""
     return outcome.latency.table() if outcome.latency is not None else None
 
 
 def _latency(outcome: Outcome) -> dict[str, Any] | None:
-    """Return the figures of latency with their budget; None where no step of it was completed."""
+    """Return the figures of latency with their budget; None if no step was completed."""
     judged = outcome.judged_latency()
     if judged is None or outcome.latency is None or outcome.prepared is None or outcome.clock_hz is None:
         return None
@@ -128,7 +128,7 @@ def _latency(outcome: Outcome) -> dict[str, Any] | None:
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:
-    """Count the right signs of INT8*: the paper reports about 95 % (ElasticZO, section 4.3)."""
+    """Count the steps of INT8* with the right sign: about 95 % in the paper (ElasticZO, section 4.3)."""
     prepared, steps = outcome.prepared, outcome.steps
     if prepared is None or not prepared.subject.integers_only() or not steps:
         return None
@@ -136,7 +136,7 @@ def _signs(outcome: Outcome) -> dict[str, int] | None:
 
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
-    """Return the plan with the names of its time slots (docs/memory.md); what is there before the first slot is there from it on."""
+    """Return the memory plan with the names of its time slots (docs/memory.md); no buffer begins before slot 0."""
     buffers = [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers]
     return {
         "total": prepared.plan.total,
@@ -154,7 +154,7 @@ def _profile(outcome: Outcome) -> dict[str, dict[str, int]] | None:
 
 
 def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
-    """Return the points of the accuracy curve; before training both sides agree or the trial has ended."""
+    """Return the points of the accuracy curve; before training, board and reference have the same accuracy."""
     first = outcome.spec.first_step
     points = [
         (first, outcome.accuracy_before, outcome.accuracy_before),
@@ -169,7 +169,7 @@ def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
 
 
 def mean_cycles(outcome: Outcome) -> dict[str, int]:
-    """Return the mean count of cycles a step, by phase; empty without steps."""
+    """Return the mean cycles of a step by phase; empty without steps."""
     if not outcome.steps:
         return {}
     return {phase: round(sum(row.cycles[phase] for row in outcome.steps) / len(outcome.steps)) for phase in PHASES}
@@ -190,7 +190,7 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
 
 
 def _sram_provenance(name: str) -> str:
-    """Watermarks are counted in the board's memory; the plan, the formula and the limit are worked out."""
+    """Return the provenance: watermarks are counted in the board's memory, all else is computed."""
     computed = name in ("budget", "planned", "analytic")
     return str((Provenance.ANALYTIC if computed else Provenance.COUNTED).value)
 

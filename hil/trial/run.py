@@ -46,7 +46,7 @@ def run_trial(
     Args:
         spec: what to run.
         rig: supplies the board.
-        folder: for the logs: `log/STAGE.log`, `bench.log`, output of a stand-in, `traceback.txt` of an unexpected error.
+        folder: for `log/STAGE.log`, `bench.log`, output of a stand-in, and `traceback.txt` of an unexpected error.
         elf: the user's own firmware instead of the prebuilt image.
         inject: faults for the virtual board.
         reflash: program the board even if it holds the image.
@@ -126,7 +126,7 @@ def _prepare(outcome: Outcome, elf: Path | None, stages: StageLogs, folder: Path
 
 
 def _unexpected(error: Exception, stage: str, folder: Path) -> Blocked:
-    """Return Blocked for an error that no other handler knows; its traceback is written if it is a defect of the rig."""
+    """Return Blocked for an unexpected error; write its traceback if it is a defect of the rig."""
     if isinstance(error, RigError):
         return Blocked(stage, str(error))
     if isinstance(error, OSError) and error.strerror:

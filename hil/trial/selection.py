@@ -1,7 +1,7 @@
-"""Task-adaptive sparse training: which block is trained, found out on the device (PMT, section 3.3.1).
+"""Task-adaptive sparse training: choose the trained block on the device (PMT, section 3.3.1).
 
-Each block that fits is trained for a while from the same first weights; the one with the highest gain of accuracy on held-out samples is
-chosen. The board trains and classifies, every step and every logit compared with the reference.
+Each block that fits is trained for some steps from the same initial weights; the one with the highest gain of accuracy
+on held-out samples is chosen. The board trains and classifies; all steps and logits are compared with the reference.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hil.trial.watch import Watch
 
 @dataclass(frozen=True)
 class Tried:
-    """A block that was tried: accuracy on the held-out samples before and after, or why it was left out."""
+    """A block that was tried: accuracy on the held-out samples before and after, or the reason why it was skipped."""
 
     block: int
     before: float | None = None
@@ -30,14 +30,14 @@ class Tried:
 
     @property
     def gain(self) -> float:
-        """Gain of accuracy; below all others where the block was left out."""
+        """Gain of accuracy; below all others if the block was skipped."""
         return -2.0 if self.before is None or self.after is None else self.after - self.before
 
 
 def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:
     """Try every block; return the trial with the one that gains most, the first of equals.
 
-    A difference between board and reference ends it and stands in the outcome.
+    A difference between board and reference ends the selection and is in the outcome.
 
     Raises:
         Blocked: no block fits.
@@ -76,7 +76,7 @@ def _try(one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Se
 
 
 def _held_out(data: DataSet, count: int) -> DataSet:
-    """Return the set with its last training samples in the place of the test samples."""
+    """Return the data set with its last training samples as its test samples."""
     return replace(
         data,
         train_images=data.train_images[:-count], train_labels=data.train_labels[:-count],

@@ -1,4 +1,4 @@
-"""What becomes of a board that is silent or has faulted: where it is, by the image's symbols and line tables (docs/recovery.md)."""
+"""Diagnose a board that is silent or has faulted: find the place in its code (docs/recovery.md)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PC = 15
 
 
 class Hang(DeviceFault):
-    """The firmware runs and does not come back to its link."""
+    """The firmware runs and does not return to its link."""
 
 
 @contextlib.contextmanager
 def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
-    """Say of a fault or a silence where the core is.
+    """Add the place in the code to an error of a silent or faulted board.
 
     Raises:
         DeviceFault: the processor has faulted, or hangs: `Hang`.
-        Silent: as it came, with what the probe has seen where there is one.
+        Silent: the original error, with the findings of the probe if there is one.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
 
 
 def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
-    """Return kind, causes and place of a fault that the agent has reported."""
+    """Return a sentence with kind, causes and place of a fault that the agent has reported."""
     what = faults.describe(fault.kind, fault.cfsr, fault.address, _armv6m(board))
     if not fault.pc:
         return f"the processor faulted: {what}, and its stack was overrun: neither pc nor lr is known."
@@ -91,7 +91,11 @@ def _faulted(last: Sample, board: Board, image: Image, cfsr: int) -> DeviceFault
 
 
 def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: Knock | None) -> Silent | Hang:
-    """An agent that takes bytes does not hang, wherever its core was seen; one that takes none does, unless it waits for some."""
+    """Decide between a silent line and a hang.
+
+    An agent that reads bytes does not hang, wherever its core was sampled; one that reads none hangs, unless it waits
+    for bytes.
+    """
     last = samples[-1]
     waiting = [sample.asleep or _waits(image, sample) for sample in samples]
     if line is not None and (line.taken or (not line.reached and any(waiting))):
@@ -121,7 +125,7 @@ def _functions(image: Image, samples: list[Sample]) -> str:
 
 
 def _way_there(image: Image, sample: Sample) -> str:
-    """Return the callers by the stack; where its frames are not known, what lr holds."""
+    """Return the callers from the stack, or else the content of lr."""
     registers = dict(enumerate(sample.registers[:PC]))
     found = return_addresses(image.path, sample.pc, registers, sample.word)
     if found:

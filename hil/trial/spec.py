@@ -1,4 +1,4 @@
-"""What a trial is: board x network x method x data set, with everything that decides its bits."""
+"""The specification of a trial: board, network, method, data set and everything else that determines its bits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from hil.errors import RigError, shown
 from hil.measure.energy import MLPERF_TINY
 from hil.trial.bounds import STEPS, check_kind, check_names, check_shares, check_whole, check_word, one_sentence
 
-SHORT = {
-    "integer": "int8star",
-    "batch": "batchscope",
-    "exact": "exact",
-}  # in names of folders, where a word is not the default
+SHORT = {"integer": "int8star", "batch": "batchscope", "exact": "exact"}  # settings in the name of a trial's folder
 
 
 @one_sentence
@@ -24,12 +20,13 @@ class EnergyWindows:
     """How energy is measured (docs/energy.md).
 
     Attributes:
-        windows: how many count, two at least: one has no spread.
+        windows: how many are evaluated; at least two, since one has no spread.
         steps: autonomous steps in each, at least.
-        idle_ms: sleep before and behind each, at least.
-        uncertainty: expanded uncertainty (95 %) over the energy for which more and longer windows are taken; None: those above are enough.
-        rules: `mlperf-tiny`: five windows of ten seconds or more, their median, no idle subtracted; else empty.
-        accuracy: energy and time to which are told where the training reaches it; None: only to those that it had when it was evaluated.
+        idle_ms: sleep before and after each, at least.
+        uncertainty: wanted expanded uncertainty (95 %) divided by the energy; more and longer windows are measured
+            until it is reached. None: the windows above are enough.
+        rules: `mlperf-tiny` (five windows of ten seconds or more, their median, no idle subtracted) or empty.
+        accuracy: report energy and time until the training reaches it; None: only for the evaluated accuracies.
     """
 
     windows: int = 6
@@ -49,7 +46,12 @@ class EnergyWindows:
 @one_sentence
 @dataclass(frozen=True)
 class LatencySteps:
-    """How latency is measured: `steps` consecutive autonomous steps; `layers`: every layer of every step too, which takes a run a step."""
+    """How latency is measured.
+
+    Attributes:
+        steps: consecutive autonomous steps.
+        layers: whether to measure every layer of every step too, in a run for each step.
+    """
 
     steps: int = 1000
     layers: bool = False
@@ -62,7 +64,12 @@ class LatencySteps:
 @one_sentence
 @dataclass(frozen=True)
 class Selection:
-    """How the block that is trained is found out (PMT, section 3.3.1): steps of each block's test training, and held-out samples of the training set."""
+    """How variant `selected` chooses its block (PMT, section 3.3.1).
+
+    Attributes:
+        steps: of the test training of each block.
+        held_out: samples of the training set on which the gain is measured.
+    """
 
     steps: int = 10
     held_out: int = 100
@@ -82,24 +89,25 @@ class TrialSpec:
         network: name of the network.
         method: name of the method.
         data: name of the data set.
-        batch: samples a step.
-        seed: decides initial weights, order of samples and perturbations.
-        steps: training steps, every one compared.
-        evaluate: test images for the accuracy before and after, at most as many as the data set has; 0 for none.
-        evaluate_every: steps between two evaluations in the midst of training; 0 for none.
+        batch: samples in a step.
+        seed: determines initial weights, order of samples and perturbations.
+        steps: training steps, all of them compared.
+        evaluate: test images for the accuracy before and after training; 0 for none.
+        evaluate_every: steps between two evaluations during training; 0 for none.
         probe_every: steps between two readings of the weights through the probe.
         settings: settings of the method that differ from its defaults.
-        schedule: changes of settings, each with the index of the first step that it holds for (ElasticZO, section 5.1.1).
-        slots: samples that the board holds at a time; None for as many of the batch as fit, the rest is streamed.
-        first_step: index of the first step; not 0 where a checkpoint is continued.
-        checkpoint: .npz with the weights to start from, arrays w0, w1, ... in the order of the trained tensors: int8, biases int32.
-        selection: how the block is found out that variant `selected` trains; for no other variant.
-        network_in: `ram`, or `flash` where only what is trained is copied to RAM; `auto`: RAM where it fits (second family).
-        energy: windows of autonomous steps under the power meter, behind the compared steps; None for none.
-        latency: consecutive autonomous steps whose cycles are all kept, behind the compared steps; None for none.
+        schedule: changes of settings, each with the first step to which it applies (ElasticZO, section 5.1.1).
+        slots: samples that the board holds at a time; None for as many of the batch as fit. A larger batch is streamed.
+        first_step: index of the first step; not 0 if a checkpoint is continued.
+        checkpoint: .npz with the weights to start from: arrays w0, w1, ... in the order of the trained tensors, int8,
+            biases int32.
+        selection: how variant `selected` chooses its block.
+        network_in: `ram`; `flash`, with only the trained tensors copied to RAM; `auto`: RAM if it fits.
+        energy: windows of autonomous steps under the power meter, after the compared steps; None for none.
+        latency: consecutive autonomous steps whose cycles are all recorded, after the compared steps; None for none.
 
     Raises:
-        RigError: a field of a wrong type or out of its range. Names are looked up when the trial is prepared.
+        RigError: a field has a wrong type or is out of range. Names are looked up when the trial is prepared.
     """
 
     board: str
@@ -181,7 +189,8 @@ class TrialSpec:
 
 NAMES = ("board", "variant", "network", "method", "data", "network_in")
 LIMITS = {
-    "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000), "evaluate_every": (0, STEPS),
+    "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000),
+    "evaluate_every": (0, STEPS),
     "probe_every": (1, STEPS), "first_step": (0, STEPS),
 }  # fmt: skip
 OPTIONAL: dict[str, type | tuple[type, ...]] = {

@@ -1,4 +1,4 @@
-"""One log a stage of a trial: what the rig, and the libraries below it, said while it lasted."""
+"""A log file for each stage of a trial."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ FORMAT = "%(asctime)s.%(msecs)03d %(name)s: %(message)s"
 
 
 class StageLogs:
-    """Args:
-        folder: the trial's; `log/STAGE.log` in it is written as the stage goes on, and appended to when a trial begins again.
-        entered: takes the name of each stage.
+    """Writes the messages of logger `hil` to one file for each stage.
+
+    Args:
+        folder: of the trial; `log/STAGE.log` in it is appended to if a trial starts again.
+        entered: called with the name of each stage.
 
     Attributes:
         current: the stage that was entered last.
-        trouble: why a log is not whole, empty where all are: a full disk does not end a trial that has no need of it.
+        trouble: why a log is incomplete, or empty; an error of the disk does not end the trial.
     """
 
     def __init__(self, folder: Path, entered: Callable[[str], None] = lambda stage: None) -> None:
@@ -31,7 +33,7 @@ class StageLogs:
 
     @contextlib.contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Log what is said within; the last line is how long the stage took, and what ended it if that was an error."""
+        """Log the messages of a stage; the last line has its duration and the error that ended it, if any."""
         self.current = stage
         self._entered(stage)
         handler = self._handler(stage)
@@ -42,9 +44,7 @@ class StageLogs:
             yield
         except BaseException as error:
             ended = f"{type(error).__name__}: {error}"
-            if not isinstance(
-                error, (RigError, KeyboardInterrupt)
-            ):  # a defect of the rig: where it is stands nowhere else
+            if not isinstance(error, (RigError, KeyboardInterrupt)):  # a defect of the rig
                 LOG.info("traceback", exc_info=True)
             raise
         finally:
@@ -74,7 +74,7 @@ class StageLogs:
 
 
 class _StageHandler(logging.FileHandler):
-    """Notes an error of the disk where logging would print a traceback for every line."""
+    """Reports an error of the disk once; logging would print a traceback for every line."""
 
     def __init__(self, path: Path, note: Callable[[BaseException | None], None]) -> None:
         super().__init__(path, encoding="utf-8")

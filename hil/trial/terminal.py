@@ -28,7 +28,7 @@ def verdict_table(
 ) -> list[str]:
     """Return the lines of the table, every figure with its provenance, and a line for every reason.
 
-    There is a row a trial, and one for each test that made none.
+    There is a row for each trial, and one for each test that ran none.
 
     Args:
         tests: of this run, each with the folders of its trials.
@@ -48,15 +48,8 @@ def verdict_table(
             reasons += [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}"] if trial.reason else []
         if not mine:
             name = test.test.rpartition("::")[2]
-            table.add_row(
-                f"[{STYLES[test.verdict]}]{test.verdict}",
-                f"{test.board or '-'}\n-",
-                escape(f"no trial of\n{name}"),
-                "-",
-                "-",
-                "-",
-                "-",
-            )
+            verdict = f"[{STYLES[test.verdict]}]{test.verdict}"
+            table.add_row(verdict, f"{test.board or '-'}\n-", escape(f"no trial of\n{name}"), *"----")
         if test.reason and test.reason not in {trial.reason for trial in mine}:
             expected = " (expected)" if test.expected else ""
             reasons.append(f"{test.verdict}{expected}: {test.test}: {test.reason}")

@@ -1,4 +1,4 @@
-"""Who looks on while a trial runs."""
+"""Callbacks of a running trial."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def _nothing(*_: object) -> None:
-    """Nobody looks."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Called as a trial goes on, from its own thread.
+    """Callbacks, called from the thread of the trial.
 
     Attributes:
-        begun: takes the outcome when the request is known to be right and nothing has been touched; may raise Blocked.
-        stage: takes the name of each stage as it begins: `plan`, `flash`, `load`, `train`, `evaluate`, ...
-        step: takes every compared step.
-        agreed: takes the trial after every step on which both sides agree: they then have the same weights.
-        part: takes how much of a stage is done, and of how much.
-        tell: takes a sentence for the person at the bench (a button to be pressed).
-        ended: takes the outcome when the trial is over, also where Ctrl-C ended it.
+        begun: with the outcome, after the request was checked and before any hardware is used; may raise Blocked.
+        stage: with the name of each stage as it begins: `plan`, `flash`, `load`, `train`, `evaluate`, ...
+        step: with every compared step.
+        agreed: with the trial, after every step in which both sides agree and so have the same weights.
+        part: with the completed and the total amount of work of a stage.
+        tell: with a sentence for the user, such as a button to press.
+        ended: with the outcome at the end of the trial, also after Ctrl-C.
     """
 
     begun: Callable[[Outcome], None] = _nothing

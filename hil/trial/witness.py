@@ -1,4 +1,4 @@
-"""The second witness: the digests of the trained tensors, taken from memory that the probe reads, so that the agent does not testify alone."""
+"""Digests of the trained tensors, computed from memory that the probe reads: a check independent of the agent."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ import xxhash
 
 from hil.boards import Image
 from hil.targets.probe import Probe
+from hil.trial.difference import differing_tensors
 
 
 @dataclass
 class Witness:
-    """Reads the trained tensors where the arena holds them: (offset, bytes) of each."""
+    """Reads the trained tensors from the arena.
+
+    Attributes:
+        places: (offset in the arena, bytes) of each tensor.
+        steps: steps that were checked.
+        agreed: how many of them agreed.
+    """
 
     probe: Probe
     image: Image
@@ -26,9 +33,9 @@ class Witness:
         return tuple(xxhash.xxh32_intdigest(self.probe.read(arena + offset, size)) for offset, size in self.places)
 
     def check(self, step: int, reference: tuple[int, ...]) -> list[int]:
-        """Compare memory with the reference's digests after a step; return the tensors that differ."""
+        """Compare memory with the reference's digests after a step; return the indices of the tensors that differ."""
         seen = self.digests()
         self.steps.append(step)
-        wrong = [index for index, (ours, theirs) in enumerate(zip(seen, reference, strict=True)) if ours != theirs]
+        wrong = differing_tensors(seen, reference)
         self.agreed += not wrong
         return wrong

@@ -1,1 +1,1 @@
-"""Second sources of what the firmware reports: where two differ, the figure is named and the trial fails (docs/reported-figures.md)."""
+"""Second sources of the figures that the firmware reports; a trial fails if two differ (docs/reported-figures.md)."""

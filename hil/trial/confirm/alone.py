@@ -1,4 +1,4 @@
-"""The last layer measured alone, as a network of its own: the cycles that the profile gives it are those of that layer, not of another one."""
+"""Measure the last layer as a network of its own, to check that the profile gives it the cycles of that layer."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from hil.trial.prepare import Prepared
 
 SAMPLES = 4
-ALIKE = 4.0  # times as long or as short: other data, and another loss with integers; the layers beside it differ by more (docs/reported-figures.md)
+# largest ratio of both cycle counts: data and loss differ; other layers differ by more (docs/reported-figures.md)
+ALIKE = 4.0
 
 
 def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: Profile) -> None:
     """Train one step of the last layer alone and compare its cycles a sample with those of the trial's first step.
 
-    For a network of the first family that ends with a fully connected layer. The board forgets the trial's network.
+    Only if every tensor of the file is trained and the last layer is fully connected. The board loses its network.
 
     Args:
-        figures: take what is found.
-        device: the board, after all else.
+        figures: receive the result.
+        device: the board, after all other measurements.
         prepared: the trial.
         profile: cycles by layer of its first step.
     """
@@ -48,7 +49,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
         device.samples(pixels, np.zeros(SAMPLES, np.uint8))
         device.step(0, SAMPLES)
         found = device.profile(1)
-    except Refused:  # a firmware that has one network only
+    except Refused:  # the firmware accepts one network only
         return
     if not found or len(found[0]) != 1:
         return

@@ -1,4 +1,4 @@
-"""What a reading of the counter costs, by the agent: each one is part of what it ends, which cannot have been shorter."""
+"""Check the cost of a counter reading, as reported by the agent, against the intervals that include readings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOOKINGS = 101  # docs/link.md, `bookings`
 
 
 def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
-    """Check number and values of the reply to `bookings`; return whether they can be used."""
+    """Check number and values in the reply to `bookings`; return whether they are usable."""
     figures.reported("bookings")
     if len(cycles) != BOOKINGS:
         figures.refuse("bookings", f"the agent reports {len(cycles)} costs of a reading, and there must be {BOOKINGS}.")
@@ -22,14 +22,14 @@ def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
 
 
 def check_cost(figures: Figures, least: int, readings: int, cycles: int, of: str) -> None:
-    """Hold the least cost of a reading against something that so many readings were part of.
+    """Check the least cost of a reading against an interval that includes some readings.
 
     Args:
-        figures: take what is found.
-        least: cycles of a reading, by the agent.
-        readings: that ended pieces of it.
-        cycles: that it took.
-        of: what it is, for the sentence.
+        figures: receive the result.
+        least: cycles of a reading, as reported by the agent.
+        readings: in the interval.
+        cycles: of the interval.
+        of: name of the interval, for the message.
     """
     if readings * least > cycles:
         figures.refuse(

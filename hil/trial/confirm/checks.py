@@ -1,4 +1,4 @@
-"""All checks of reported figures that go along with a trial."""
+"""All checks of reported figures during a trial."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ if TYPE_CHECKING:
     from hil.trial.prepare import Prepared
 
 T = TypeVar("T")
-MOST_READINGS = 4  # of the counter for each layer run and each number that is trained: 1 to 2 a run, 1 or 2 a piece of a gradient or a coordinate
+# most counter readings for each layer run and each trained number: 1 or 2 in a run, 1 or 2 for a part of a gradient
+# or a coordinate
+MOST_READINGS = 4
 Profile = tuple[tuple[int, ...], tuple[int, ...]]  # cycles by layer, forward and backward
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Of a run: the cycles of its first steps by phase, and of its layers, forward and backward; None from a firmware that does not count these."""
+    """Cycles of a run: of its first steps by phase, and of its layers (None if the firmware does not count these)."""
 
     laps: list[tuple[int, ...]]
     profile: Profile | None
 
 
 class Timed:
-    """Requests by the host's clock, and between two readings of the board's counter through the probe where there is one.
+    """Measures requests by the host's clock and, with a probe, by two readings of the board's counter.
 
     Attributes:
         gone_on: cycles by the probe.
-        frames: that the agent handled meanwhile at most, with those that were sent again; 0 where the probe has not read the counter.
-        least_s, most_s: seconds that the agent worked, by the host's clock.
+        frames: most frames that the agent handled, with those that were sent again; 0 without readings by the probe.
+        least_s, most_s: bounds of the seconds that the agent worked, by the host's clock.
     """
 
     def __init__(self, device: Device, counter: ProbeCounter | None) -> None:
@@ -48,11 +50,11 @@ class Timed:
         self.least_s = self.most_s = 0.0
 
     def __call__(self, call: Callable[[], T]) -> T:
-        """Return what the call returns, which makes one request."""
+        """Return the result of a call that makes one request."""
         if self._counter is None:
             result = call()
         else:
-            self._device.settle()  # a late copy of an earlier frame would take its cycles between the two readings
+            self._device.settle()  # else a late copy of an earlier frame would be handled between the two readings
             result, gone_on = self._counter.around(call)
             self.gone_on += gone_on
             self.frames += 1 + self._device.took.again
@@ -62,12 +64,14 @@ class Timed:
 
 
 class Checks:
-    """Args:
-    prepared: the trial.
-    device: the board, greeted.
-    probe: reads memory; None where there is none.
-    figures: take what is found.
-    silicon: whether the board's time is the host's.
+    """The checks of one trial.
+
+    Args:
+        prepared: the trial.
+        device: the board, greeted.
+        probe: reads memory; None without a probe.
+        figures: receive the results.
+        silicon: whether the board runs in real time, so that the host's clock can be compared.
     """
 
     def __init__(
@@ -82,12 +86,11 @@ class Checks:
         self.counter = found if found is not None and found.stands_still else None
         self.host_clock = HostClock(figures, device.clock_hz) if silicon and self.counts else None
         self._least_booking: int | None = None
-        self._first_readings: int | None = (
-            None  # of the counter in the first step, where no draw decides how many passes a step has
-        )
+        # counter readings in the first step, if the number of passes is not random
+        self._first_readings: int | None = None
 
     def timed(self, wanted: bool = True) -> Timed:
-        """Return what holds requests between two readings, where that is wanted and can be done."""
+        """Return a timer for requests; it reads the counter through the probe if `wanted` and possible."""
         return Timed(self._device, self.counter if wanted else None)
 
     def step(self, reply: Stepped, step: int, timed: Timed) -> None:
@@ -100,7 +103,7 @@ class Checks:
             check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.frames)
 
     def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
-        """Check what is asked for once: layers, stretches of the phases, and work of the first step; return the layers where they can be used."""
+        """Check profile, stretches and work of the first step; return the profile if it is usable."""
         usable = profile is not None and self.cycles.profile(profile, reply)
         self.stretches(*self._device.stretches(), reply.cycles)
         if work is not None:
@@ -108,7 +111,7 @@ class Checks:
         return profile if usable else None
 
     def _work(self, work: Work, reply: Stepped) -> None:
-        """The host counts the passes of a step, where no draw decides how many there are."""
+        """Compare with the host's count, unless the number of passes is random."""
         wanted = self._subject.work()
         if wanted is None:
             self.figures.reported("macs", "layer_runs")
@@ -119,7 +122,7 @@ class Checks:
         self._readings(work, reply)
 
     def _readings(self, work: Work, reply: Stepped) -> None:
-        """Every layer run ends with a reading, and every reading takes its cycles of the step."""
+        """Check the number of readings: every layer run ends with one, and all fit in the cycles of the step."""
         if not self.counts:
             return
         self.figures.reported("bookings")
@@ -139,10 +142,10 @@ class Checks:
             )
 
     def bookings(self, profile: Profile | None) -> tuple[int, ...]:
-        """Ask for the cost of a reading, and hold it against the layers and against the counter.
+        """Request the costs of a reading, and check them against the layers and the counter.
 
         Raises:
-            DeviceFault: it is wrong, and no latency could be told.
+            DeviceFault: they are wrong, so latency cannot be computed.
         """
         timed = self.timed()
         costs = timed(self._device.bookings)
@@ -163,13 +166,13 @@ class Checks:
                 check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
 
     def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> Ran | None:
-        """Check a run of autonomous steps; return its laps and layers, None where they cannot be used.
+        """Check a run of autonomous steps; return its laps and layers, or None if they are not usable.
 
         Args:
             reply: of the run.
             last: index of its last step.
             steps: how many.
-            timed: what held the request; nothing where the board did something else meanwhile.
+            timed: measured the request; without values if the board also did something else.
         """
         self.cycles.steps(reply, last, steps)
         self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
@@ -187,12 +190,12 @@ class Checks:
         self.cycles.stretches(made, stretches, cycles, total_is_right)
 
     def sleep(self, reply: Stepped, timed: Timed, asked_ms: int) -> None:
-        """Check a run that was to sleep before and after its steps: a core that sleeps does not count, and no sleep is over too soon.
+        """Check a run with sleep before and after its steps: the counter stops in a sleep, and no sleep ends too soon.
 
         Args:
             reply: of the run.
-            timed: what held the request.
-            asked_ms: of sleep, on both sides together.
+            timed: measured the request.
+            asked_ms: total sleep in ms.
         """
         self.figures.reported("sleep")
         if self.host_clock is not None:
@@ -222,7 +225,7 @@ class Checks:
             )
 
     def readings(self, reply: Stepped) -> int:
-        """Return how often the board read its counter in the last run of one step (second family), that of the digests left out."""
+        """Return the number of counter readings in the last run of one step, without that of the digests."""
         work = self._device.work()
         self._readings(work, reply)
         if self.counts and self._first_readings is not None and work.bookings > self._first_readings:

@@ -1,19 +1,19 @@
-"""The board's count beside the host's clock: on silicon both tell the same time, but for the line."""
+"""Compare the board's cycle count with the host's clock; on silicon they differ only by the time on the line."""
 
 from __future__ import annotations
 
 from hil.trial.confirm.figures import HOST_CLOCK, Figures
 
-BOARD_CLOCK = 0.01  # how wrong a board's clock may be: an RC oscillator is within a per cent
-LINE_S = 0.05  # that a request and its reply take beside the steps: USB adapters collect bytes for 16 ms, and the host is a desktop
-TELLS = 0.05  # of the time: with a larger uncertainty nothing is confirmed
+BOARD_CLOCK = 0.01  # largest relative error of a board's clock: an RC oscillator is within one per cent
+LINE_S = 0.05  # for a request and its reply: USB adapters buffer bytes for 16 ms, and the host is not real-time
+TELLS = 0.05  # relative uncertainty of the time above which nothing is confirmed
 
 
 class HostClock:
-    """Runs of autonomous steps, summed: the longer they are together, the less the line matters.
+    """Sums runs of autonomous steps: the longer they are, the less the time on the line matters.
 
     Args:
-        figures: take what is found.
+        figures: receive the result.
         clock_hz: of the board.
     """
 
@@ -23,11 +23,11 @@ class HostClock:
         self._runs = 0
 
     def run(self, cycles: int, least_s: float, most_s: float) -> None:
-        """Take one run.
+        """Add one run.
 
         Args:
-            cycles: that the agent has counted.
-            least_s, most_s: that it took by the host's clock; one number unless a frame had to be sent again.
+            cycles: counted by the agent.
+            least_s, most_s: bounds of its duration by the host's clock; equal unless a frame was sent again.
         """
         self._counted_s += cycles / self._clock_hz
         self._least_s += least_s

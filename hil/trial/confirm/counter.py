@@ -1,4 +1,4 @@
-"""The board's cycle counter read through the probe, before and after a request: what the agent has counted meanwhile lies between."""
+"""Compare the cycles that the agent reports with its cycle counter, read through the probe."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from hil.boards import Board, Image
 from hil.targets.probe import Probe
 from hil.trial.confirm.figures import PROBE, Figures
 
-CYCCNT, SYST_RVR, SYST_CVR = (
-    0xE0001004,
-    0xE000E014,
-    0xE000E018,
-)  # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
-SLEEP_TICK = "sleep_tick_handler"  # symbol of firmware/ports/sleep: SysTick, by the clock of the core, ends each millisecond of a sleep
-WRAPS = "wraps"  # symbol of firmware/ports/ticks: rounds of SysTick
-ROUND, TICKS = 1 << 32, 1 << 24
-BESIDE = 50_000  # cycles that a request or its copy, its reply and what is between two phases take beside the steps; 14,000 to 24,000 on the virtual boards
-BESIDE_SHARE = 0.01  # of the steps, besides: interrupts, and the many small pieces of a long step (0.1 % at most on the virtual boards)
-APART_S = 0.01
+# ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
+CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018
+# symbol of firmware/ports/sleep: SysTick, clocked by the core, ends each millisecond of a sleep
+SLEEP_TICK = "sleep_tick_handler"
+WRAPS = "wraps"  # symbol of firmware/ports/ticks: wraps of SysTick
+ROUND, TICKS = 1 << 32, 1 << 24  # counts before CYCCNT and SysTick wrap
+# cycles outside the steps: a request or its copy, its reply, code between phases; 14,000 to 24,000 on virtual boards
+BESIDE = 50_000
+# and as a share of the steps: interrupts, and the many small parts of a long step; at most 0.1 % on virtual boards
+BESIDE_SHARE = 0.01
+APART_S = 0.01  # between two readings of a counter that should stand still
 T = TypeVar("T")
 
 
 class ProbeCounter:
-    """The counter that the agent counts by, as the probe reads it.
+    """The agent's cycle counter, read through the probe.
 
-    It is of use where it stands still while the core sleeps: else the time on the line is in it. CYCCNT does on the virtual boards; on silicon it is tried out,
-    for a debugger may keep the clocks on. SysTick is stopped by the firmware itself.
+    It is usable if it stands still while the core sleeps; else it includes the time on the line. CYCCNT stands still on
+    the virtual boards; on silicon this is tested, since a debugger may keep the clocks on. The firmware stops SysTick.
 
     Args:
         probe: reads memory while the chip runs.
@@ -41,9 +41,8 @@ class ProbeCounter:
         self._sleep_tick = SLEEP_TICK in image.symbols
         self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)
         self.stands_still = self.readable and self._stands_still()
-        self.sleeps = (
-            self._dwt and self.stands_still
-        )  # SysTick counts on in a sleep of the firmware's that another timer ends
+        # SysTick continues during a sleep that another timer ends
+        self.sleeps = self._dwt and self.stands_still
 
     def _stands_still(self) -> bool:
         before = self.read()
@@ -58,28 +57,28 @@ class ProbeCounter:
         return (self._word(self._wraps) * TICKS + (-self._word(SYST_CVR)) % TICKS) % ROUND
 
     def cycles_a_tick(self) -> int | None:
-        """Return the cycles after which SysTick ends a piece of a sleep; None where the firmware does not sleep by it."""
+        """Return the cycles of a SysTick period in a sleep; None if the firmware does not sleep by SysTick."""
         return self._word(SYST_RVR) + 1 if self._sleep_tick else None
 
     def _word(self, address: int) -> int:
         return int.from_bytes(self._probe.read(address, 4), "little")
 
     def around(self, call: Callable[[], T]) -> tuple[T, int]:
-        """Return what a call returns, and how far the counter went on meanwhile, modulo 2^32."""
+        """Return the result of a call, and the cycles that it took, modulo 2^32."""
         before = self.read()
         result = call()
         return result, (self.read() - before) % ROUND
 
 
 def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames: int = 1) -> None:
-    """Hold the cycles that the agent has counted against what its counter went on by.
+    """Compare the cycles that the agent reports with those that the probe has read.
 
     Args:
-        figures: take what is found.
+        figures: receive the result.
         counted: cycles_total.
-        gone_on: by the probe, modulo 2^32: longer steps are told from shorter ones by what is left over.
-        of: the step, for the sentence.
-        frames: that the agent handled for it.
+        gone_on: cycles by the probe, modulo 2^32.
+        of: the step, for the message.
+        frames: that the agent handled in this time.
     """
     figures.confirmed("cycles", PROBE)
     beside = (gone_on - counted) % ROUND
@@ -92,11 +91,11 @@ def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames:
 
 
 def check_costs(figures: Figures, costs: list[int] | tuple[int, ...], gone_on: int) -> None:
-    """Hold the costs of many readings against what the counter went on by while they were made."""
+    """Compare the costs of many readings with the cycles that the probe has read meanwhile."""
     figures.confirmed("bookings", PROBE)
     if sum(costs) > gone_on:
-        took, went = (
-            f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles",
-            f"went on by {gone_on:,}",
+        figures.refuse(
+            "bookings",
+            f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles, "
+            f"and the counter, read through the probe, went on by {gone_on:,}.",
         )
-        figures.refuse("bookings", f"{took}, and the counter, read through the probe, {went}.")

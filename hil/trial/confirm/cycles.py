@@ -1,4 +1,4 @@
-"""Cycle counts of steps: they add up, each phase has what its work takes at least, and none is zero, wrapped or absurd."""
+"""Plausibility checks of the cycles of a step: sums, least cycles of each phase, no zero or wrapped counts."""
 
 from __future__ import annotations
 
@@ -10,30 +10,25 @@ from hil.trial.confirm.least import LeastCycles
 
 STEP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
 ALL_PHASES = (*STEP_PHASES, "digest")
-LONGEST_S = 24 * 3600.0  # a step that takes longer is none: no deadline would wait for it
+LONGEST_S = 24 * 3600.0  # longest plausible step in seconds: no timeout is longer
 
 
 class CycleCheck:
-    """Holds what the agent counts against itself and against what a step takes at least.
+    """Checks the agent's cycle counts against each other and against the least cycles of a step.
 
     Args:
-        figures: take what is found.
-        least: cycles of a step.
+        figures: receive the result.
+        least: least cycles of a step.
         layers: names of the layers.
         clock_hz: of the board.
-        counts: whether the board has a counter; one that has none reports zeros.
+        counts: whether the board has a counter; else it reports zeros.
     """
 
     def __init__(
         self, figures: Figures, least: LeastCycles, layers: Sequence[str], clock_hz: int, counts: bool
     ) -> None:
-        self._figures, self._least, self._layers, self._clock_hz, self._counts = (
-            figures,
-            least,
-            layers,
-            clock_hz,
-            counts,
-        )
+        self._figures, self._least, self._layers = figures, least, layers
+        self._clock_hz, self._counts = clock_hz, counts
 
     def steps(self, reply: Stepped, asked: int, steps: int = 1) -> None:
         """Check the reply to `step` or `run`.
@@ -77,7 +72,7 @@ class CycleCheck:
             )
 
     def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> bool:
-        """Check the cycles by layer, forward and backward, of the steps whose reply this is; return whether they can be used."""
+        """Check the cycles by layer, forward and backward, of the steps of a reply; return whether they are usable."""
         for phase, cycles in zip(("forward", "backward"), profile, strict=True):
             if len(cycles) != len(self._layers):
                 self._figures.refuse(
@@ -106,7 +101,7 @@ class CycleCheck:
                 )
 
     def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:
-        """Check the cycles of the steps of a run one by one; return whether they can be used."""
+        """Check the cycles of each step of a run; return whether they are usable."""
         if not self._counts:
             return True
         figures, kept = self._figures, min(steps, MOST_LAPS)
@@ -135,13 +130,13 @@ class CycleCheck:
     def stretches(
         self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int], total_is_right: bool
     ) -> None:
-        """Check the stretches of a step, where all of them were reported, against its cycles by phase: they were summed apart.
+        """Check the stretches of a step against its cycles by phase, if all of them were reported.
 
         Args:
             made: how many there were.
             stretches: phase and cycles of each.
             cycles: of the step, by phase.
-            total_is_right: whether the cycles of all phases together agree with the counter: then stretches that do not add up to them are wrong.
+            total_is_right: whether the total cycles agree with the counter; then stretches with another sum are wrong.
         """
         if not self._counts or not made:
             return

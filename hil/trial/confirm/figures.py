@@ -1,4 +1,4 @@
-"""Which reported figures have a second source, and which of them are wrong."""
+"""The reported figures of a trial: their second sources, and which of them are wrong."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SAYS = {
 
 @dataclass
 class Figures:
-    """What was reported in a trial.
+    """The figures that the firmware has reported in a trial.
 
     Attributes:
-        sources: the second sources of every figure that the firmware has reported, in the order in which they were asked; empty: its own word alone.
-        wrong: of every wrong figure the first sentence that says so, with both values.
+        sources: the second sources of every reported figure, in order of use; empty if there is none.
+        wrong: for every wrong figure the first message about it, with both values.
     """
 
     sources: dict[str, list[str]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Figures:
 
     @property
     def alone(self) -> tuple[str, ...]:
-        """Figures that rest on the firmware's own word."""
+        """Figures without a second source."""
         return tuple(figure for figure, sources in self.sources.items() if not sources)
 
     def reported(self, *figures: str) -> None:
@@ -40,22 +40,22 @@ class Figures:
             self.sources.setdefault(figure, [])
 
     def confirmed(self, figure: str, source: str) -> None:
-        """Note that a second source was asked about a figure; whether it agrees is said apart."""
+        """Note that a second source was compared with a figure, whether or not they agree."""
         sources = self.sources.setdefault(figure, [])
         if source not in sources:
             sources.append(source)
 
     def refuse(self, figure: str, sentence: str) -> None:
-        """A figure is wrong; the first sentence about it stays."""
+        """Note that a figure is wrong; the first message about it is kept."""
         self.wrong.setdefault(figure, f"{figure}: {sentence}")
 
     def equal(self, figure: str, reported: int, found: int, source: str, of: str = "", where: str = "") -> None:
-        """Hold a number against that of a second source.
+        """Compare a figure with a second source.
 
         Args:
-            figure: its name; that of the record is what stands before a dot.
-            reported, found: by the firmware, and by the source.
-            source: one of the words above.
+            figure: its name; the part before a dot is its name in the record.
+            reported, found: values of the firmware and of the source.
+            source: one of the constants above.
             of: unit, with a space before it.
             where: step or request, with a space before it.
         """
@@ -64,6 +64,6 @@ class Figures:
             self.refuse(figure, f"the agent reports {reported:,}{of}{where}, {SAYS[source]} {found:,}{of}.")
 
     def insist(self) -> None:
-        """Raise DeviceFault where a figure is wrong: what follows would rest on it."""
+        """Raise DeviceFault if a figure is wrong, before later results depend on it."""
         if self.wrong:
             raise DeviceFault(" ".join(self.wrong.values()))

@@ -1,4 +1,4 @@
-"""What the agent says of itself when it is greeted, beside the catalogue and the image."""
+"""Compare the agent's reply to `hello` with the catalogue and the image."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from hil.boards import Board, Image
 from hil.link.replies import Identity
 from hil.trial.confirm.figures import CATALOGUE, IMAGE, Figures
 
-NONE = "none"  # the counter of a firmware that counts nothing
+NONE = "none"  # reported by a firmware without a cycle counter
 
 
 def check_identity(figures: Figures, identity: Identity, board: Board, image: Image) -> None:
-    """Compare clock, counter and place of the image.
+    """Compare clock, counter and address of the image.
 
-    A firmware of one's own may go without a counter. One that runs the chip at another clock needs a catalogue that says so: budgets and times rest on it.
+    The user's own firmware may have no counter. If it runs the chip at another clock, the catalogue must have that
+    clock, since budgets and times depend on it.
 
     Raises:
-        DeviceFault: one is wrong: every time of the trial would be.
+        DeviceFault: one is wrong, so every time of the trial would be wrong.
     """
     figures.equal("clock_hz", identity.clock_hz, board.clock_hz, CATALOGUE, " Hz")
     figures.confirmed("counter", CATALOGUE)

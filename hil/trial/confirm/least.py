@@ -1,7 +1,8 @@
-"""What a step cannot take less than, by count: products of a layer over the most that a core makes of them in a cycle.
+"""Lower bounds of the cycles of a step: products of its layers, divided by the most products of a core in a cycle.
 
-A Cortex-M4 or M7 makes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one instruction of that kind a cycle; the kernels of a
-Cortex-M0+ have at most two in one product of 32 bits. Taps that lie in the padding may be skipped and are not counted.
+A Cortex-M4 or M7 computes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one such
+instruction in a cycle; the kernels for a Cortex-M0+ have at most two in one product of 32 bits. Taps in the padding may
+be skipped and are not counted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ WEIGHTS_A_WORD = 4
 
 
 class Windowed(Protocol):
-    """A layer whose windows slide over its input."""
+    """A layer with windows that slide over its input."""
 
     @property
     def macs(self) -> int:
@@ -33,7 +34,7 @@ class Windowed(Protocol):
 
     @property
     def kernel(self) -> tuple[int, int]:
-        """Height and width of a window; (0, 0) where there are none."""
+        """Height and width of a window; (0, 0) without windows."""
         ...
 
     @property
@@ -49,11 +50,11 @@ class Windowed(Protocol):
 
 @dataclass(frozen=True)
 class LeastCycles:
-    """Cycles that a step takes at least.
+    """Least cycles of a step.
 
     Attributes:
         forward: by layer.
-        phases: by phase; 0 where the method has nothing to do in it, and then it takes none; None where it may have and may have not.
+        phases: by phase; 0 if the method never uses the phase, so that it takes no cycles; None if it may be unused.
     """
 
     forward: tuple[int, ...]
@@ -61,7 +62,7 @@ class LeastCycles:
 
 
 def products_inside(layer: Windowed) -> int:
-    """Return the products of one pass whose taps lie inside the input."""
+    """Return the products of one pass with taps inside the input."""
     if not layer.macs or not layer.kernel[0]:
         return layer.macs
     inside = share = 1
@@ -77,10 +78,10 @@ def products_inside(layer: Windowed) -> int:
 
 
 def least_forward(layer: Windowed, runs: int) -> int:
-    """Return the cycles that so many passes of a layer take at least."""
+    """Return the least cycles of `runs` passes of a layer."""
     return max(1, runs * products_inside(layer) // PRODUCTS_A_CYCLE)
 
 
 def least_moves(weights: int, times: int = 1) -> int:
-    """Return the cycles that it takes at least to change so many weights: one for each word that is stored."""
+    """Return the least cycles to update `weights` int8 weights: one for each stored word of 32 bits."""
     return max(1, times * weights // WEIGHTS_A_WORD)

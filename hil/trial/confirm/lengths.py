@@ -1,4 +1,4 @@
-"""How long windows of steps took, by the board's count and by the edges that the meter saw: who is wrong where they differ."""
+"""Compare the lengths of energy windows by the board's count and by the meter's edges, and find which is wrong."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from hil.meters.meter import Spoiled
 from hil.trial.confirm.clock import BOARD_CLOCK, TELLS
 from hil.trial.confirm.figures import METER, Figures
 
-UNCOUNTED = 5_000  # cycles a step that the agent does not count: some 600 between the phases and the laps, on the virtual boards
-ALIKE = 0.01  # by how much ratios of windows of several lengths may differ where a clock is wrong: an edge that is wrong is so by a time
-FEWEST = 3  # windows of one length before another is tried
+UNCOUNTED = 5_000  # cycles in a step that the agent does not count: about 600 on the virtual boards
+# relative difference of the ratios of windows of different lengths if a clock is wrong; a wrong edge is off by a
+# constant time
+ALIKE = 0.01
+FEWEST = 3  # windows of one length before another length is tried
 
 
 class Lengths:
-    """Compares windows.
+    """Compares the lengths of windows.
 
     Args:
-        figures: take what is found.
-        clock_hz: of the board; 0 where it has no counter.
+        figures: receive the result.
+        clock_hz: of the board; 0 if it has no counter.
     """
 
     def __init__(self, figures: Figures, clock_hz: int) -> None:
         self._figures, self._clock_hz = figures, clock_hz
-        self._ratios: list[
-            tuple[int, float]
-        ] = []  # of windows one after the other that differed: steps, meter over board
+        # of successive windows that differed: steps, and length by the meter divided by length by the board
+        self._ratios: list[tuple[int, float]] = []
 
     @property
     def want_another(self) -> bool:
-        """Whether windows of another length would tell a wrong count from wrong edges."""
+        """Whether windows of another length are needed to tell a wrong count from wrong edges."""
         return len(self._ratios) == FEWEST
 
     def compare(self, capture: Capture, counted: Counted | None, steps: int) -> None:
         """Compare one window.
 
-        The bound is what is known: the edges' uncertainty, how wrong a board's clock may be, and what a firmware does between the phases that it counts.
+        The tolerance is the uncertainty of the edges, the error of a board's clock, and the uncounted cycles.
 
         Raises:
             Spoiled: they differ; either may be wrong.
@@ -59,10 +60,12 @@ class Lengths:
             self._figures.confirmed("cycles", METER)
 
     def judge(self) -> None:
-        """Say whose count is wrong: the board's, where windows of two lengths at least differ by the same factor, and the power agrees with the marker.
+        """Judge the board's count: it is wrong if windows of two or more lengths differ by the same factor.
+
+        Only windows whose power agrees with the marker are used.
 
         Raises:
-            DeviceFault: it is.
+            DeviceFault: the board's count is wrong.
         """
         ratios = [ratio for _, ratio in self._ratios]
         if len({steps for steps, _ in self._ratios}) < 2 or max(ratios) > (1 + ALIKE) * min(ratios):

@@ -1,4 +1,4 @@
-"""Stack, arena and static memory: the agent's figures beside the probe's, the plan's and the image's (docs/reported-figures.md)."""
+"""Compare the agent's memory figures with probe, plan and image (docs/reported-figures.md)."""
 
 from __future__ import annotations
 
@@ -15,38 +15,29 @@ from hil.trial.confirm.figures import IMAGE, PLAN, PROBE, Figures
 if TYPE_CHECKING:
     from hil.trial.subject.subject import Planned
 
-FILLED = (
-    "labels",
-    "samples",
-    "act",
-    "grad",
-    "err",
-    "value",
-    "velocity",
-)  # buffers that a step fills to their last byte
-ROUNDED = 7  # bytes at most that a buffer's size has beyond what it holds
-LOOKED_AT = 64  # bytes below the end of what a step fills
+FILLED = ("labels", "samples", "act", "grad", "err", "value", "velocity")  # buffers that a step fills completely
+ROUNDED = 7  # most bytes of padding at the end of a buffer
+LOOKED_AT = 64  # bytes that are read below the end of the filled buffers
 BYTES = " bytes"
 OVERRUN = "no paint is left at the bottom of the stack, which has overrun or was not painted"
 Read = Callable[[int, int], bytes]
 
 
 def least_arena(plan: Planned) -> int:
-    """Return how far a step must have written the arena: the highest end of a buffer that it fills whole. Scratch need not be used up."""
-    return max(
-        (each.offset + each.size - ROUNDED for each in plan.buffers if each.name.partition("[")[0] in FILLED), default=0
-    )
+    """Return the least arena peak after a step: the highest end of a buffer that it fills. Scratch may stay unused."""
+    filled = (buffer for buffer in plan.buffers if buffer.name.partition("[")[0] in FILLED)
+    return max((buffer.offset + buffer.size - ROUNDED for buffer in filled), default=0)
 
 
 @dataclass
 class MemoryCheck:
-    """What is known of the board's memory beside the agent's word.
+    """Checks of the board's memory.
 
     Args:
-        figures: take what is found.
-        image: the ELF file that runs.
+        figures: receive the result.
+        image: the firmware that runs.
         plan: of the arena.
-        probe: reads memory; None where there is none.
+        probe: reads memory; None without a probe.
     """
 
     figures: Figures
@@ -55,7 +46,7 @@ class MemoryCheck:
     probe: Probe | None
 
     def after_step(self, step: int) -> None:
-        """Look through the probe at the highest bytes that a step fills: paint there was put there again."""
+        """Read the highest bytes that a step fills through the probe: paint there means that it was painted again."""
         if self.probe is None:
             return
         end = least_arena(self.plan)
@@ -70,16 +61,16 @@ class MemoryCheck:
             )
 
     def stack_before(self) -> int | None:
-        """Return the stack's peak by the probe, before the agent is asked for it; None without a probe."""
+        """Return the stack's peak by the probe, before the agent reports it; None without a probe."""
         return stack_peak(self.probe.read, self.image) if self.probe is not None else None
 
     def compare(self, said: Memory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
-        """Compare the agent's watermarks; return the larger of both for each.
+        """Compare the watermarks of agent and probe; return the larger of both for each.
 
         Args:
             said: the reply to `memory`.
             before: the stack's peak by the probe, read before that request.
-            seen: all by the probe, read after it.
+            seen: all watermarks by the probe, read after it.
             stepped: whether the board has trained since it was configured.
         """
         figures, agent = self.figures, Watermarks(said.static_bytes, said.arena_peak, said.stack_peak)
@@ -110,7 +101,7 @@ class MemoryCheck:
             figures.equal("arena_peak", peak, seen.arena_peak, PROBE, BYTES)
 
     def _stack(self, peak: int, size: int, before: int | None, seen: Watermarks | None) -> None:
-        """The stack may grow between two looks, and by nothing else may they differ."""
+        """Check the stack's peak; it may grow between two readings."""
         figures = self.figures
         if not 0 < peak < size:
             figures.refuse("stack_peak", f"the agent reports {peak:,} of {size:,} bytes: {OVERRUN}.")

@@ -1,4 +1,4 @@
-"""Whether a board that is asked to sleep does: its counter stands still meanwhile, and the meter sees less power."""
+"""Check that the board sleeps when requested: its counter stands still, and its power falls."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 
 IDLE_MS = 20  # before and after the step
 SILENCE_S = 10.0
-SAME_POWER = (
-    0.01  # of the power in steps: with less than that between them a core that sleeps is not told from one that waits
-)
+SAME_POWER = 0.01  # of the power in steps: with a smaller difference, sleep and busy waiting look alike
 
 
 def check_sleep(trial: LockStep) -> None:
-    """Train one step with sleep on both sides, between two readings of the counter through the probe; nothing where neither that nor the host's clock tells."""
+    """Train one step with sleep before and after it, and check the sleep by probe and host's clock, if usable."""
     counter = trial.checks.counter if trial.checks.counter is not None and trial.checks.counter.sleeps else None
     if counter is None and trial.checks.host_clock is None:
         trial.outcome.figures.reported("sleep")
@@ -40,7 +38,7 @@ def check_sleep(trial: LockStep) -> None:
 
 
 def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:
-    """Compare the power of the sleeps with that of the steps, where the meter tells them apart."""
+    """Compare the power in sleeps with that in steps, unless it scatters too much."""
     steps = np.array([window.active_power for window in result.windows])
     sleeps = np.array([window.idle_power for window in result.windows])
     if not (np.isfinite(steps).all() and np.isfinite(sleeps).all()):
