@@ -11,8 +11,8 @@ import numpy as np
 
 from hil.data import load
 from hil.graph.ir import Graph
-from hil.network.tflite.networks import build_graph
-from hil.reference.tflite.graph import forward
+from hil.networks import build
+from hil.reference.formats.tflite8.graph import forward
 
 IMAGES_AT_A_TIME = 100
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("network")
     parser.add_argument("data", nargs="+")
     options = parser.parse_args()
-    graph = build_graph(options.network, 1)
+    graph = build(options.network, 1)
     for name in options.data:
         data = load(name)
         print(f"{options.network} on {name}: {accuracy(graph, data.test_images, data.test_labels):.4f}", flush=True)

@@ -18,9 +18,9 @@ from torch.nn import functional
 from hil.data import load
 from hil.graph.file import encode
 from hil.graph.ir import Op
-from hil.network.tflite.floating import FloatGraph, FloatLayer
-from hil.network.tflite.networks import WEIGHTS, find_network
-from hil.network.tflite.quantize import quantize
+from hil.networks import WEIGHTS, find_network
+from hil.networks.floating import FloatGraph, FloatLayer
+from hil.networks.quantize import quantize
 
 BATCH, CALIBRATION = 128, 1024
 DECAY = 1e-4

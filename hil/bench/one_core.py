@@ -19,10 +19,10 @@ import numpy as np
 
 from hil.data import DataSet, batches, load
 from hil.graph.ir import Graph, Op
-from hil.network import build
-from hil.network.settings import VARIANTS, Settings
-from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
-from hil.reference.methods import method
+from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.networks import build
+from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native import fastest
 
 BATCH, STEPS, REPEATS = 256, 10, 3
@@ -60,7 +60,7 @@ def reference_rates(arithmetic: Arithmetic, network: Graph, given: Batches) -> d
     found = {}
     for variant in VARIANTS:
         settings = Settings.of_variant(variant, len(network.trained), batch=BATCH)
-        learner = method("elasticzo-int8")(network, settings, arithmetic)
+        learner = ElasticZoInt8(network, settings, arithmetic)
         found[variant] = best_rate(learner.step, given)
     found[EVALUATION] = best_rate(learner.accuracy, given)
     return found

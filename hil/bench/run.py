@@ -13,7 +13,7 @@ from hil.bench import first_step, one_core
 from hil.bench.row import Row, show
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
-from hil.reference.methods import method
+from hil.reference.methods import reference_of
 from hil.rig import Bench, Rig
 from hil.targets import open_target
 from hil.trial import TrialSpec
@@ -33,7 +33,7 @@ def main(board: str, as_json: bool) -> int:
 
 
 def _reference(prepared: Prepared) -> Iterator[Row]:
-    reference = method(prepared.spec.method)(prepared.network, prepared.settings)
+    reference = reference_of(prepared.subject)
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     reference.step(*_batch(prepared, next(order)))
     started = time.perf_counter()

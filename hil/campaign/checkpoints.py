@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 
 from hil.campaign.journal import JournalState
-from hil.network.npz import read_npz
+from hil.graph.npz import read_npz
 from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 

@@ -15,6 +15,7 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.link.replies import BoardCheckpoint
 from hil.link.session import Session, fresh_nonce
+from hil.reference.methods import reference_of
 from hil.rig import Rig
 from hil.targets import open_target
 from hil.trial import TrialSpec
@@ -107,7 +108,7 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
         what = f"{spec.network} by {spec.method} {spec.variant}"
         cure = "name the network and variant of the checkpoint"
         raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: {cure}.") from refusal
-    own = prepared.subject.reference().weights
+    own = reference_of(prepared.subject).weights
     weights = []
     for index, (tensor, like) in enumerate(zip(prepared.subject.tensors, own, strict=True)):
         data = np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))

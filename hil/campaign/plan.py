@@ -12,13 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hil.bounded import SMALL_TEXT, read_json, read_toml
 from hil.errors import RigError, shown
 from hil.fields import rebuilt
-from hil.network.tflite.methods import METHODS
+from hil.methods import find_method
 from hil.record.whole import write_atomic
 from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 
 NAME, SCHEMA = "campaign.json", 1
-DEFAULT_VARIANT = "cls1"  # of elasticzo-int8; for other methods the first variant
 START = "start.npz"  # the weights that the campaign starts from, if the user gave some
 DOCS = "docs/campaigns.md"
 CURE = "restore it from a copy, or start a new campaign"
@@ -62,7 +61,7 @@ class TrialRequest(BaseModel):
             RigError: a field is out of its range.
         """
         fields: dict[str, Any] = self.model_dump(exclude={"schedule", "checkpoint", "variant"})
-        variant = self.variant or next(iter(METHODS.get(self.method, (DEFAULT_VARIANT,))))
+        variant = self.variant or find_method(self.method).default_variant
         schedule: Any = tuple((change.step, change.settings) for change in self.schedule)
         checkpoint = None if self.checkpoint is None else Path(self.checkpoint)
         return TrialSpec(variant=variant, **fields, schedule=schedule, checkpoint=checkpoint)

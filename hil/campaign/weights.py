@@ -11,6 +11,7 @@ from hil.campaign.on_board import check_board_has, read_weights, ready, slots_of
 from hil.campaign.plan import parse_request
 from hil.errors import RigError
 from hil.record.weights import write_weights
+from hil.reference.methods import reference_of
 from hil.rig import Rig, read_bench
 from hil.trial.prepare import Prepared, prepare
 
@@ -60,7 +61,7 @@ def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     board = prepared.board.name
     with ready(prepared, rig, folder / "bench.log") as device:
         slots_of(device, board)
-        digest = check_board_has(device, prepared.subject.reference().weights, board)
+        digest = check_board_has(device, reference_of(prepared.subject).weights, board)
         sequence = device.save_checkpoint(0, 0, sum(tensor.size for tensor in prepared.subject.tensors))
         slot = next((one for one in slots_of(device, board) if one.sequence == sequence), None)
         if slot is None or slot.digest != digest:

@@ -15,7 +15,7 @@ from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.spec_file import read_spec
 from hil.experiment.table import Table
 from hil.experiment.tables import ELASTIC_TABLES, PAPER_BATCH, Asked
-from hil.network.tflite.networks import NETWORKS
+from hil.networks import NETWORKS
 
 ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
 

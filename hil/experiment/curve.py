@@ -16,7 +16,7 @@ from hil.experiment.exponents import ExponentRun
 from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
 from hil.fields import rebuilt
-from hil.network.npz import read_npz
+from hil.graph.npz import read_npz
 from hil.record.weights import write_weights
 from hil.record.whole import write_atomic
 

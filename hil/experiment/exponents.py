@@ -1,4 +1,4 @@
-"""A run of the first family: LeNet-5 by ElasticZO-INT8, and the schedule that it follows."""
+"""A run of ElasticZO-INT8 on LeNet-5, and the schedule that it follows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
-from hil.network import build
-from hil.network.settings import Settings
-from hil.reference.methods import StepOutcome, method
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
+from hil.reference.methods import StepOutcome
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native import fastest
 from hil.trial import TrialSpec
 
@@ -103,7 +104,7 @@ class ExponentRun:
         network = build(NETWORK, self.seed)
         if weights is not None:
             network = network.with_weights(weights)
-        return method(METHOD)(network, self.settings(0, schedule), fastest(network))
+        return ElasticZoInt8(network, self.settings(0, schedule), fastest(network))
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over both passes."""

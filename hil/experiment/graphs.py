@@ -1,4 +1,4 @@
-"""A run of the second family: a pre-trained graph adapted by Poor Man's Training or one of its baselines."""
+"""A run on a pre-trained graph, adapted by Poor Man's Training or one of its baselines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hil.experiment.run import Choice, Given, Learner, Schedule, Tensors
-from hil.graph.ir import Graph
-from hil.network.tflite.analytic import step_work
-from hil.network.tflite.methods import METHODS, graph_settings
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import StepOutcome, graph_method
+from hil.methods import GraphMethod, graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.networks import build
+from hil.reference.methods import StepOutcome, reference_of
 from hil.trial import TrialSpec
 
 SEGMENT = 20  # most steps that a board repeats,
@@ -95,13 +93,10 @@ class GraphRun:
 
     def forwards(self) -> int:
         """Return the perturbed forward passes of one sample; on average where coordinates are drawn."""
-        settings, graph = self.settings(0, ()), self._graph()
-        layers = [graph.layers[index] for index in settings.trained(graph)]
-        if settings.method == "deepzero":
-            coordinates = sum(map(settings.coordinates, layers))
-            return round(coordinates * (ALL_COORDINATES - settings.sparsity) / ALL_COORDINATES)
-        sides = 2 if settings.difference == "central" else 1
-        return sides * settings.queries * (len(layers) if settings.wise == "layer" else 1)
+        method = self._method(())
+        drawn = (ALL_COORDINATES - method.settings.sparsity) / ALL_COORDINATES if method.coordinate_wise else 1
+        passes = [method.layer_passes(index) for index in method.trained]
+        return round((sum(passes) if method.settings.wise == "layer" else passes[0]) * drawn)
 
     def per_epoch(self, images: int) -> int:
         """Return the given steps, or the full batches that the images give."""
@@ -117,7 +112,7 @@ class GraphRun:
 
     def settings(self, step: int, schedule: Schedule) -> GraphSettings:
         """Return the settings that hold for a step."""
-        settings = graph_settings(self.method, self._variant, **self._all_settings())
+        settings = graph_method(self.method).settings_of(self._variant, **self._all_settings())
         for first, changes in schedule:
             if first <= step:
                 settings = settings.changed(**changes)
@@ -125,10 +120,8 @@ class GraphRun:
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
         """Return the method on the pre-trained network."""
-        settings, graph = self.settings(0, schedule), self._graph()
-        if weights is not None:
-            graph = settings.with_trained(graph, weights)
-        return graph_method(settings.method)(graph, settings)
+        method = self._method(schedule)
+        return reference_of(method if weights is None else method.given(weights))
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean of the clean passes."""
@@ -147,16 +140,16 @@ class GraphRun:
 
     def longest_segment(self) -> int:
         """Return as many steps as a stand-in has done in a while."""
-        macs = step_work(self._graph(), self.settings(0, ())).macs
+        macs = self._method(()).step_macs()
         return min(max(SEGMENT_MACS // macs, 1), SEGMENT)
 
     @property
     def _variant(self) -> str:
-        return next(iter(METHODS[self.method]))
+        return graph_method(self.method).default_variant
 
     def _all_settings(self) -> dict[str, Any]:
         rate = {} if self.eta is None else {"eta": self.eta}
         return dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
 
-    def _graph(self) -> Graph:
-        return build_graph(self.network, self.seed)
+    def _method(self, schedule: Schedule) -> GraphMethod:
+        return graph_method(self.method)(build(self.network, self.seed), self.settings(0, schedule))

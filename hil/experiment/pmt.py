@@ -12,9 +12,9 @@ from hil.experiment.rate_search import RateSearch, stem_of
 from hil.experiment.run import Given
 from hil.experiment.table import Cell
 from hil.graph.ir import Op
-from hil.network.tflite.methods import METHODS, graph_settings
-from hil.network.tflite.networks import NETWORKS, build_graph
-from hil.network.tflite.settings import LIMITS, GraphSettings
+from hil.methods import graph_method
+from hil.methods.graph_settings import LIMITS, GraphSettings
+from hil.networks import NETWORKS, build
 
 SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
@@ -79,15 +79,21 @@ class AskedPmt:
 
     def block(self, mask: int) -> Given:
         """Return the settings that train blocks: their pointwise layers, or all layers of a network that has none."""
-        graph = build_graph(self.network, 1)
+        graph = build(self.network, 1)
         pointwise = any(layer.op is Op.POINTWISE for layer in graph.layers)
         return (("train", "pointwise" if pointwise else "all"), ("blocks", mask))
 
     def layers(self, given: Given) -> tuple[str, ...]:
         """Return the names of the trained layers."""
-        graph = build_graph(self.network, 1)
-        settings = graph_settings(PMT, next(iter(METHODS[PMT])), **dict(given))
+        graph = build(self.network, 1)
+        settings = default_settings(PMT, given)
         return tuple(graph.layers[index].name for index in settings.trained(graph))
+
+
+def default_settings(method: str, given: Given) -> GraphSettings:
+    """Return the settings of a method's default variant with some given."""
+    kind = graph_method(method)
+    return kind.settings_of(kind.default_variant, **dict(given))
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ class Way:
 
     def rates(self, asked: AskedPmt) -> tuple[float, ...]:
         """Return the first rates of a search: the user's, times the factors of the scalings that the row leaves out."""
-        settings = graph_settings(self.method, next(iter(METHODS[self.method])), **dict(self.given))
+        settings = default_settings(self.method, self.given)
         factor = 1.0 if settings.qas else WITHOUT_QAS
         if self.method == PMT and not settings.gns:
             factor *= _gns(asked.network, settings, asked.batch)
@@ -126,7 +132,7 @@ def _gns(network: str, settings: GraphSettings, samples: int) -> float:
 
     See docs/arithmetic-zeroth-order.md, section 6.
     """
-    graph = build_graph(network, 1)
+    graph = build(network, 1)
     layers = [graph.layers[index] for index in settings.trained(graph)]
     drawn = [layer.out_size if settings.by_nodes(layer) else layer.weight_count + layer.channels for layer in layers]
     total = samples * settings.queries

@@ -7,7 +7,7 @@ from hil.experiment.pmt import PMT, AskedPmt, Builder, Way
 from hil.experiment.pmt_told import DEFAULT, NO_NUMBERS, PASSES, table_of
 from hil.experiment.run import Given
 from hil.experiment.table import COSINE, LOSS, Axis, Claims, Table, descending
-from hil.network.tflite.settings import LIMITS
+from hil.methods.graph_settings import LIMITS
 
 # Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights.
 # resnet-tiny has four in blocks 1 and 2, three of them with more nodes; all five layers of lenet5-tflite are

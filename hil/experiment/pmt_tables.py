@@ -13,7 +13,7 @@ from hil.experiment.pmt_figures import figure7, figure8, figure9
 from hil.experiment.pmt_told import DEFAULT, EQUAL_PASSES, PASSES, SAME_RATE, table_of
 from hil.experiment.run import Given
 from hil.experiment.table import Axis, Table
-from hil.network.tflite.methods import METHODS
+from hil.methods import METHODS
 
 FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are made smaller for it
 BASELINES = {

@@ -8,7 +8,7 @@ from typing import Any
 from hil.experiment.paper_pmt import TITLES
 from hil.experiment.pmt import HELD_OUT, WITHOUT_QAS, AskedPmt, Builder
 from hil.experiment.table import ACCURACY, COSINE, Claims, Measure, Table
-from hil.network.tflite.networks import NETWORKS
+from hil.networks import NETWORKS
 
 PAPER_EPOCHS, PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 50, 100, 1000, 100  # PMT, section 4.1
 DEFAULT, PASSES = (

@@ -12,7 +12,7 @@ from typing import Any
 from hil.errors import RigError
 from hil.experiment.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
 from hil.experiment.graphs import GraphRun
-from hil.network.tflite.settings import LARGEST_ETA
+from hil.methods.graph_settings import LARGEST_ETA
 
 SMALLEST_ETA = 1e-6
 MOST_RATES = 16  # of a grid: from its first rates it may grow by about six decades

@@ -1,4 +1,4 @@
-"""What a training run of an experiment is, whichever family of networks it trains."""
+"""What a training run of an experiment is, for any method."""
 
 from __future__ import annotations
 

@@ -15,9 +15,8 @@ from hil.experiment.exponents import METHOD, NETWORK, ExponentRun
 from hil.experiment.graphs import GraphRun
 from hil.experiment.run import Run
 from hil.experiment.table import ACCURACY, LOSS, Cell, Table
-from hil.network.settings import VARIANTS
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS
+from hil.methods import METHODS, GraphMethod, graph_method
+from hil.networks import names
 
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # becomes part of the names of folders
 
@@ -129,7 +128,7 @@ def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) ->
         raise RigError(
             f"{METHOD} trains {NETWORK}, not {given['network']!r}: leave network out, or name another method."
         )
-    variant = _known("variant", given.get("variant", ""), VARIANTS)
+    variant = _known("variant", given.get("variant", ""), METHODS[METHOD].variants)
     if "eta" in given:
         raise RigError(f"{METHOD} has no learning rate: leave eta out.")
     settings = dict(given["settings"])
@@ -144,12 +143,13 @@ def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) ->
 
 def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> GraphRun:
     method, network = (
-        _known("method", given["method"], [METHOD, *METHODS]),
-        _known("network", given["network"], NETWORKS),
+        _known("method", given["method"], METHODS),
+        _known("network", given["network"], names(GraphMethod.format)),
     )
-    variants = METHODS[method]
-    variant = _known("variant", given.get("variant", next(iter(variants))), variants)
-    first = variants[next(iter(variants))]
+    kind = graph_method(method)
+    variants, default = kind.variants, kind.default_variant
+    variant = _known("variant", given.get("variant", default), variants)
+    first = variants[default]
     settings = {name: value for name, value in variants[variant].items() if first.get(name) != value} | given[
         "settings"
     ]

@@ -6,15 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hil.errors import RigError, close_matches
-from hil.network import BUILDERS
-from hil.network.settings import VARIANTS
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS
+from hil.methods import METHODS
+from hil.networks import NETWORKS, names
 from hil.trial import TrialSpec
 
-ELASTICZO = "elasticzo-int8"
-NETWORK_NAMES, METHOD_NAMES = (*BUILDERS, *NETWORKS), (ELASTICZO, *METHODS)
-STEPS, QUERIES = 2, 2  # few, because a cell is about equal bits, not about learning
+NETWORK_NAMES, METHOD_NAMES = tuple(NETWORKS), tuple(METHODS)
 
 
 @dataclass(frozen=True)
@@ -28,12 +24,8 @@ class Cell:
 
     def spec(self) -> TrialSpec:
         """Return the trial of the cell: a few steps, at the batch size that the method uses on boards."""
-        if self.method == ELASTICZO:
-            return TrialSpec(self.board, self.variant, self.network, self.method, steps=STEPS, evaluate=0)
-        data, settings = NETWORKS[self.network].data, {"queries": QUERIES} if self.method != "mezo" else {}
-        steps = 1 if self.method == "deepzero" else STEPS  # DeepZero takes a forward pass for each coordinate
-        cell = self.board, self.variant, self.network, self.method
-        return TrialSpec(*cell, data, batch=1, steps=steps, evaluate=0, settings=settings)
+        chosen, data = METHODS[self.method].cell, NETWORKS[self.network].data
+        return TrialSpec(self.board, self.variant, self.network, self.method, data, evaluate=0, **chosen)
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:
@@ -45,9 +37,14 @@ def check_name(kind: str, name: str, known: Iterable[str]) -> None:
 def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable[str] = ()) -> Iterator[Cell]:
     """Yield the cells of some boards; without names, of all networks and methods."""
     boards, networks, methods = list(boards), set(networks), set(methods)
-    rows = [(ELASTICZO, variant, network) for network in BUILDERS for variant in VARIANTS]
-    graphs = [(method, variant) for method, variants in METHODS.items() for variant in variants]
-    rows += [(method, variant, network) for network in NETWORKS for method, variant in graphs]
+    rows = [
+        (method, variant, network)
+        for format in dict.fromkeys(network.format for network in NETWORKS.values())
+        for network in names(format)
+        for method, kind in METHODS.items()
+        if kind.format is format
+        for variant in kind.variants
+    ]
     for method, variant, network in rows:  # boards innermost, because the plan is cached
         if (not networks or network in networks) and (not methods or method in methods):
             yield from (Cell(method, variant, network, board) for board in boards)

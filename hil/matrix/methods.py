@@ -8,22 +8,13 @@ from typing import Any
 
 from hil import boards
 from hil.errors import RigError
-from hil.matrix.cells import ELASTICZO, METHOD_NAMES, cells
+from hil.matrix.cells import METHOD_NAMES, cells
 from hil.matrix.listing import list_entries
-from hil.network import settings as exponents
-from hil.network.tflite import settings as graphs
-from hil.network.tflite.lives import Lives
-from hil.network.tflite.methods import METHODS
+from hil.methods import METHODS
+from hil.trial.choose import method_on_network
 from hil.trial.spec import TrialSpec
-from hil.trial.subject.choose import graph_of
 
-DOCS = {
-    ELASTICZO: "docs/arithmetic.md",
-    "int8-bp": "docs/arithmetic-backward.md",
-    "mcutrain": "docs/arithmetic-backward.md",
-}
-ZEROTH_ORDER = "docs/arithmetic-zeroth-order.md"
-NO_SETTINGS = ("batch", "seed", "partition", "method")  # fields of the trial, or given by method and variant
+NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
 
 
 @dataclass(frozen=True)
@@ -80,15 +71,14 @@ class Method:
 
 def methods(names: Iterable[str] = METHOD_NAMES) -> list[Method]:
     """Return the named methods."""
-    own: dict[str, Mapping[str, Mapping[str, Any]]] = {
-        ELASTICZO: {name: {} for name in exponents.VARIANTS},
-        **METHODS,
-    }
-    chosen = {False: _settings(exponents.Settings, exponents), True: _settings(graphs.GraphSettings, graphs)}
-    return [
-        Method(name, DOCS.get(name, ZEROTH_ORDER), _variants(name, own[name]), chosen[name in METHODS])
-        for name in names
-    ]
+    return [_method(name) for name in names]
+
+
+def _method(name: str) -> Method:
+    known = METHODS[name]
+    settings = (_setting(field.name, field.default, known.kind) for field in fields(known.kind))
+    chosen = tuple(setting for setting in settings if setting is not None)
+    return Method(name, known.docs, _variants(name, known.variants), chosen)
 
 
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
@@ -97,34 +87,30 @@ def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Vari
         if _trains(cell.spec()):
             trained[cell.variant].append(cell.network)
     return tuple(
-        Variant(name, {key: value for key, value in changes.items() if key not in NO_SETTINGS}, tuple(trained[name]))
+        Variant(name, {key: value for key, value in changes.items() if key not in NOT_CHOSEN}, tuple(trained[name]))
         for name, changes in known.items()
     )
 
 
 def _trains(spec: TrialSpec) -> bool:
     """Return whether a variant can train any layer of a network, on some board."""
-    if spec.method not in METHODS:
-        return True
     try:
-        Lives(*graph_of(spec))
+        method_on_network(spec)
     except RigError:
         return False
     return True
 
 
-def _settings(kind: type, module: Any) -> tuple[Setting, ...]:
-    """Return the settings that a trial may have, with the bounds that `module` checks."""
-    return tuple(_setting(field.name, field.default, module) for field in fields(kind) if field.name not in NO_SETTINGS)
-
-
-def _setting(name: str, default: Any, module: Any) -> Setting:
-    if name in module.WORDS:
-        return Setting(name, default, " | ".join(module.WORDS[name]), module.WORDS[name])
-    if name in module.LIMITS:
-        least, most = module.LIMITS[name]
+def _setting(name: str, default: Any, kind: Any) -> Setting | None:
+    """Return a setting with the bounds by which its class checks it; None for one that a trial cannot choose."""
+    if name in NOT_CHOSEN:
+        return None
+    if name in kind.words:
+        return Setting(name, default, " | ".join(kind.words[name]), kind.words[name])
+    if name in kind.limits:
+        least, most = kind.limits[name]
         return Setting(name, default, f"{least}..{most}", (), least, most)
-    return Setting(name, default, module.RANGES[name])
+    return Setting(name, default, kind.ranges[name])
 
 
 def main(argv: list[str]) -> int:

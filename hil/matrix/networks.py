@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from hil import boards
+from hil.formats import FORMATS
 from hil.graph.file import file_size
 from hil.matrix.cells import NETWORK_NAMES, cells
 from hil.matrix.listing import list_entries
-from hil.network import BUILDERS, build
-from hil.network.tflite.networks import NETWORKS, build_graph
-from hil.trial import TrialSpec, does_not_fit
+from hil.networks import NETWORKS, build
+from hil.trial import does_not_fit
 
 SEED = 1  # of the weights; it does not affect sizes
 
@@ -46,17 +46,11 @@ class Listed:
     fits: dict[str, int]
 
 
-def _exponents(name: str) -> Listed:
-    network = build(name, SEED)
-    weights = sum(layer.weight_count for layer in network.layers)
-    words = ("an exponent a tensor", network.in_shape, weights, 0, network.macs, file_size(network))
-    return Listed(name, *words, TrialSpec.data, "drawn by seed (Xavier)", *_fits(name))
-
-
-def _graph(name: str) -> Listed:
-    graph, known = build_graph(name, SEED), NETWORKS[name]
-    weights, biases = (sum(getattr(layer, part) for layer in graph.layers) for part in ("weight_count", "channels"))
-    words = ("TFLite int8", graph.in_shape, weights, biases, graph.macs, file_size(graph))
+def _listed(name: str) -> Listed:
+    graph, known = build(name, SEED), NETWORKS[name]
+    weights = sum(layer.weight_count for layer in graph.layers)
+    biases = sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
+    words = (FORMATS[known.format].WORDS, graph.in_shape, weights, biases, graph.macs, file_size(graph))
     return Listed(name, *words, known.data, known.provenance, *_fits(name))
 
 
@@ -71,11 +65,14 @@ def _fits(name: str) -> tuple[int, dict[str, int]]:
 def main(argv: list[str]) -> int:
     """List the networks."""
     description = "Every network with its size, and how many variants of all methods fit each board."
-
-    def entry(name: str) -> Listed:
-        return _exponents(name) if name in BUILDERS else _graph(name)
-
-    return list_entries(argv, "network", description, NETWORK_NAMES, entry, _show)
+    return list_entries(
+        argv,
+        "network",
+        description,
+        NETWORK_NAMES,
+        _listed,
+        _show,
+    )
 
 
 def _show(chosen: list[Listed]) -> None:

@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from hil.graph.ir import Node, Op
 from hil.reference.arith import INT32_MAX, INT32_MIN, trunc_shift
-from hil.reference.layers import exact_float
+from hil.reference.formats.bfp8.layers import exact_float
 
 
 def batch_gradient(layer: Node, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:

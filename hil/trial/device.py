@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,8 @@ from hil.link.replies import (
 )  # fmt: skip
 from hil.link.session import Session
 from hil.link.waiting import RequestTime
-from hil.trial.subject.subject import Configuration
+from hil.methods import Method
+from hil.methods.method import Configuration
 
 BLOCK = 1000  # bytes of the network in a frame
 TENSOR_BLOCK = 1024  # bytes
@@ -139,6 +140,14 @@ class Device:
         if planned.tensors is not None:
             self.tensors = planned.tensors
         return planned
+
+    def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Configuration) -> None:
+        """Configure the board with other weights; where settings choose what is trained, the rest of the network stays."""
+        if not method.chosen:
+            self.load(method.file(arrays))
+        self.configure(configuration)
+        for index, array in enumerate(arrays if method.chosen else ()):
+            self.write(index, array.astype(array.dtype.newbyteorder("<")).tobytes())
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Send a batch: images uint8 [n, height, width] or [n, height, width, channels], labels [n]."""

@@ -1,4 +1,4 @@
-"""What is said of many cycle counts: mean, median, spread, quantiles, histogram; and how often a step reads the counter (docs/latency.md)."""
+"""What is said of many cycle counts: mean, median, spread, quantiles, histogram (docs/latency.md)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.graph.ir import Graph
-from hil.network.settings import Settings
-
 QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95, "p99": 0.99}
 MOST_BINS = 30  # of a histogram
-Bookings = tuple[dict[str, int], tuple[list[int], list[int]]]  # a step's, by phase, and by layer forward and backward
 
 
 @dataclass(frozen=True)
@@ -122,27 +118,3 @@ def _histogram(net: np.ndarray) -> dict[str, list[float] | list[int]]:
     edges = least + width * np.arange(-(-reach // width) + 1)
     counts, _ = np.histogram(net, edges)
     return {"edges": [int(edge) for edge in edges], "counts": [int(count) for count in counts]}
-
-
-def bookings_by_phase(network: Graph, settings: Settings) -> dict[str, int]:
-    """Return how often a step ends a stretch of each phase by reading the counter, and `total`, without the digest (docs/latency.md)."""
-    forward, backward = bookings_by_layer(network, settings)
-    counts = {
-        "perturb": 2 if settings.partition else 0,
-        "forward": sum(forward),
-        "backward": sum(backward),
-        "update": 1,
-    }
-    return counts | {"total": sum(counts.values())}
-
-
-def bookings_by_layer(network: Graph, settings: Settings) -> tuple[list[int], list[int]]:
-    """Return the bookings a step of every layer, forward and backward: one a group and pass, the loss and the zeros of the gradients
-    with the last layer."""
-    groups = settings.batch if settings.scope == "sample" else 1
-    layers, first_bp = len(network.layers), network.first_bp(settings.partition)
-    passes = 2 if settings.partition else 1
-    last = layers - 1
-    forward = [passes * groups * (2 if i == last else 1) for i in range(layers)]
-    backward = [0 if i < first_bp else groups + (i == last) for i in range(layers)]
-    return forward, backward

@@ -22,7 +22,7 @@ from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors, differing_terms, first_weight
 
 if TYPE_CHECKING:
-    from hil.reference.methods import Method, Stage, StepOutcome
+    from hil.reference.methods import Reference, Stage
     from hil.trial.prepare import Prepared
 
 
@@ -44,10 +44,10 @@ class WrongStep:
     images: np.ndarray
     labels: np.ndarray
     reply: Stepped
-    outcome: StepOutcome
+    outcome: StepLike
 
 
-def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference:
+def locate(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference:
     """Return the first difference of a step, as close to its cause as the board can be traced.
 
     Args:
@@ -73,7 +73,7 @@ def locate(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 
 
 def _weight(
-    device: Device, reference: Method, prepared: Prepared, wrong: WrongStep, losses_agree: bool
+    device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep, losses_agree: bool
 ) -> Difference | None:
     """Return the first wrong element of the tensor that went wrong first; None if all tensors agree."""
     tensors = differing_tensors(wrong.reply.digests, wrong.outcome.digests)
@@ -88,12 +88,11 @@ def _weight(
     return first_weight(wrong.step, tensor.name, ours, reference.weights[index])
 
 
-def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongStep) -> Difference | None:
+def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference | None:
     """Trace all samples with the weights of each pass; return the first element that differs."""
-    for weights in prepared.subject.traced(reference, wrong.before, wrong.step):
-        prepared.subject.give(
-            device, weights, prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
-        )
+    configuration = prepared.subject.configuration(wrong.settings, prepared.slots, wrong.step)
+    for weights in reference.passes(wrong.before, wrong.step):
+        device.give(prepared.subject, weights, configuration)
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, prepared, weights, wrong, part)
@@ -103,7 +102,12 @@ def _trace(device: Device, reference: Method, prepared: Prepared, wrong: WrongSt
 
 
 def _trace_slots(
-    device: Device, reference: Method, prepared: Prepared, weights: Sequence[np.ndarray], wrong: WrongStep, part: slice
+    device: Device,
+    reference: Reference,
+    prepared: Prepared,
+    weights: Sequence[np.ndarray],
+    wrong: WrongStep,
+    part: slice,
 ) -> Difference | None:
     """Trace the samples of one part of the batch."""
     images, labels = wrong.images[part], wrong.labels[part]

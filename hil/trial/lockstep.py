@@ -12,7 +12,7 @@ from hil.data import batches
 from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
 from hil.measure.sram import through_probe
-from hil.reference.methods import StepOutcome
+from hil.reference.methods import StepOutcome, reference_of
 from hil.trial.confirm.alone import check_alone
 from hil.trial.confirm.checks import Checks, Timed
 from hil.trial.confirm.figures import HOST, Figures
@@ -48,7 +48,7 @@ class LockStep:
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
-        self.reference = prepared.subject.reference()
+        self.reference = reference_of(prepared.subject)
         self.reference.configure(self.settings, self.next_step)
         self.order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
         for _ in range(self.next_step):
@@ -127,9 +127,8 @@ class LockStep:
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
             self.device.take_network(self.p.image, self.p.blob)
-        self.p.subject.give(
-            device, self.reference.weights, self.p.subject.configuration(self.settings, self.p.slots, self.next_step)
-        )
+        configuration = self.p.subject.configuration(self.settings, self.p.slots, self.next_step)
+        device.give(self.p.subject, self.reference.weights, configuration)
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 

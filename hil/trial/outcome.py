@@ -15,6 +15,7 @@ from hil.link.wire import Counters
 from hil.measure.capture import Capture
 from hil.measure.energy import EnergyResult
 from hil.measure.sram import Watermarks
+from hil.methods import find_method
 from hil.quantity import Provenance
 from hil.trial.confirm.figures import Figures
 from hil.trial.difference import Difference, differing_tensors, differing_terms
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # least gain of accuracy of a trial that must learn
 LEARNING_STEPS = 150  # with fewer steps no gain of accuracy is required
-LEARNING_VARIANTS = ("cls1", "full-bp")
 NOT_ENDED = "the run ended before this trial did."  # also on disk while the trial runs
 
 
@@ -247,7 +247,7 @@ class Outcome:
         return (
             self.accuracy_after is not None
             and self.spec.checkpoint is None  # a checkpoint may have learnt already
-            and self.spec.variant in LEARNING_VARIANTS
+            and self.spec.variant in find_method(self.spec.method).learning_variants
             and len(self.steps) >= LEARNING_STEPS
         )
 

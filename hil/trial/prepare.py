@@ -12,9 +12,10 @@ from hil.boards import Board, Image
 from hil.data import DataSet
 from hil.data import load as load_data
 from hil.errors import Blocked, RigError
+from hil.graph.plan import Plan
+from hil.methods import Method
+from hil.trial.choose import method_of
 from hil.trial.spec import TrialSpec
-from hil.trial.subject.choose import subject_of
-from hil.trial.subject.subject import Planned, Subject
 
 SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its block, and the blocks
 
@@ -35,10 +36,10 @@ class Prepared:
     spec: TrialSpec
     board: Board
     image: Image
-    subject: Subject
+    subject: Method
     blob: bytes
     data: DataSet
-    plan: Planned
+    plan: Plan
     slots: int
 
     @property
@@ -85,16 +86,16 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     return Prepared(spec, board, image, subject, blob, data, planned, slots)
 
 
-def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Subject, int, Planned]:
+def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Plan]:
     """Return subject, slots and plan; if the trial selects its block, those of the first block that fits."""
     if spec.variant != SELECTED:
-        subject = subject_of(spec, board, arena)
+        subject = method_of(spec, board, arena)
         return subject, *fit(spec, subject, arena)
     refusal: Blocked | None = None
     for block in BLOCKS:
         one = replace(spec, variant=f"block{block}")
         try:
-            subject = subject_of(one, board, arena)
+            subject = method_of(one, board, arena)
             return subject, *fit(one, subject, arena)
         except Blocked as blocked:
             refusal = blocked
@@ -108,11 +109,11 @@ def block_of(prepared: Prepared, block: int) -> Prepared:
     return replace(
         prepared,
         spec=spec,
-        subject=subject_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
+        subject=method_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
     )
 
 
-def fit(spec: TrialSpec, subject: Subject, arena: int) -> tuple[int, Planned]:
+def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
     """Return the slots and the plan: of the whole batch, or of as many samples as fit.
 
     Raises:
@@ -148,7 +149,7 @@ def _check_schedule(spec: TrialSpec, settings: Any) -> None:
         settings = settings.changed(**changes)
 
 
-def _check_shape(spec: TrialSpec, subject: Subject, data: DataSet) -> None:
+def _check_shape(spec: TrialSpec, subject: Method, data: DataSet) -> None:
     height, width, channels = subject.in_shape
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))

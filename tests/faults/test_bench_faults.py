@@ -4,7 +4,7 @@ import pytest
 
 from hil.boards import image_of
 from hil.graph.file import places_in_file
-from hil.network import build
+from hil.networks import build
 
 BYTES_OF_NETWORK = 110_000  # about where the samples of the first step begin on the line
 

@@ -16,6 +16,7 @@ from hil.boards import image_of, load
 from hil.campaign.checkpoints import tensor_digests
 from hil.cli import main
 from hil.data import batches
+from hil.reference.methods import reference_of
 from hil.trial import TrialSpec
 from hil.trial.outcome import step_digest
 from hil.trial.prepare import prepare
@@ -79,7 +80,7 @@ def uninterrupted(board: str = WHAT["board"]) -> list[int]:
         evaluate=0,
     )
     prepared = prepare(spec)
-    reference, order, digests = prepared.subject.reference(), batches(prepared.data, BATCH, 1), []
+    reference, order, digests = reference_of(prepared.subject), batches(prepared.data, BATCH, 1), []
     for _ in range(STEPS):
         chosen = next(order)
         digests.append(

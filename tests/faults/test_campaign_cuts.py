@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from hil.data import batches
+from hil.reference.methods import reference_of
 from hil.trial import TrialSpec
 from hil.trial.outcome import step_digest
 from hil.trial.prepare import prepare
@@ -32,7 +33,7 @@ def _virtual() -> None:
 def uninterrupted(steps: int = STEPS) -> str:
     """Return the digest at the end, from the reference alone."""
     prepared = prepare(TrialSpec("stm32h7b3", "cls1", batch=BATCH, steps=steps, evaluate=0))
-    reference = prepared.subject.reference()
+    reference = reference_of(prepared.subject)
     order = batches(prepared.data, BATCH, 1)
     for _ in range(steps):
         chosen = next(order)

@@ -1,20 +1,16 @@
-"""The methods by name: the same names as in firmware/methods."""
+"""The training loops by name: the same names as in firmware/methods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from hil.errors import RigError, close_matches
 from hil.graph.ir import Graph
-from hil.network.settings import Settings
-
-if TYPE_CHECKING:
-    from hil.reference.arithmetic import Arithmetic
-    from hil.reference.methods.trained_graph import GraphMethod
+from hil.methods import Method
 
 
 @dataclass(frozen=True)
@@ -49,22 +45,22 @@ class Stage:
     data: bytes
 
 
-class Method(Protocol):
-    """A training method of the reference."""
+class Reference(Protocol):
+    """A training method in NumPy, with its weights and its step counter."""
 
     @property
     def weights(self) -> list[np.ndarray]:
         """The trained tensors, input to output."""
         ...
 
-    def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None: ...
+    def __init__(self, network: Graph, settings: Any, /) -> None: ...
 
     @property
     def arithmetic(self) -> str:
         """What computes the passes."""
         ...
 
-    def configure(self, settings: Settings, first_step: int) -> None:
+    def configure(self, settings: Any, first_step: int) -> None:
         """Go on with other settings and another index of the next step; the weights stay."""
         ...
 
@@ -93,31 +89,28 @@ class Method(Protocol):
         ...
 
 
-def method(name: str) -> type[Method]:
-    """Return a method by name.
+def reference_of(method: Method) -> Reference:
+    """Return the reference of a method at its first weights."""
+    return training_loop(method.loop)(method.network, method.settings)
+
+
+def training_loop(loop: str) -> type[Reference]:
+    """Return a training loop by name.
 
     Raises:
-        RigError: no such method.
-    """
-    from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-
-    known: dict[str, type[Method]] = {"elasticzo-int8": ElasticZoInt8}
-    if name not in known:
-        raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
-    return known[name]
-
-
-def graph_method(name: str) -> type[GraphMethod]:
-    """Return a method of the second family by name.
-
-    Raises:
-        RigError: no such method.
+        RigError: no such loop.
     """
     from hil.reference.methods.back_propagation import BackPropagation
     from hil.reference.methods.deepzero import DeepZero
+    from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
     from hil.reference.methods.poor_mans import PoorMans
 
-    known: dict[str, type[GraphMethod]] = {"poor-mans": PoorMans, "deepzero": DeepZero, "bp": BackPropagation}
-    if name not in known:
-        raise RigError(f"there is no method {name!r}: {close_matches(name, known)}")
-    return known[name]
+    known: dict[str, type[Reference]] = {
+        "elasticzo-int8": ElasticZoInt8,
+        "poor-mans": PoorMans,
+        "deepzero": DeepZero,
+        "bp": BackPropagation,
+    }
+    if loop not in known:
+        raise RigError(f"there is no method {loop!r}: {close_matches(loop, known)}")
+    return known[loop]

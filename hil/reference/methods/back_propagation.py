@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hil.graph.ir import Graph
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
+from hil.reference.formats.tflite8.backward import BackwardPass
+from hil.reference.formats.tflite8.factors import slopes
+from hil.reference.formats.tflite8.fast import Own
 from hil.reference.gradient import Gradient
+from hil.reference.methods.trained import TrainedLayer
 from hil.reference.methods.trained_graph import GraphMethod, Samples
-from hil.reference.tflite.backward import BackwardPass
-from hil.reference.tflite.factors import slopes
-from hil.reference.tflite.fast import Own
-from hil.reference.tflite.trained import TrainedLayer
-from hil.reference.tflite.update import momentum_steps, steps
+from hil.reference.methods.update import momentum_steps, steps
 
 GRADIENT_ELEMENTS = 2**22  # of the gradients of all samples that are held at once
 

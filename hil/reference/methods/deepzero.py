@@ -6,13 +6,13 @@ import numpy as np
 
 from hil.graph.ir import Op
 from hil.reference.floats import F
+from hil.reference.formats.tflite8.fast import Own
+from hil.reference.formats.tflite8.loss import deltas
 from hil.reference.gradient import Gradient
+from hil.reference.methods.trained import DELTA_EXPONENT, TrainedLayer
 from hil.reference.methods.trained_graph import Samples
 from hil.reference.methods.zeroth_order import ZerothOrder
 from hil.reference.prng import words
-from hil.reference.tflite.fast import Own
-from hil.reference.tflite.loss import deltas
-from hil.reference.tflite.trained import DELTA_EXPONENT, TrainedLayer
 
 
 class DeepZero(ZerothOrder):

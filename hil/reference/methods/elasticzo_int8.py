@@ -9,10 +9,10 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.ir import Graph
-from hil.network.settings import Settings
+from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
-from hil.reference.arithmetic import Arithmetic, NumpyArithmetic, Pass
-from hil.reference.loss import integer_losses, logits_error
+from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic, Pass
+from hil.reference.formats.bfp8.loss import integer_losses, logits_error
 from hil.reference.methods import Stage, StepOutcome
 
 CHUNK = 256  # images of an evaluation at a time

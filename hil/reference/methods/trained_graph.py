@@ -11,16 +11,16 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.ir import Graph
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.arithmetic import NumpyArithmetic
+from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.reference.formats.tflite8.fast import Own
+from hil.reference.formats.tflite8.loss import cross_entropy, summed
+from hil.reference.formats.tflite8.passes import Passes
 from hil.reference.gradient import Gradient
 from hil.reference.methods import Stage, StepOutcome
-from hil.reference.tflite.fast import Own
-from hil.reference.tflite.loss import cross_entropy, summed
-from hil.reference.tflite.passes import Passes
-from hil.reference.tflite.trained import TrainedLayer
-from hil.reference.tflite.work import Work
+from hil.reference.methods.trained import TrainedLayer
+from hil.reference.methods.work import Work
 
 CHUNK = 64  # images of an evaluation at a time
 NO_EXPONENT = bytes(2)

@@ -7,9 +7,9 @@ from abc import abstractmethod
 import numpy as np
 
 from hil.reference.gradient import Gradient
+from hil.reference.methods.trained import TrainedLayer
 from hil.reference.methods.trained_graph import GraphMethod
 from hil.reference.prng import start_states
-from hil.reference.tflite.trained import TrainedLayer
 
 LAYERS, QUERIES = 64, 128  # that a stream's number has room for
 

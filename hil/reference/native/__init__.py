@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hil.graph.ir import Graph, Node
-from hil.reference.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import NotBuilt, library
 from hil.reference.native.library import Native

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hil.graph.ir import Graph, Node, Op
-from hil.network.settings import Settings
-from hil.reference.arithmetic import NumpyArithmetic, Pass, Tensors
-from hil.reference.loss import ERROR_EXP
+from hil.methods.elasticzo_settings import Settings
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors
+from hil.reference.formats.bfp8.loss import ERROR_EXP
 from hil.reference.native.library import Group, Native
 
 

@@ -160,7 +160,7 @@ class Native:
         return out
 
     def cross_entropy(self, logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.float32:
-        """As `hil.reference.loss.cross_entropy`."""
+        """As `hil.reference.formats.bfp8.loss.cross_entropy`."""
         batch, classes = logits.shape
         own, loss = np.ascontiguousarray(labels, np.int64), c_float()
         if own.min() < 0 or own.max() >= classes:

@@ -9,9 +9,9 @@ import numpy as np
 
 from hil.graph.ir import Op, chain
 from hil.link.failures import Refused
+from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial.confirm.checks import Profile
 from hil.trial.confirm.figures import ALONE, Figures
-from hil.trial.subject.exponents import ExponentSubject
 
 if TYPE_CHECKING:
     from hil.trial.device import Device
@@ -25,7 +25,7 @@ ALIKE = 4.0
 def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: Profile) -> None:
     """Train one step of the last layer alone and compare its cycles a sample with those of the trial's first step.
 
-    Only if every tensor of the file is trained and the last layer is fully connected. The board loses its network.
+    For ElasticZO-INT8 on a network that ends with a fully connected layer. The board loses its network.
 
     Args:
         figures: receive the result.
@@ -34,14 +34,12 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
         profile: cycles by layer of its first step.
     """
     subject = prepared.subject
-    if subject.chosen or subject.network.layers[-1].op is not Op.FULLY_CONNECTED:
+    if not isinstance(subject, ElasticZoInt8) or subject.network.layers[-1].op is not Op.FULLY_CONNECTED:
         return
     last = subject.network.layers[-1]
     shape = (1, 1, last.in_size)
     settings = replace(subject.settings, partition=0, batch=SAMPLES, scope="sample", loss="float", loss_fraction=0)
-    alone = ExponentSubject(
-        prepared.spec.method, chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings
-    )
+    alone = ElasticZoInt8(chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings)
     pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *shape), np.uint8)
     try:
         device.load(alone.file())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.link.replies import MOST_LAPS, MOST_STRETCHES, Stepped
+from hil.methods.least_cycles import LeastCycles
 from hil.trial.confirm.figures import HOST, PLAN, Figures
-from hil.trial.confirm.least import LeastCycles
 
 STEP_PHASES = ("perturb", "forward", "backward", "update")  # in the order of `laps`
 ALL_PHASES = (*STEP_PHASES, "digest")

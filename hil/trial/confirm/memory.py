@@ -13,7 +13,7 @@ from hil.targets.probe import Probe
 from hil.trial.confirm.figures import IMAGE, PLAN, PROBE, Figures
 
 if TYPE_CHECKING:
-    from hil.trial.subject.subject import Planned
+    from hil.graph.plan import Plan
 
 FILLED = ("labels", "samples", "act", "grad", "err", "value", "velocity")  # buffers that a step fills completely
 ROUNDED = 7  # most bytes of padding at the end of a buffer
@@ -23,7 +23,7 @@ OVERRUN = "no paint is left at the bottom of the stack, which has overrun or was
 Read = Callable[[int, int], bytes]
 
 
-def least_arena(plan: Planned) -> int:
+def least_arena(plan: Plan) -> int:
     """Return the least arena peak after a step: the highest end of a buffer that it fills. Scratch may stay unused."""
     filled = (buffer for buffer in plan.buffers if buffer.name.partition("[")[0] in FILLED)
     return max((buffer.offset + buffer.size - ROUNDED for buffer in filled), default=0)
@@ -42,7 +42,7 @@ class MemoryCheck:
 
     figures: Figures
     image: Image
-    plan: Planned
+    plan: Plan
     probe: Probe | None
 
     def after_step(self, step: int) -> None:

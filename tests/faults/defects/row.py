@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from hil.network.tflite.networks import NETWORKS
+from hil.networks import NETWORKS
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"

@@ -12,10 +12,10 @@ import xxhash
 
 from hil.graph.file import encode as encode_graph
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
-from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.quantize import quantize
-from hil.network.tflite.settings import WORDS as WORDS_OF
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import WORDS as WORDS_OF
+from hil.methods.graph_settings import GraphSettings
+from hil.networks.drawing import Drawing, calibration_images
+from hil.networks.quantize import quantize
 from tests.unit.firmware.host_agent import FLASH_BASE, Agent
 
 from ..lines.frame import Frame, frames

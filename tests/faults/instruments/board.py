@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from hil.link.replies import Identity, Stepped
+from hil.methods.least_cycles import LeastCycles
 from hil.trial.confirm.checks import Checks
 from hil.trial.confirm.figures import Figures
-from hil.trial.confirm.least import LeastCycles
 from hil.trial.latency import LAP_PHASES
 
 from .trace import Edge, Script, joined

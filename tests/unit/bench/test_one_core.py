@@ -9,9 +9,9 @@ import pytest
 
 from hil.bench import one_core, run
 from hil.data import load
-from hil.network import build
-from hil.network.settings import VARIANTS
-from hil.reference.arithmetic import NumpyArithmetic
+from hil.methods.elasticzo_settings import VARIANTS
+from hil.networks import build
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 
 
 def test_a_rate_is_the_best_round_after_one_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:

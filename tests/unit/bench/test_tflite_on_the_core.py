@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from bench.tflite_layers import drawn, parameters
-from hil.reference.tflite import gradients, layers
-from hil.reference.tflite.layers import Window
-from hil.reference.tflite.rescale import Quantization, requantize
+from hil.reference.formats.tflite8 import layers
+from hil.reference.formats.tflite8.layers import Window
+from hil.reference.formats.tflite8.rescale import Quantization, requantize
+from tests.oracle import tflite_gradients as gradients
 
 SCRATCH = 1 << 16
 

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from hil.reference.tflite.rescale import Quantization
+from hil.reference.formats.tflite8.rescale import Quantization
 
 
 def drawn(rng, channels, taps):

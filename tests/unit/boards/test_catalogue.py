@@ -10,9 +10,9 @@ import pytest
 from hil import boards
 from hil.boards import catalogue
 from hil.errors import RigError
-from hil.network import build
-from hil.network.plan import plan
-from hil.network.settings import VARIANTS, Settings
+from hil.methods.elasticzo_memory import plan
+from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.networks import build
 
 
 @pytest.fixture(params=boards.names())

@@ -10,7 +10,7 @@ from hil.campaign.checkpoints import Checkpoints, ResumePoint
 from hil.campaign.journal import NAME, Journal, read_journal
 from hil.campaign.keeper import StepSaver
 from hil.graph.ir import Graph, Op, bfp8_node, chain
-from hil.network.settings import Settings
+from hil.methods.elasticzo_settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial.outcome import StepRow, step_digest
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from hil.network.tflite.drawing import Drawing
-from hil.network.tflite.floating import FloatGraph
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS, NamedNetwork
-from hil.reference.methods import graph_method
+from hil.methods.poor_mans_training import PoorMansTraining
+from hil.networks import NETWORKS, NamedNetwork
+from hil.networks.drawing import Drawing
+from hil.networks.floating import FloatGraph
+from hil.reference.methods import reference_of
 from hil.trial import TrialSpec
 from hil.trial.prepare import prepare
 
@@ -40,11 +40,8 @@ def mine(name: str, seed: int) -> FloatGraph:
 
 def test_a_network_and_a_variant_that_are_added_can_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(mine, "fashion-mnist-1k"))
-    monkeypatch.setitem(
-        METHODS,
-        "poor-mans-training",
-        METHODS["poor-mans-training"] | {"weight-central": {"perturb": "weight", "difference": "central"}},
-    )
+    more = {"weight-central": {"perturb": "weight", "difference": "central"}}
+    monkeypatch.setattr(PoorMansTraining, "variants", PoorMansTraining.variants | more)
     spec = TrialSpec(
         "rp2040",
         "weight-central",
@@ -54,7 +51,7 @@ def test_a_network_and_a_variant_that_are_added_can_be_trained(monkeypatch: pyte
         settings={"queries": 2, "eta": 1.0},
     )
     prepared = prepare(spec)
-    learner = graph_method(prepared.settings.method)(prepared.network, prepared.settings)
+    learner = reference_of(prepared.subject)
     before = learner.digests()
     learner.step(prepared.data.train_images[:1], prepared.data.train_labels[:1])
     assert learner.digests() != before

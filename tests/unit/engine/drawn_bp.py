@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
 
 
 @st.composite

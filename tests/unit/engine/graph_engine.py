@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.host_engine import ALL_STAGES, EngineRefused, Failure, InferResult, StepResult
-from hil.network.tflite.settings import WORDS, GraphSettings
+from hil.methods.graph_settings import WORDS, GraphSettings
 
 MOST_LAYERS, MOST_TENSORS = 64, 128
 LINES = ("value", "work", "node", "sums", "coordinates", "error", "back")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.network.settings import WORDS, Settings
+from hil.methods.elasticzo_settings import WORDS, Settings
 
 MOST_LAYERS = 32
 ALL_STAGES = 0xFFFF

@@ -8,9 +8,9 @@ from hypothesis import given
 
 from engine.test_host_engine import FAST, cases, engine_of, images_of
 from hil.graph.ir import Graph
-from hil.network.settings import Settings
+from hil.methods.elasticzo_int8 import ElasticZoInt8
+from hil.methods.elasticzo_settings import Settings
 from hil.trial.latency import LAP_PHASES
-from hil.trial.latency_figures import bookings_by_layer, bookings_by_phase
 
 
 @FAST
@@ -20,8 +20,7 @@ def test_the_bookings_of_a_step_are_those_of_the_engine(
 ) -> None:
     network, chosen, _ = case
     images, labels = images_of(network, chosen.batch)
-    expected = bookings_by_phase(network, chosen)
-    forward, backward = bookings_by_layer(network, chosen)
+    expected, (forward, backward) = ElasticZoInt8(network, chosen).bookings()
     with engine_of(library, network) as engine:
         engine.configure(chosen, chosen.batch)
         engine.samples(images, labels)

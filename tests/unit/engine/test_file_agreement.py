@@ -19,7 +19,7 @@ from network.drawn_graphs import graphs
 from engine.host_engine import Failure
 from hil.graph.file import NetworkFileError, decode, encode
 from hil.link.messages import description
-from hil.network.tflite.networks import WEIGHTS
+from hil.networks import WEIGHTS
 
 CODES = {name: number for number, name in description().errors.items()}
 SENTENCES = {

@@ -17,9 +17,9 @@ from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.graph.file import encode
 from hil.graph.ir import Graph
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.networks import build
+from hil.reference.methods import training_loop
 
 ETAS = st.sampled_from([2.0**-20, 1e-4, 0.01, 1.0, 2.0**20])
 
@@ -31,7 +31,7 @@ def same_float(a: float, b: float) -> bool:
 def check_steps(library: ctypes.CDLL, graph: Graph, chosen: GraphSettings, slots: int, flash: bool, seed: int) -> None:
     """Train three steps of `chosen.batch` samples on both and compare all they report, all tensors and the work."""
     rng = np.random.default_rng(seed)
-    reference = graph_method(chosen.method)(graph, chosen)
+    reference = training_loop(chosen.method)(graph, chosen)
     reference.configure(chosen, 3)
     engine = GraphEngine(library, encode(graph), flash=flash)
     try:
@@ -101,7 +101,7 @@ def test_momentum_begins_anew_with_new_settings(library: ctypes.CDLL) -> None:
     rng = np.random.default_rng(8)
     graph = drawn_graph(rng, middle=5, apart=True)
     chosen = GraphSettings(method="bp", momentum=0.9, eta=0.01)
-    reference, engine = graph_method("bp")(graph, chosen), GraphEngine(library, encode(graph))
+    reference, engine = training_loop("bp")(graph, chosen), GraphEngine(library, encode(graph))
     without = GraphEngine(library, encode(graph))
     for each in (engine, without):
         each.configure(chosen, 1)
@@ -127,7 +127,7 @@ def test_a_whole_network_is_trained_by_back_propagation_as_the_reference_does(
     library: ctypes.CDLL, network: str, train: str, momentum: float
 ) -> None:
     """Tensors large enough that every rounding shows: values with several readers, pools, and forty layers on the way back."""
-    graph = build_graph(network, 1)
+    graph = build(network, 1)
     chosen = GraphSettings(method="bp", train=train, eta=0.003, momentum=momentum, batch=2)
     check_steps(library, graph, chosen, 1, True, 3)
 

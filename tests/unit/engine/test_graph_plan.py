@@ -18,10 +18,10 @@ from engine.host_engine import EngineRefused
 from hil.errors import RigError
 from hil.graph.file import encode
 from hil.graph.ir import Graph
-from hil.network.tflite.analytic import step_work
-from hil.network.tflite.plan import GraphPlan, plan_graph
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.graph.plan import Plan
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods import training_loop
+from tests.methods import on_graph
 
 
 @pytest.mark.parametrize("flash", [False, True])
@@ -35,12 +35,12 @@ def test_host_and_engine_place_every_buffer_alike(library: ctypes.CDLL, flash: b
     blob = encode(graph)
     engine = GraphEngine(library, blob, flash=flash)
     try:
-        _check_alike(engine, graph, chosen, slots, plan_graph(graph, chosen, slots, len(blob), flash))
+        _check_alike(engine, graph, chosen, slots, on_graph(graph, chosen, flash).plan(slots))
     finally:
         engine.close()
 
 
-def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots: int, ours: GraphPlan) -> None:
+def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots: int, ours: Plan) -> None:
     """Compare the sum, what always lives, and then start by start, as a sample goes through them."""
     planned = engine.configure(chosen, slots)
     assert ours.total == planned
@@ -62,7 +62,7 @@ def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots
 def test_no_two_buffers_that_live_together_share_memory(data: st.DataObject) -> None:
     graph, chosen = _drawn(data)
     if chosen.trained(graph):
-        plan = plan_graph(graph, chosen, 1, len(encode(graph)), data.draw(st.booleans()))
+        plan = on_graph(graph, chosen, data.draw(st.booleans().plan(1)))
         _check_apart(plan)
 
 
@@ -72,10 +72,10 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
     graph, chosen = _drawn(data)
     if not chosen.trained(graph):
         return
-    reference = graph_method(chosen.method)(graph, chosen)
+    reference = training_loop(chosen.method)(graph, chosen)
     reference.configure(chosen, 0)
     reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
-    planned = step_work(graph, chosen)
+    planned = on_graph(graph, chosen).step_work()
     assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
 
 
@@ -92,12 +92,12 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
     engine = GraphEngine(library, blob, flash=flash)
     try:
         if takes_pools(graph, chosen):
-            plan = plan_graph(graph, chosen, slots, len(blob), flash)
+            plan = on_graph(graph, chosen, flash).plan(slots)
             _check_alike(engine, graph, chosen, slots, plan)
             _check_apart(plan)
             return
         with pytest.raises(RigError, match="back-propagation does not take"):
-            plan_graph(graph, chosen, slots, len(blob), flash)
+            on_graph(graph, chosen, flash).plan(slots)
         with pytest.raises(EngineRefused) as refused:
             engine.configure(chosen, slots)
         assert refused.value.a == 0  # the method
@@ -111,10 +111,10 @@ def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(dat
     graph, chosen = _drawn_apart(data), data.draw(bp_settings())
     if not chosen.trained(graph) or not takes_pools(graph, chosen):
         return
-    reference = graph_method("bp")(graph, chosen)
+    reference = training_loop("bp")(graph, chosen)
     reference.configure(chosen, 0)
     reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
-    planned = step_work(graph, chosen)
+    planned = on_graph(graph, chosen).step_work()
     assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
 
 
@@ -132,7 +132,7 @@ def _drawn(data: st.DataObject) -> tuple[Graph, GraphSettings]:
     return graph, replace(chosen, batch=data.draw(st.integers(1, 3)), **flags)
 
 
-def _check_apart(plan: GraphPlan) -> None:
+def _check_apart(plan: Plan) -> None:
     for _, passing in plan.starts:
         buffers = (*plan.standing, *passing)
         for index, one in enumerate(buffers):

@@ -11,10 +11,10 @@ from elftools.elf.elffile import ELFFile
 
 from engine.graph_engine import GraphEngine
 from hil.graph.file import encode
-from hil.network.tflite.drawing import calibration_images
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.networks import build
+from hil.networks.drawing import calibration_images
+from hil.reference.methods import training_loop
 
 PREBUILT = Path(__file__).resolve().parents[3] / "firmware" / "prebuilt"
 SAVING = {"consumed": 1, "fused": 1}
@@ -30,7 +30,7 @@ def beside_the_arena(board: str) -> int:
 
 @pytest.mark.parametrize(("board", "blocks", "most"), TARGETS)
 def test_mcunet_trains_within_the_memory_of_the_paper(library: ctypes.CDLL, board: str, blocks: int, most: int) -> None:
-    graph = build_graph("mcunet-128", 1)
+    graph = build("mcunet-128", 1)
     chosen = GraphSettings(queries=2, eta=0.05, blocks=blocks, **SAVING)
     arena = most - beside_the_arena(board)
     engine = GraphEngine(library, encode(graph), arena=arena, flash=True)
@@ -41,6 +41,6 @@ def test_mcunet_trains_within_the_memory_of_the_paper(library: ctypes.CDLL, boar
         engine.samples(images, labels.tolist())
         done = engine.step(0, 1)
         assert engine.arena_peak() <= planned
-        assert done.digests == graph_method("poor-mans")(graph, chosen).step(images, labels).digests
+        assert done.digests == training_loop("poor-mans")(graph, chosen).step(images, labels).digests
     finally:
         engine.close()

@@ -19,9 +19,9 @@ from network.drawn import networks
 from engine.host_engine import EngineRefused, HostEngine, Step
 from hil.graph.file import encode
 from hil.graph.ir import Graph
-from hil.network import build
-from hil.network.plan import plan
-from hil.network.settings import VARIANTS, Settings
+from hil.methods.elasticzo_memory import plan
+from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.networks import build
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 BAD_SETTING, BAD_SLOT, PARTS_MISSING = 13, 14, 17

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from engine.test_host_engine import cases, engine_of, images_of, resident
 from hil.graph.ir import Graph
-from hil.network import build
-from hil.network.settings import VARIANTS, Settings
-from hil.reference.methods import method
+from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.networks import build
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 FORMS = [
     {"logit_error": error, "loss": "integer" if fraction is not None else "float", "loss_fraction": fraction or 0}
@@ -25,7 +25,7 @@ FORMS = [
 
 def check_steps(library: ctypes.CDLL, network: Graph, chosen: Settings, seed: int, steps: int = 2) -> None:
     """Train some steps on both and compare all that they report, and all tensors."""
-    reference = method("elasticzo-int8")(network, chosen)
+    reference = ElasticZoInt8(network, chosen)
     reference.configure(chosen, 7)
     with engine_of(library, network) as engine:
         engine.configure(chosen, chosen.batch, 7)

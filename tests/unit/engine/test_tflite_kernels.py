@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.tflite_kernels import Kernels, pointer
-from hil.reference.tflite import gradients, layers
-from hil.reference.tflite.layers import Window
-from hil.reference.tflite.rescale import Quantization, requantize
+from hil.reference.formats.tflite8 import layers
+from hil.reference.formats.tflite8.layers import Window
+from hil.reference.formats.tflite8.rescale import Quantization, requantize
+from tests.oracle import tflite_gradients as gradients
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = ("conv2d", "pointwise", "depthwise")

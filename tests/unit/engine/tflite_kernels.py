@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.reference.tflite.layers import Window
-from hil.reference.tflite.rescale import Quantization
+from hil.reference.formats.tflite8.layers import Window
+from hil.reference.formats.tflite8.rescale import Quantization
 
 
 class Shape(ctypes.Structure):

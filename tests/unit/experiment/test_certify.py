@@ -19,12 +19,13 @@ from hil.experiment.train import Training
 from hil.graph.file import decode
 from hil.link.replies import Loaded, Planned, Stepped
 from hil.link.waiting import RequestTime
-from hil.reference.methods import Method, method
+from hil.methods.method import Configuration
+from hil.reference.methods import Reference
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial import TrialSpec
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import prepare
-from hil.trial.subject.subject import Configuration
 from hil.trial.watch import Watch
 
 
@@ -33,7 +34,7 @@ class FakeBoard:
 
     def __init__(self, spec: TrialSpec, spoil: int | None = None) -> None:
         self.prepared, self.spoil = prepare(spec), spoil
-        self.learner: Method | None = None
+        self.learner: Reference | None = None
         self.step_deadline_s, self.took = 1.0, RequestTime(0.0, 0.0, 0)
         self.identity, self.clock_hz = (
             SimpleNamespace(counter="none"),
@@ -50,7 +51,7 @@ class FakeBoard:
         fields = configuration.fields
         settings = self.prepared.settings_at(fields["first_step"])
         if self.learner is None:
-            self.learner = method("elasticzo-int8")(self.network, settings)
+            self.learner = ElasticZoInt8(self.network, settings)
             if self.spoil is not None:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
         self.learner.configure(settings, fields["first_step"])

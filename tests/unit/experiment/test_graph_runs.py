@@ -37,8 +37,8 @@ from hil.experiment.rate_search import (
 )
 from hil.experiment.settle import settled
 from hil.experiment.train import Training
-from hil.network.tflite.networks import build_graph
-from hil.reference.methods import graph_method
+from hil.networks import build
+from hil.reference.methods import reference_of, training_loop
 from hil.trial.prepare import prepare
 
 from .folders import same
@@ -242,7 +242,7 @@ def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_p
     assert rows[0].test_accuracy == round(rows[0].test_accuracy * 10) / 10, "ten held-out images"
     assert [row.step for row in rows] == [0, 2, 4] and len(rows[1].cosines) == 2
     settings = run.settings(0, ())
-    learner = graph_method("poor-mans")(build_graph(run.network, 1), settings)
+    learner = training_loop("poor-mans")(build(run.network, 1), settings)
     data = load(DATA)
     for step, chosen in enumerate(islice(batches(data, 20, 1), 4)):
         if step == 2:
@@ -262,7 +262,7 @@ def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
     prepared = prepare(spec)
     assert prepared.settings_at(2).eta == pytest.approx(0.01) and prepared.settings.queries == 3
     kept = read_checkpoint(checkpoint_path(folder, 1)).weights
-    for ours, theirs in zip(prepared.subject.reference().weights, kept, strict=True):
+    for ours, theirs in zip(reference_of(prepared.subject).weights, kept, strict=True):
         assert ours.dtype == theirs.dtype and (ours == theirs).all()
     wrong = replace(spec, settings={**spec.settings, "blocks": 4})
     with pytest.raises(RigError, match="holds int8.* for fc1: it is of another network or variant"):

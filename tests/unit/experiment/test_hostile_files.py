@@ -26,8 +26,8 @@ from hil.experiment.curve import (
     write_run,
 )
 from hil.experiment.exponents import ExponentRun
-from hil.network import build
-from hil.network.npz import read_npz
+from hil.graph.npz import read_npz
+from hil.networks import build
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
 
@@ -158,7 +158,7 @@ def test_a_bomb_of_a_checkpoint_ends_at_the_cap(tmp_path: Path, members: int) ->
                 member.write(npy(f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({size},), }}"))
                 for _ in range(size >> 20):
                     member.write(bytes(1 << 20))
-    said = in_little_memory("from hil.network.npz import read_npz; read_npz(path, 'give another')", path)
+    said = in_little_memory("from hil.graph.npz import read_npz; read_npz(path, 'give another')", path)
     assert "bomb.npz, unpacked, has more than " in said and said.endswith("give another.")
 
 

@@ -16,7 +16,7 @@ from hil.experiment.pmt_tables import PMT_TABLES
 from hil.experiment.render import as_markdown, as_page
 from hil.experiment.summary import Summary, summarise
 from hil.experiment.table import Table
-from hil.network.tflite.methods import METHODS
+from hil.methods import METHODS
 
 SMALL = AskedPmt(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
 

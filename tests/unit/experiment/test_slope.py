@@ -10,8 +10,8 @@ from reference.drawn_graphs import Builder
 from hil.data import load
 from hil.experiment.slope import cosine, cosines, slopes
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.networks import build
 from hil.reference.methods.poor_mans import PoorMans
 
 STEP = 1e-4
@@ -48,7 +48,7 @@ def test_an_estimate_points_along_it_the_better_the_more_queries() -> None:
     images, labels = data.train_images[:4], data.train_labels[:4]
     alike = []
     for queries in (1, 60):
-        method = PoorMans(build_graph("lenet5-tflite", 1), GraphSettings(queries=queries, batch=4))
+        method = PoorMans(build("lenet5-tflite", 1), GraphSettings(queries=queries, batch=4))
         before = method.digests()
         alike.append(cosines(method, 0, images, labels))
         assert method.digests() == before, "nothing is updated"

@@ -14,8 +14,8 @@ from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiment.curve import CURVE_FILE, checkpoint_path, read_checkpoint, read_curve, read_run, write_curve
 from hil.experiment.train import Training
-from hil.network import build
-from hil.reference.methods import method
+from hil.networks import build
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native import fastest
 
 from .folders import same
@@ -42,7 +42,7 @@ def test_a_run_is_what_the_reference_does_by_hand(begun) -> None:
     data, run = load("fashion-mnist-1k"), read_run(folder)[0]
     schedule = {20: {"b_bp": 4, "p_zero": 128}, 50: {"b_bp": 3, "p_zero": 230}}  # epochs 20 and 50 of 100, of 100 steps
     settings = run.settings(0, ())
-    learner = method("elasticzo-int8")(build("lenet5", 1), settings)
+    learner = ElasticZoInt8(build("lenet5", 1), settings)
     losses = []
     for step, chosen in enumerate(islice(batches(data, 50, 1), 100)):
         if step in schedule:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from hil.graph.ir import Graph
-from hil.reference.arithmetic import NumpyArithmetic
 from hil.reference.floats import exp32
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 
 CHUNK = 31  # bytes of input that their runner puts into one command
 

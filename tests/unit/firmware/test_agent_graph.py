@@ -14,10 +14,10 @@ from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
 from hil.graph.file import encode
 from hil.graph.ir import Graph
-from hil.network.tflite.drawing import Drawing, calibration_images
-from hil.network.tflite.quantize import quantize
-from hil.network.tflite.settings import WORDS, GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import WORDS, GraphSettings
+from hil.networks.drawing import Drawing, calibration_images
+from hil.networks.quantize import quantize
+from hil.reference.methods import training_loop
 
 CHOSEN = GraphSettings(eta=0.5, queries=3, batch=1, perturb="adaptive", seed=7)
 NO_NETWORK, WRONG_FORMAT = {"error": "no_network", "a": 0, "b": 0}, {"error": "network_layer", "a": 0, "b": 5}
@@ -95,7 +95,7 @@ def test_steps_over_the_link_are_those_of_the_reference(
     loaded = client.call("use_flash", address=FLASH_BASE + 64, total=len(blob)) if flash else load(client, blob)
     assert loaded == {"network_digest": struct.unpack_from("<I", blob, 12)[0], "tensors": 10, "layers": 7}
     configured = client.call("configure_graph", **request(chosen, 1))
-    reference = graph_method(chosen.method)(GRAPH, chosen)
+    reference = training_loop(chosen.method)(GRAPH, chosen)
     assert configured["tensors"] == len(reference.weights)
     for step in range(2):
         put(client, 0, step)
@@ -126,7 +126,7 @@ def test_a_run_is_its_steps_and_tells_its_laps(client: Client) -> None:
     profile = client.call("profile")["cycles"]
     assert len(profile) == 2 * len(GRAPH.layers) and sum(profile) == ran["cycles_forward"] + ran["cycles_backward"]
     assert len(client.call("bookings")["cycles"]) == 101
-    reference = graph_method("poor-mans")(GRAPH, CHOSEN)
+    reference = training_loop("poor-mans")(GRAPH, CHOSEN)
     for _ in range(3):
         expected = reference.step(PICTURES[:1], LABELS[:1])
     assert tuple(ran["digests"]) == expected.digests
@@ -144,7 +144,7 @@ def test_parts_of_a_batch_are_the_batch(client: Client, changes: dict[str, objec
         assert client.call("part", step=0, **place) == {"done": first + count}
         put(client, 0, 0)
         assert client.call("infer", count=1)["error"] == "parts_missing"
-    expected = graph_method(chosen.method)(GRAPH, chosen).step(PICTURES, LABELS)
+    expected = training_loop(chosen.method)(GRAPH, chosen).step(PICTURES, LABELS)
     assert client.call("step", step=0, count=2) == {"error": "parts_missing", "a": 3, "b": 2}
     assert tuple(client.call("step", step=0, count=3)["digests"]) == expected.digests
 
@@ -164,7 +164,7 @@ def test_tensors_are_read_and_written_as_bytes(client: Client) -> None:
     assert own is not None
     for tensor, values in enumerate((own.weights.tobytes(), own.bias.astype("<i4").tobytes())):
         assert client.call("write_tensor", tensor=tensor, offset=0, data=values) == {}
-    reference = graph_method("poor-mans")(changed, CHOSEN)
+    reference = training_loop("poor-mans")(changed, CHOSEN)
     put(client, 0, 0)
     stages = client.call("trace", slot=0, stage=0xFFFF, offset=0)["data"]
     expected = reference.trace(reference.weights, PICTURES[:1], LABELS[:1], 0)
@@ -254,7 +254,7 @@ def test_a_consumed_sample_is_there_once(client: Client) -> None:
     client.call("trace", slot=0, stage=0xFFFF, offset=0)
     assert client.call("trace", slot=0, stage=0xFFFF, offset=0)["error"] == "slots_empty"
     put(client, 0, 0)
-    expected = graph_method("poor-mans")(GRAPH, chosen).step(PICTURES[:1], LABELS[:1])
+    expected = training_loop("poor-mans")(GRAPH, chosen).step(PICTURES[:1], LABELS[:1])
     assert tuple(client.call("run", step=0, steps=1, count=1, idle_ms=0)["digests"]) == expected.digests
 
 

@@ -14,12 +14,12 @@ from conftest import Agent
 
 from hil.link.failures import Refused
 from hil.link.replies import profile_of
-from hil.network import build
-from hil.network.settings import Settings
+from hil.methods.elasticzo_int8 import ElasticZoInt8
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.method import Configuration
+from hil.networks import build
 from hil.trial.confirm.alone import check_alone
 from hil.trial.confirm.figures import ALONE, Figures
-from hil.trial.subject.exponents import ExponentSubject
-from hil.trial.subject.subject import Configuration
 
 
 class Board:
@@ -61,7 +61,7 @@ def board(agent_program: Path) -> Iterator[Board]:
 def checked(board: Any, last: int, variant: str, **settings: Any) -> Figures:
     """Return what is found where the profile gives the last layer so many cycles."""
     settings = Settings.of_variant(variant, 5, batch=8, seed=1, **settings)
-    subject = ExponentSubject("elasticzo-int8", build("lenet5", 1), settings)
+    subject = ElasticZoInt8(build("lenet5", 1), settings)
     spec, figures = SimpleNamespace(method="elasticzo-int8", seed=1), Figures()
     check_alone(figures, board, SimpleNamespace(subject=subject, spec=spec), ((0,) * 10 + (last,), (0,) * 11))
     return figures

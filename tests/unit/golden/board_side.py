@@ -10,11 +10,11 @@ import numpy as np
 
 from hil import boards
 from hil.link.session import Session, fresh_nonce
+from hil.methods import Method
 from hil.rig import Rig
 from hil.targets import open_target
 from hil.trial.device import STEP_DEADLINE_S, Device
 from hil.trial.lockstep import SLOWEST_MACS_S
-from hil.trial.subject import Subject
 
 from .train import Stepped
 
@@ -29,7 +29,7 @@ class BoardTrainer:
     def __init__(self, device: Device) -> None:
         self._device, self.name = device, f"the virtual board {device.identity.board}"
 
-    def begin(self, of: Subject) -> int:
+    def begin(self, of: Method) -> int:
         """Load the network and configure; a step has as long as in a trial."""
         self._device.step_deadline_s = max(STEP_DEADLINE_S, of.step_macs() / SLOWEST_MACS_S)
         self._device.load(of.file())

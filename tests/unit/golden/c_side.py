@@ -13,7 +13,7 @@ import numpy as np
 from engine.graph_engine import GraphEngine
 from engine.host_engine import HostEngine
 
-from hil.trial.subject import Subject
+from hil.methods import Method
 
 from .train import Stepped
 
@@ -41,7 +41,7 @@ class CTrainer:
         self._library, self.name = library, name
         self._engine: HostEngine | GraphEngine | None = None
 
-    def begin(self, of: Subject) -> int:
+    def begin(self, of: Method) -> int:
         """Load the network and place the buffers."""
         self.close()
         kind = GraphEngine if of.chosen else HostEngine

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hil.data import batches, load
-from hil.trial.subject import Subject
+from hil.methods import Method
+from hil.reference.methods import reference_of
 
 from .numpy_side import NumpyTrainer
 from .rows import DATA, STEPS, Row, path_of, text_of, wanted
@@ -44,11 +45,11 @@ def make_row(row: Row, settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def missed(of: Subject, batch: int, seed: int) -> list[list[int]]:
+def missed(of: Method, batch: int, seed: int) -> list[list[int]]:
     """Return the training images of every step: the first in the order of the seed that the network gets wrong, so that losses and updates are large."""
     data = load(DATA)
     order = next(batches(data, CANDIDATES, seed))
-    predictions, _, _ = of.reference().evaluate_chunk(data.train_images[order], data.train_labels[order])
+    predictions, _, _ = reference_of(of).evaluate_chunk(data.train_images[order], data.train_labels[order])
     wrong = [int(index) for index in order[predictions != data.train_labels[order]]]
     assert len(wrong) >= STEPS * batch, f"of {CANDIDATES} images the network gets {len(wrong)} wrong: raise CANDIDATES"
     return [wrong[step * batch : (step + 1) * batch] for step in range(STEPS)]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xxhash
 
-from hil.reference.methods import Stage, StepOutcome
-from hil.trial.subject import Subject
+from hil.methods import Method
+from hil.reference.methods import Stage, StepOutcome, reference_of
 
 
 class NumpyTrainer:
@@ -16,9 +16,9 @@ class NumpyTrainer:
 
     name = "NumPy"
 
-    def begin(self, of: Subject) -> None:
+    def begin(self, of: Method) -> None:
         """Begin at the network's own weights."""
-        self._method = of.reference()
+        self._method = reference_of(of)
         self._batch: tuple[np.ndarray, np.ndarray] | None = None
 
     def digests(self) -> tuple[int, ...]:

@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hil import boards
+from hil.methods import GraphMethod, Method
+from hil.methods.graph_method import SAVINGS
 from hil.trial import TrialSpec
-from hil.trial.subject import Subject
-from hil.trial.subject.choose import subject_of
-from hil.trial.subject.graphs import SAVINGS, GraphSubject
+from hil.trial.choose import method_of
 
 from .rows import DATA, Row
 
@@ -18,7 +18,7 @@ BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject 
 NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
 
 
-def subject(row: Row, settings: Mapping[str, Any]) -> Subject:
+def subject(row: Row, settings: Mapping[str, Any]) -> Method:
     """Return a row's subject in the plainest form: the network file in RAM, the whole batch held."""
     others = {name: value for name, value in settings.items() if name not in ("batch", "seed")}
     spec = TrialSpec(
@@ -32,15 +32,15 @@ def subject(row: Row, settings: Mapping[str, Any]) -> Subject:
         evaluate=0,
         settings=others,
     )
-    return subject_of(spec, boards.load(BOARD), ROOM)
+    return method_of(spec, boards.load(BOARD), ROOM)
 
 
-def all_settings(of: Subject) -> dict[str, Any]:
+def all_settings(of: Method) -> dict[str, Any]:
     """Return every setting that decides bits, by the name that the documents have for it."""
     return {name: value for name, value in asdict(of.settings).items() if name not in NO_BITS}
 
 
-def totals(of: Subject) -> dict[str, int]:
+def totals(of: Method) -> dict[str, int]:
     """Return the totals of the memory plan, in bytes (fixtures/golden/README.md)."""
     resident = of.plan(of.settings.batch)
     kept = sum(buffer.size for buffer in resident.buffers if buffer.name.startswith("velocity"))
@@ -51,9 +51,9 @@ def totals(of: Subject) -> dict[str, int]:
     }
 
 
-def _smallest(of: Subject, resident: int) -> int:
-    if isinstance(of, GraphSubject):
+def _smallest(of: Method, resident: int) -> int:
+    if isinstance(of, GraphMethod):
         savings = SAVINGS if of.settings.batch == 1 else SAVINGS[::2]
-        forms = [GraphSubject(of.network, replace(of.settings, **saving), True) for saving in savings]
+        forms = [replace(of, settings=replace(of.settings, **saving), in_flash=True) for saving in savings]
         return min(form.plan(1).total for form in forms)
     return of.plan(1).total if of.streams() else resident

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from engine.conftest import HOST
 
-from hil.reference import arithmetic, layers
 from hil.reference.arith import clip127
-from hil.reference.tflite import trained
+from hil.reference.formats.bfp8 import arithmetic, layers
+from hil.reference.methods import trained
 
 from .c_side import CTrainer, engine_library
 from .compare import wrong

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hil.data import load
-from hil.trial.subject import Subject
+from hil.methods import Method
 
 from .rows import DATA, EVALUATED
 
@@ -35,7 +35,7 @@ class Trainer(Protocol):
 
     name: str
 
-    def begin(self, of: Subject) -> int | None:
+    def begin(self, of: Method) -> int | None:
         """Take network and settings; return the bytes of arena that are planned, where there is an arena."""
         ...
 
@@ -60,7 +60,7 @@ class Trainer(Protocol):
         ...
 
 
-def train(trainer: Trainer, of: Subject, samples: Sequence[Sequence[int]], stages: int) -> dict[str, Any]:
+def train(trainer: Trainer, of: Method, samples: Sequence[Sequence[int]], stages: int) -> dict[str, Any]:
     """Train and return what was found, in the fields of a golden row.
 
     Args:

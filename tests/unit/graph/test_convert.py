@@ -18,8 +18,8 @@ from network.drawn_graphs import graphs
 from hil.graph.file import NetworkFileError, decode, encode
 from hil.graph.ir import Graph
 from hil.graph.old import converted
-from hil.network.lenet5 import lenet5
-from hil.network.tflite.networks import WEIGHTS
+from hil.networks import WEIGHTS
+from hil.networks.lenet5 import lenet5
 
 from .old_files import started, version_1, version_2
 

@@ -12,7 +12,7 @@ from network.drawn import networks
 
 from hil.graph.file import NetworkFileError, decode, encode, file_size
 from hil.graph.ir import Graph, Node, Op, bfp8_node, chain
-from hil.network.lenet5 import lenet5
+from hil.networks.lenet5 import lenet5
 
 from .files import HEADER, RECORD, at, patched, same
 

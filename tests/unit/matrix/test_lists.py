@@ -10,12 +10,12 @@ import pytest
 from hil.cli import main
 from hil.errors import Blocked, RigError
 from hil.matrix.methods import Method, Setting, methods
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS, build_graph
+from hil.methods import METHODS
+from hil.networks import build, names
 from hil.trial import TrialSpec, does_not_fit
 
 ALL = methods()
-BOUNDED = [(method, setting) for method in ALL[:2] for setting in method.settings]  # one of each family
+BOUNDED = [(method, setting) for method in ALL[:2] for setting in method.settings]  # one of each format
 NAMES = [f"{method.name}-{setting.name}" for method, setting in BOUNDED]
 LARGE = "mps2-an500"
 
@@ -47,9 +47,9 @@ def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting)
     assert setting.values
 
 
-def test_every_setting_of_a_family_is_listed() -> None:
-    from hil.network.settings import Settings
-    from hil.network.tflite.settings import GraphSettings
+def test_every_setting_of_a_method_is_listed() -> None:
+    from hil.methods.elasticzo_settings import Settings
+    from hil.methods.graph_settings import GraphSettings
 
     for method, kind in ((ALL[0], Settings), (ALL[1], GraphSettings)):
         listed = {setting.name for setting in method.settings}
@@ -58,9 +58,9 @@ def test_every_setting_of_a_family_is_listed() -> None:
 
 @pytest.mark.parametrize("method", ALL[1:], ids=lambda method: method.name)
 def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Method) -> None:
-    assert [variant.name for variant in method.variants] == list(METHODS[method.name])
+    assert [variant.name for variant in method.variants] == list(METHODS[method.name].variants)
     for variant in method.variants:
-        for network in NETWORKS:
+        for network in names(METHODS[method.name].format):
             spec = TrialSpec(
                 LARGE,
                 variant.name,
@@ -75,7 +75,7 @@ def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Metho
 def test_the_list_of_networks_says_what_is_in_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["networks", "--json", "resnet-tiny"]) == 0
     (listed,) = json.loads(capsys.readouterr().out)
-    graph = build_graph("resnet-tiny", 7)
+    graph = build("resnet-tiny", 7)
     assert listed["weights"] == sum(layer.own.weights.size for layer in graph.layers if layer.own is not None)
     assert listed["biases"] == sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
     assert (listed["macs"], tuple(listed["input"])) == (graph.macs, graph.in_shape)

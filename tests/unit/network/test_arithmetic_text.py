@@ -9,7 +9,7 @@ import numpy as np
 import xxhash
 
 from hil.data import batches, load
-from hil.network import build
+from hil.networks import build
 
 SHAPES = ((6, 5, 5, 1), (16, 5, 5, 6), (120, 784), (84, 120), (10, 84))
 

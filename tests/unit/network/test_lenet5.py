@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.network import build
-from hil.network.analytic import training_bytes
-from hil.network.settings import Settings
+from hil.methods.elasticzo_memory import training_bytes
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
 
 CLS1, CLS2 = 3, 4
 

@@ -11,7 +11,7 @@ from project import Done, Project
 
 from hil.boards import image_of
 from hil.graph.file import places_in_file
-from hil.network import build
+from hil.networks import build
 from hil.record import VERDICTS, schema
 
 PROJECT = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hil.graph.ir import Graph, Node, Op
-from hil.reference.plain.graph_layers import taps, windows
-from hil.reference.tflite import graph as spec
+from hil.reference.formats.tflite8 import graph as spec
+from tests.oracle.graph_layers import taps, windows
 
 
 def gradients(graph: Graph, images: np.ndarray, labels: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.data import batches, load
-from hil.network import build
-from hil.network.settings import Settings
-from hil.reference.arithmetic import NumpyArithmetic
-from hil.reference.loss import integer_losses
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.reference.formats.bfp8.loss import integer_losses
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 LENET5 = build("lenet5", 1)

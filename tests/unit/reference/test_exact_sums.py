@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hil.graph.ir import Node, Op, bfp8_node
-from hil.reference import layers
+from hil.reference.formats.bfp8 import layers
 from hil.reference.gradient import convolution_gradients
-from hil.reference.plain import layers as plain
-from hil.reference.plain.numbers import Tensor
+from tests.oracle import layers as plain
+from tests.oracle.numbers import Tensor
 
 MANTISSA = 2**24
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.settings import WORDS
+from hil.methods.elasticzo_settings import WORDS
 from hil.reference.floats import exp32, log32
-from hil.reference.loss import ERROR_EXP, cross_entropy, logits_error
-from hil.reference.plain import loss as plain_loss
-from hil.reference.plain import numbers as plain
+from hil.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
+from tests.oracle import loss as plain_loss
+from tests.oracle import numbers as plain
 
 F = np.float32
 EXP_ULPS, LOG_ULPS = 2, 3  # docs/arithmetic.md, end of section 5

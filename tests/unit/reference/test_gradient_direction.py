@@ -9,7 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.graph.ir import Graph, Op, bfp8_node, chain
-from hil.network.settings import Settings
+from hil.methods.elasticzo_settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 LARGEST = 64  # weights stay clear of 127, so that no update is clipped

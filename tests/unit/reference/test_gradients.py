@@ -13,8 +13,8 @@ from network.drawn import networks
 from hil.graph.ir import Graph, Op, bfp8_node
 from hil.reference import gradient
 from hil.reference.gradient import Gradient, batch_gradient, outer_sum
-from hil.reference.plain import layers as plain
-from hil.reference.plain.numbers import Tensor
+from tests.oracle import layers as plain
+from tests.oracle.numbers import Tensor
 
 
 @given(

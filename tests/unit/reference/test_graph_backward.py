@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.graph.ir import Node, Op
-from hil.network.tflite.networks import build_graph
+from hil.networks import build
 from hil.reference.floats import F
+from hil.reference.formats.tflite8.backward import BackwardPass, Errors, joined, logits_error, normalized
+from hil.reference.formats.tflite8.factors import Chain, Factor, Ratio, shares
+from hil.reference.formats.tflite8.fast import FastLayer
 from hil.reference.gradient import Gradient
-from hil.reference.plain import graph_backward as loops
-from hil.reference.plain.numbers import Tensor
-from hil.reference.tflite.backward import BackwardPass, Errors, joined, logits_error, normalized
-from hil.reference.tflite.factors import Chain, Factor, Ratio, shares
-from hil.reference.tflite.fast import FastLayer
 from reference.drawn_graphs import Builder
+from tests.oracle import graph_backward as loops
+from tests.oracle.numbers import Tensor
 
 
 def column(values: list[float]) -> np.ndarray:
@@ -176,7 +176,7 @@ def test_joins_are_those_in_loops(pairs: list[tuple[int, int]], x: int, x2: int,
 
 def test_the_factors_of_a_deep_network_stay_normal() -> None:
     """MCUNet's first layer: a step of its output is worth far less than binary32 holds, but for the power of two."""
-    graph = build_graph("mcunet-48", 1)
+    graph = build("mcunet-48", 1)
     chain = Chain.of(graph, 0)
     assert len(chain.of_value) == len(graph.layers)
     assert all(1 <= factor.c < 2 for factor in chain.of_value.values())

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods import training_loop
 from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.plain import PlainBackPropagation
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 from reference.test_graph_passes import extreme
+from tests.oracle import PlainBackPropagation
 
 
 @st.composite
@@ -86,7 +86,7 @@ def test_a_layer_that_nothing_reads_stays_as_it_is() -> None:
     graph = replace(builder.graph, layers=(*layers[:3], replace(layers[3], reads=(1,))))
     chosen = GraphSettings(method="bp", eta=300.0, qas=0, momentum=0.5, train_bias=0)
     check(graph, chosen, np.random.default_rng(1), 2)
-    method = graph_method("bp")(graph, chosen)
+    method = training_loop("bp")(graph, chosen)
     before = [tensor.copy() for tensor in method.weights]
     method.step(*images(graph, 2, np.random.default_rng(1)))
     same = [np.array_equal(a, b) for a, b in zip(before, method.weights, strict=True)]

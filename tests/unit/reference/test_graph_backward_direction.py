@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.formats.tflite8.factors import slopes
 from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.tflite.factors import slopes
 from reference import float_graph, straight_through
 from reference.drawn_graphs import Builder, many_readers
 from reference.test_graph_gradient_direction import cosine, residual_graph, unlikely_samples

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hil.data import load
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.networks import build
 from hil.reference.methods.back_propagation import BackPropagation
 
 TRAINED_ON, EPOCHS = 300, 2
@@ -26,7 +26,7 @@ BP = {"method": "bp", "batch": 10}
 )
 def test_accuracy_is_recovered(network: str, settings: GraphSettings, before: float, least: float) -> None:
     """On 500 test images that are not among them; the losses fall too."""
-    data, method = load("fashion-mnist-1k+gaussian-noise-5"), BackPropagation(build_graph(network, 1), settings)
+    data, method = load("fashion-mnist-1k+gaussian-noise-5"), BackPropagation(build(network, 1), settings)
     assert abs(method.accuracy(data.test_images, data.test_labels) - before) < 0.01
     losses = []
     for epoch in range(EPOCHS):

@@ -9,11 +9,11 @@ import pytest
 
 from hil.errors import RigError
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
-from hil.reference.methods import graph_method
+from hil.reference.methods import training_loop
 from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.tflite.update import momentum_steps
+from hil.reference.methods.update import momentum_steps
 from reference.drawn_graphs import Builder, images
 from reference.test_graph_steps import after, same, whole_graph
 
@@ -21,7 +21,7 @@ BP = GraphSettings(method="bp", eta=0.5)
 
 
 def test_bp_is_known_by_its_name() -> None:
-    assert graph_method("bp") is BackPropagation
+    assert training_loop("bp") is BackPropagation
 
 
 def velocity_after(gradients: list[int], momentum: float, exponent: int, factor: float) -> list[tuple[float, int]]:

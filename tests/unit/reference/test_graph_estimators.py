@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from hil.graph.ir import Graph, Node, Op, Parameters
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.gradient import Gradient
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.methods.trained_graph import Samples
-from hil.reference.tflite import graph as spec
 
 ALPHA = 1e-4
 SAMPLES = 4000

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods import training_loop
 from reference import float_graph
 from reference.drawn_graphs import Builder
 
@@ -51,7 +51,7 @@ def unlikely_samples(graph: Graph, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def updates(graph: Graph, settings: GraphSettings, images: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
     """Return by how much one step lowers each trained tensor."""
-    method = graph_method(settings.method)(graph, settings)
+    method = training_loop(settings.method)(graph, settings)
     before = [tensor.astype(np.float64) for tensor in method.weights]
     method.step(images, labels)
     return [(old - new).ravel() for old, new in zip(before, method.weights, strict=True)]

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
-from hil.reference.methods import graph_method
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods import training_loop
 from hil.reference.methods.deepzero import DeepZero
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.methods.zeroth_order import ZerothOrder
-from hil.reference.plain import PlainGraphMethod
 from reference.drawn_graphs import Builder, drawn_graph, images
+from tests.oracle import PlainGraphMethod
 
 
 @st.composite
@@ -109,4 +109,4 @@ def test_a_layer_that_nothing_reads(chosen: GraphSettings) -> None:
     builder.append(Op.FULLY_CONNECTED, (1, 1, 3))
     first, last = builder.graph.layers
     graph = replace(builder.graph, layers=(first, replace(last, reads=(0,))))
-    check(graph_method(chosen.method), graph, chosen, rng, 2)
+    check(training_loop(chosen.method), graph, chosen, rng, 2)

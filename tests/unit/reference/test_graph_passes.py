@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.ir import AddFactors, Graph, Node, Op, Parameters
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.reference.formats.tflite8 import graph as spec
+from hil.reference.formats.tflite8.fast import FastLayer
+from hil.reference.formats.tflite8.passes import Passes
+from hil.reference.formats.tflite8.rescale import rescale
+from hil.reference.formats.tflite8.scaling import LARGEST_SHIFT, Scaling
 from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.plain import graph_layers as loops
-from hil.reference.tflite import graph as spec
-from hil.reference.tflite.fast import FastLayer
-from hil.reference.tflite.passes import Passes
-from hil.reference.tflite.rescale import rescale
-from hil.reference.tflite.scaling import LARGEST_SHIFT, Scaling
 from reference.drawn_graphs import drawn_graph, images, sums
+from tests.oracle import graph_layers as loops
 
 ROUNDINGS = ("double", "single")
 

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from hil.errors import RigError
 from hil.graph.ir import Graph, Op
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
-from hil.reference.methods import graph_method
+from hil.reference.formats.tflite8 import graph as spec
+from hil.reference.formats.tflite8.loss import cross_entropy, deltas, summed
+from hil.reference.methods import training_loop
 from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.plain import numbers
-from hil.reference.plain.graph_method import fixed
+from hil.reference.methods.update import lowered, steps
 from hil.reference.prng import signs, start_states
-from hil.reference.tflite import graph as spec
-from hil.reference.tflite.loss import cross_entropy, deltas, summed
-from hil.reference.tflite.update import lowered, steps
 from reference.drawn_graphs import Builder, images
+from tests.oracle import numbers
+from tests.oracle.graph_method import fixed
 
 SETTINGS = GraphSettings(queries=3, eta=0.5)
 
@@ -46,7 +46,7 @@ def whole_graph(seed: int = 2, bits: int = 7) -> Graph:
 
 def after(graph: Graph, settings: GraphSettings, samples: int = 2) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return weights and biases of the trained layers after one step, by name."""
-    method = graph_method(settings.method)(graph, settings)
+    method = training_loop(settings.method)(graph, settings)
     method.step(*images(graph, samples, np.random.default_rng(9)))
     return {layer.layer.name: (layer.weights, layer.bias) for layer in method.trained}
 
@@ -153,9 +153,9 @@ def test_what_is_trained() -> None:
 
 
 def test_a_method_is_known_by_its_name() -> None:
-    assert graph_method("poor-mans") is PoorMans
+    assert training_loop("poor-mans") is PoorMans
     with pytest.raises(RigError, match="deepzero"):
-        graph_method("deepzer")
+        training_loop("deepzer")
 
 
 def test_streams_depend_on_the_step_and_the_place_in_it() -> None:

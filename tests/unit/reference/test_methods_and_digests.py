@@ -12,11 +12,11 @@ from network.drawn import networks
 from hil.data import load
 from hil.errors import RigError
 from hil.graph.ir import Graph, Op, bfp8_node, chain
-from hil.network import build
-from hil.network.settings import Settings
-from hil.reference.methods import method
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
+from hil.reference.methods import training_loop
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.plain import PlainElasticZoInt8
+from tests.oracle import PlainElasticZoInt8
 
 PRIME = 2654435761
 # XXH32 of the first bytes of the sanity buffer of xxHash's own test program, by length and seed.
@@ -41,13 +41,13 @@ def test_xxh32_of_the_published_vectors(length: int, seed: int, digest: int) -> 
 
 def test_an_unknown_method_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no method 'elasticzo': did you mean elasticzo-int8\?"):
-        method("elasticzo")
-    with pytest.raises(RigError, match=r"no method 'zzz': known are: elasticzo-int8\."):
-        method("zzz")
+        training_loop("elasticzo")
+    with pytest.raises(RigError, match=r"no method 'zzz': known are: bp, deepzero, elasticzo-int8, poor-mans\."):
+        training_loop("zzz")
 
 
 def test_a_known_method_is_found() -> None:
-    assert method("elasticzo-int8") is ElasticZoInt8
+    assert training_loop("elasticzo-int8") is ElasticZoInt8
 
 
 def test_a_partition_of_more_tensors_than_there_are() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from hil.network import build
+from hil.networks import build
 from hil.reference.native import fastest
 print(fastest(build("lenet5", 1)).name)
 """

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.ir import Node, Op, bfp8_node
-from hil.reference import layers as plain
 from hil.reference.arith import INT32_MAX, INT32_MIN
+from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.gradient import batch_gradient
 from hil.reference.native.library import Native
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.ir import Node, Op, bfp8_node
-from hil.reference import layers as plain
+from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.native.library import Native
 
 from .drawn_batches import groups, last, values

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hil.network import build
+from hil.networks import build
 from hil.reference.arith import INT32_MAX, INT32_MIN
-from hil.reference.arithmetic import NumpyArithmetic
-from hil.reference.loss import cross_entropy
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.reference.formats.bfp8.loss import cross_entropy
 from hil.reference.native.library import Native, array
 from hil.reference.prng import perturbation, signed_pool
 

@@ -12,9 +12,9 @@ from network.drawn import networks
 
 from hil.data import batches, load
 from hil.graph.ir import Graph
-from hil.network import build
-from hil.network.settings import VARIANTS, Settings
-from hil.reference.arithmetic import NumpyArithmetic
+from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.networks import build
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import OWN

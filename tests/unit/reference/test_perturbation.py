@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.network.settings import Settings
+from hil.methods.elasticzo_settings import Settings
 from hil.reference import prng
-from hil.reference.plain import numbers as plain
+from tests.oracle import numbers as plain
 
 WORD = 2**32
 EDGES = [0, 1, 2, 84, 127, 128, 230, 254, 255]  # of p_zero

@@ -13,13 +13,13 @@ from network.drawn import networks
 
 from hil.data import load
 from hil.graph.ir import Graph
-from hil.network import build
-from hil.network.settings import VARIANTS, WORDS, Settings
+from hil.methods.elasticzo_settings import VARIANTS, WORDS, Settings
+from hil.networks import build
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.plain import PlainElasticZoInt8
-from hil.reference.plain import layers as plain
-from hil.reference.plain.loss import logits_error
-from hil.reference.plain.numbers import Tensor
+from tests.oracle import PlainElasticZoInt8
+from tests.oracle import layers as plain
+from tests.oracle.loss import logits_error
+from tests.oracle.numbers import Tensor
 
 STEPS = 2
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.reference import arith
-from hil.reference.layers import requantize
-from hil.reference.plain import numbers as plain
+from hil.reference.formats.bfp8.layers import requantize
+from tests.oracle import numbers as plain
 
 X = np.arange(-5000, 5001, dtype=np.int64)
 EDGES = sorted({s * (2**k + d) for k in range(31) for d in (-1, 0, 1) for s in (-1, 1)} | {2**31 - 1, -(2**31)})

@@ -4,9 +4,9 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from hil.network import build
-from hil.network.plan import plan
-from hil.network.settings import Settings
+from hil.methods.elasticzo_memory import plan
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
 from hil.report import render, render_single
 from hil.report.figures import differs, drawn_losses, loss_a_sample, loss_curve
 from hil.report.memory import lifetimes, memory_bars

@@ -20,9 +20,9 @@ from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.bench.energy.scene import Load
+from hil.methods.least_cycles import LeastCycles
 from hil.trial.confirm.checks import Checks
 from hil.trial.confirm.figures import Figures
-from hil.trial.confirm.least import LeastCycles
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED

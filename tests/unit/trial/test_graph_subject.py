@@ -1,4 +1,4 @@
-"""What a trial asks of a network and method of the second family."""
+"""What a trial asks of a method that trains a graph."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.file import decode
-from hil.network.tflite.methods import METHODS
-from hil.network.tflite.networks import NETWORKS
+from hil.graph.ir import Format
+from hil.methods import METHODS
+from hil.networks import NETWORKS
+from hil.reference.methods import reference_of
 from hil.report.memory import lifetimes
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
@@ -29,7 +31,7 @@ def spec(variant: str = "adaptive", network: str = "resnet-tiny", board: str = "
 def test_trained_tensors_lie_in_the_file_where_the_witness_looks(method: str, variant: str) -> None:
     prepared = prepare(spec(variant if method == "poor-mans-training" else "adaptive", method=method))
     places = prepared.subject.places(prepared.plan)
-    reference = prepared.subject.reference()
+    reference = reference_of(prepared.subject)
     for (place, tensor), digest in zip(
         zip(places, prepared.subject.tensors, strict=True), reference.digests(), strict=True
     ):
@@ -41,7 +43,7 @@ def test_a_file_with_other_weights_holds_them() -> None:
     rng = np.random.default_rng(1)
     weights = [
         rng.integers(-126, 127, tensor.elements).astype(tensor.dtype).reshape(own.shape)
-        for tensor, own in zip(subject.tensors, subject.reference().weights, strict=True)
+        for tensor, own in zip(subject.tensors, reference_of(subject).weights, strict=True)
     ]
     graph = decode(subject.file(weights))
     for index, layer in enumerate(graph.layers):
@@ -101,7 +103,8 @@ def test_a_wrong_request_is_refused_in_one_sentence(wrong: dict, said: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("method", "variant"), [(method, variant) for method, variants in METHODS.items() for variant in variants]
+    ("method", "variant"),
+    [(name, variant) for name, kind in METHODS.items() if kind.format is Format.TFLITE8 for variant in kind.variants],
 )
 def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, variant: str) -> None:
     asked = spec(variant, method=method, settings={} if method in ("mezo", "int8-bp") else {"fused": 1})
@@ -113,7 +116,7 @@ def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, varia
     assert len(lifetimes(plan).data) == len(plan["buffers"])
 
 
-def test_the_budgets_of_the_first_family_are_not_those_of_the_second() -> None:
+def test_the_budgets_of_elasticzo_are_not_those_of_graphs() -> None:
     for one, budget in ((spec(), None), (TrialSpec("stm32h7b3", "cls1"), 262_144)):
         outcome = Outcome(one)
         outcome.begin(prepare(one))

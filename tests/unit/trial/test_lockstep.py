@@ -6,10 +6,10 @@ import pytest
 from hil.data import batches, load
 from hil.link.failures import Refused
 from hil.link.session import Session
-from hil.network import build
-from hil.network.settings import Settings
-from hil.reference import layers
-from hil.reference.methods import method
+from hil.methods.elasticzo_settings import Settings
+from hil.networks import build
+from hil.reference.formats.bfp8 import layers
+from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.difference import bits_of, first_weight
@@ -68,7 +68,7 @@ def _first_tie(monkeypatch):
     """Return slot and index of the first conv1 output of step 0 that the changed rule makes different."""
     data, network = load("fashion-mnist-1k"), build("lenet5", 1)
     settings = Settings.of_variant("full-bp", tensors=5)
-    reference = method("elasticzo-int8")(network, settings)
+    reference = ElasticZoInt8(network, settings)
     plus = next(reference.passes(reference.weights, 0))
     chosen = next(batches(data, 8, 1))
     images, labels = data.train_images[chosen], data.train_labels[chosen]

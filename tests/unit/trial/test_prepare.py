@@ -5,9 +5,9 @@ import pytest
 
 from hil.errors import Blocked, RigError
 from hil.graph.file import encode
-from hil.network import build
-from hil.network.plan import plan
-from hil.network.settings import VARIANTS
+from hil.methods.elasticzo_memory import plan
+from hil.methods.elasticzo_settings import VARIANTS
+from hil.networks import build
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.prepare import prepare
 from hil.trial.recording import _memory_plan

@@ -16,10 +16,11 @@ from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
 from hil.link.waiting import RequestTime
 from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
-from hil.network import build
-from hil.network.settings import Settings
-from hil.network.tflite.networks import build_graph
-from hil.network.tflite.settings import GraphSettings
+from hil.methods.elasticzo_int8 import ElasticZoInt8
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.graph_settings import GraphSettings
+from hil.methods.least_cycles import LeastCycles, products_inside
+from hil.networks import build
 from hil.trial import TrialSpec
 from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
 from hil.trial.confirm.checks import Checks, Timed
@@ -28,11 +29,9 @@ from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check
 from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
 from hil.trial.confirm.figures import HOST_CLOCK, PROBE, Figures
 from hil.trial.confirm.identity import check_identity
-from hil.trial.confirm.least import LeastCycles, products_inside
 from hil.trial.confirm.memory import MemoryCheck, least_arena
 from hil.trial.prepare import prepare
-from hil.trial.subject.exponents import ExponentSubject
-from hil.trial.subject.graphs import GraphSubject
+from tests.methods import on_graph
 
 CLOCK_HZ = 280_000_000
 LEAST = LeastCycles((50, 1, 10), {"perturb": 10, "forward": 61, "backward": 1, "update": 5})
@@ -188,7 +187,7 @@ def test_a_counter_that_goes_on_in_sleep_is_of_no_use():
     assert not ProbeCounter(Memory(0, 0, going=7), BOARD, IMAGE).stands_still
 
 
-SUBJECT = ExponentSubject("elasticzo-int8", build("lenet5", 1), Settings.of_variant("cls1", 5, batch=8, seed=1))
+SUBJECT = ElasticZoInt8(build("lenet5", 1), Settings.of_variant("cls1", 5, batch=8, seed=1))
 PLAN = SUBJECT.plan(8)
 WHOLE, AT = PLAN.total, IMAGE.symbols
 STATIC = AT["__static_end"] - AT["__static_start"] + AT["__dma_end"] - AT["__dma_start"]
@@ -391,15 +390,13 @@ def test_padded_taps_are_no_products():
 
 def test_what_a_step_takes_at_least_follows_the_method():
     of = {
-        variant: ExponentSubject(
-            "elasticzo-int8", build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)
-        ).least_cycles()
+        variant: ElasticZoInt8(build("lenet5", 1), Settings.of_variant(variant, 5, batch=8, seed=1)).least_cycles()
         for variant in ("full-zo", "cls1", "full-bp")
     }
     assert of["full-zo"].phases["backward"] == 0 and of["full-bp"].phases["perturb"] == 0
     assert of["cls1"].phases["perturb"] > 0 and of["cls1"].forward[0] > of["full-bp"].forward[0], "two passes, and one"
-    zeroth = GraphSubject(build_graph("resnet-tiny", 1), GraphSettings(queries=2)).least_cycles()
-    back = GraphSubject(build_graph("resnet-tiny", 1), GraphSettings(method="bp")).least_cycles()
+    zeroth = on_graph(build("resnet-tiny", 1), GraphSettings(queries=2)).least_cycles()
+    back = on_graph(build("resnet-tiny", 1), GraphSettings(method="bp")).least_cycles()
     assert zeroth.forward[-1] > back.forward[-1] and back.phases["perturb"] is None
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.network import build
+from hil.networks import build
 from hil.trial import EnergyWindows, LatencySteps, Selection, TrialSpec
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import prepare

@@ -1,0 +1,98 @@
+"""The backward pass through a graph: which layers errors reach, and when (docs/memory-graph.md, back-propagation)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hil.errors import RigError
+from hil.graph.ir import POOLS, Graph, Node, Op
+from hil.graph.plan import Span
+
+
+class BackwardPass:
+    """Layers that errors reach, and time slots of the backward pass.
+
+    Args:
+        graph: the network.
+        trained: indices of the trained layers, at least one.
+        weights_too: whether weights are trained, not biases alone.
+
+    Attributes:
+        first: the first trained layer.
+        reached: the layers whose output has an error.
+
+    Raises:
+        RigError: a pool that errors cannot be handed through.
+    """
+
+    def __init__(self, graph: Graph, trained: Sequence[int], weights_too: bool) -> None:
+        self.graph, self.first = graph, min(trained)
+        self.n = len(graph.layers)
+        self._seen = set(trained) if weights_too else set()
+        self.reached = {self.n - 1}
+        for index in range(self.n - 1, self.first - 1, -1):
+            if index in self.reached:
+                self.reached |= {value - 1 for value in graph.layers[index].reads if self.has_error(value)}
+        check_pools(graph.layers[self.first :])
+
+    def has_error(self, value: int) -> bool:
+        """Return whether errors are handed on to a value."""
+        return value - 1 >= self.first
+
+    def slot(self, index: int) -> int:
+        """Return when a layer is passed; the loss is what number n stands for."""
+        return 2 * self.n - index
+
+    def last_look(self, value: int) -> int | None:
+        """Return the last slot in which a value is needed by the backward pass, None where it is not."""
+        layers, maker = self.graph.layers, value - 1
+        slots = [self.slot(maker)] if maker in self.reached and layers[maker].op not in POOLS else []
+        slots += [self.slot(index) for index in self.reached if value in layers[index].reads and self._looks(index)]
+        return max(slots, default=None)
+
+    def _looks(self, index: int) -> bool:
+        layer = self.graph.layers[index]
+        return index in self._seen or (layer.op is Op.MAX_POOL and self.has_error(layer.reads[0]))
+
+    def error(self, value: int) -> Span | None:
+        """While a value has an error."""
+        if value - 1 not in self.reached:
+            return None
+        return self.slot(self._first_giver(value)), self.slot(value - 1)
+
+    def _first_giver(self, value: int) -> int:
+        """Return the layer that hands the first error on to a value, which is its last reader; n for the logits."""
+        readers = (index for index in self.reached if value in self.graph.layers[index].reads)
+        return max(readers, default=self.n)
+
+    def sums(self, index: int) -> Span | None:
+        """While the gradient of a trained layer is made."""
+        return (self.slot(index), self.slot(index)) if index in self.reached else None
+
+    def back(self, index: int) -> Span | None:
+        """While a layer works on its input's error in memory of its own."""
+        layer = self.graph.layers[index]
+        if index not in self.reached or layer.op is Op.ADD or not self.has_error(layer.reads[0]):
+            return None
+        if layer.op in POOLS and self._first_giver(layer.reads[0]) == index:
+            return None
+        return self.slot(index), self.slot(index)
+
+
+def check_pools(layers: Sequence[Node]) -> None:
+    """Check that errors can be handed through the pools among some layers.
+
+    Raises:
+        RigError: windows of one overlap or leave the image.
+    """
+    for layer in layers:
+        axes = zip(layer.kernel, layer.in_shape[:2], layer.out_shape[:2], strict=True)
+        apart = all(
+            (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel)
+            for kernel, size, out in axes
+        )
+        if layer.op in POOLS and (layer.pad or not apart):
+            raise RigError(
+                f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not take: "
+                "choose a method without it, or a network whose pools have neither."
+            )

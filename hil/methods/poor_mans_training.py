@@ -1,0 +1,38 @@
+"""Poor Man's Training: zeroth order layer by layer or all at once, by perturbed weights or nodes (PMT, algorithm 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hil.methods.graph_method import GraphMethod
+
+
+@dataclass(frozen=True)
+class PoorMansTraining(GraphMethod):
+    """The method; MeZO, bias only and last layer only are settings of it."""
+
+    name = "poor-mans-training"
+    loop = "poor-mans"
+    default_variant = "adaptive"
+    variants = {  # noqa: RUF012
+        "adaptive": {},
+        "weight": {"perturb": "weight"},
+        "node": {"perturb": "node"},
+        "model-weight": {"perturb": "weight", "wise": "model"},
+        "model-node": {"perturb": "node", "wise": "model"},
+        "selected": {"train": "pointwise"},
+        "block1": {"train": "pointwise", "blocks": 1},
+        "block2": {"train": "pointwise", "blocks": 2},
+        "block3": {"train": "pointwise", "blocks": 4},
+        "block4": {"train": "pointwise", "blocks": 8},
+    }
+
+    @property
+    def kept_queries(self) -> int:
+        """Queries of a layer whose seeds and losses are kept: all."""
+        return self.settings.queries
+
+    def least_runs(self) -> Sequence[int]:
+        """Return how often each layer runs in a step: the number is known."""
+        return self.step_work().runs

@@ -1,0 +1,26 @@
+"""What a step costs by count (PMT, section 4.3): layer runs and multiply-accumulates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hil.graph.ir import Graph
+
+
+@dataclass(frozen=True)
+class Work:
+    """Runs of each layer in the passes of a step, backward too, in the order of the layers, and all multiply-accumulates."""
+
+    runs: tuple[int, ...]
+    macs: int
+
+    @property
+    def layer_runs(self) -> int:
+        """All runs of all layers."""
+        return sum(self.runs)
+
+    @classmethod
+    def of(cls, graph: Graph, runs: Sequence[int]) -> Work:
+        """Return the work of forward runs."""
+        return cls(tuple(runs), sum(each * layer.macs for each, layer in zip(runs, graph.layers, strict=True)))

@@ -1,0 +1,109 @@
+"""The networks by name, in all formats (docs/networks.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+from hil.bounded import read_file
+from hil.errors import RigError, close_matches
+from hil.graph.file import decode
+from hil.graph.ir import Format, Graph
+from hil.networks.drawing import calibration_images
+from hil.networks.floating import FloatGraph
+from hil.networks.lenet5 import lenet5
+from hil.networks.quantize import quantize
+from hil.networks.shapes import lenet5 as float_lenet5
+from hil.networks.shapes import mcunet, resnet_tiny
+
+LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
+WEIGHTS = Path(__file__).parent / "weights"  # NAME.hnet, written by tools/pretrain_graph.py
+XAVIER = "drawn by seed (Xavier)"
+DRAWN = "drawn by seed (He), calibrated on drawn images"
+PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"
+
+
+@dataclass(frozen=True)
+class NamedNetwork:
+    """A network that a trial can name.
+
+    Attributes:
+        shape: makes the network with drawn weights from a name and a seed; a float graph is quantized to `tflite8`.
+        data: a data set of this package with images of the network's size.
+        committed: whether its pre-trained weights are in this package; else they are drawn by the seed.
+        format: of its values and weights.
+    """
+
+    shape: Callable[[str, int], FloatGraph | Graph]
+    data: str
+    committed: bool = False
+    format: Format = Format.TFLITE8
+
+    @property
+    def provenance(self) -> str:
+        """Where its weights come from."""
+        if self.committed:
+            return PRETRAINED
+        return XAVIER if self.format is Format.BFP8 else DRAWN
+
+
+def _mcunet(side: int) -> NamedNetwork:
+    return NamedNetwork(partial(mcunet, side=side), f"fashion-mnist-1k@{side}x{side}x3")
+
+
+NETWORKS = {
+    "lenet5": NamedNetwork(lambda _, seed: lenet5(seed), "fashion-mnist-1k", format=Format.BFP8),
+    "lenet5-tflite": NamedNetwork(float_lenet5, "fashion-mnist-1k", committed=True),
+    "resnet-tiny": NamedNetwork(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k", committed=True),
+    "resnet-tiny-32": NamedNetwork(partial(resnet_tiny, side=32, channels=3), "fashion-mnist-1k@32x32x3"),
+    "mcunet-48": _mcunet(48),
+    "mcunet-64": _mcunet(64),
+    "mcunet-96": _mcunet(96),
+    "mcunet-128": _mcunet(128),
+}
+
+
+def names(format: Format) -> tuple[str, ...]:
+    """Return the names of the networks of a format."""
+    return tuple(name for name, network in NETWORKS.items() if network.format is format)
+
+
+def find_network(name: str) -> NamedNetwork:
+    """Return the entry of a network.
+
+    Raises:
+        RigError: no such network.
+    """
+    if name not in NETWORKS:
+        raise RigError(f"there is no network {name!r}: {close_matches(name, NETWORKS)}")
+    return NETWORKS[name]
+
+
+@lru_cache(maxsize=8)  # the largest has half a megabyte
+def build(name: str, seed: int) -> Graph:
+    """Return a network by name, whose arrays are read only.
+
+    Args:
+        name: one of `NETWORKS`.
+        seed: of the weights and of the images that calibrate them, where they are drawn; pre-trained weights are the
+            same for every seed.
+
+    Raises:
+        RigError: no such network.
+    """
+    known = find_network(name)
+    if known.committed:
+        return _read_only(decode(read_file(WEIGHTS / f"{name}.hnet", LARGEST, "install trainrig again"), name))
+    made = known.shape(name, seed)
+    if isinstance(made, FloatGraph):
+        made = quantize(made, calibration_images(made.in_shape, seed))
+    return _read_only(made)
+
+
+def _read_only(graph: Graph) -> Graph:
+    for own in (layer.own for layer in graph.layers if layer.own is not None):
+        for array in (own.weights, own.bias, own.multiplier, own.shift, own.scale):
+            array.flags.writeable = False
+    return graph

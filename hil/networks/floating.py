@@ -1,0 +1,114 @@
+"""A layer graph in floats: what is pre-trained or drawn, before it is quantized (hil/networks/quantize.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.graph.ir import Op, Shape
+
+LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class FloatLayer:
+    """One layer; padding is the same on all sides, as PyTorch has it.
+
+    Attributes:
+        op: the operation.
+        reads: 0 is the network's input, v the output of layer v - 1; two for an add.
+        weights: float32, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected, HWC); else None.
+        bias: float32 [out], else None.
+        kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
+        activation: `none`, `relu` or `relu6`.
+        block: of sparse training, 1..4; 0 without weights.
+    """
+
+    op: Op
+    reads: tuple[int, ...]
+    weights: np.ndarray | None = None
+    bias: np.ndarray | None = None
+    kernel: tuple[int, int] = (0, 0)
+    stride: int = 0
+    pad: int = 0
+    activation: str = "none"
+    block: int = 0
+
+    def out_shape(self, shape: Shape) -> Shape:
+        """Return the output's height, width and channels for those of the input."""
+        height, width, channels = shape
+        if self.weights is not None and self.op is not Op.DEPTHWISE:
+            channels = len(self.weights)
+        if self.op is Op.FULLY_CONNECTED:
+            return 1, 1, channels
+        if self.op is Op.ADD:
+            return shape
+        kh, kw = self.kernel
+        over, across = height + 2 * self.pad - kh, width + 2 * self.pad - kw
+        return over // self.stride + 1, across // self.stride + 1, channels
+
+
+@dataclass(frozen=True, eq=False)
+class FloatGraph:
+    """Layers in the order in which they run; the last is fully_connected and gives the logits."""
+
+    name: str
+    layers: tuple[FloatLayer, ...]
+    in_shape: Shape
+    classes: int
+
+    def shapes(self) -> list[Shape]:
+        """Return the shape of every value, the input first."""
+        shapes = [self.in_shape]
+        for layer in self.layers:
+            shapes.append(layer.out_shape(shapes[layer.reads[0]]))
+        return shapes
+
+    def values(self, images: np.ndarray) -> list[np.ndarray]:
+        """Return every value of a forward pass, float32 [n, height, width, channels], the input first.
+
+        Args:
+            images: uint8 [n, height, width, channels]; a pixel p stands for p / 255.
+        """
+        values = [images.astype(np.float32) / np.float32(255)]
+        for layer, shape in zip(self.layers, self.shapes()[1:], strict=True):
+            out = _run(layer, [values[value] for value in layer.reads], shape)
+            values.append(np.clip(out, *LIMITS[layer.activation]))
+        return values
+
+
+def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray:
+    x = reads[0]
+    if layer.op is Op.ADD:
+        return x + reads[1]
+    if layer.op is Op.MAX_POOL:
+        return _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
+    if layer.op is Op.AVERAGE_POOL:
+        total, ones = (
+            _over_taps(layer, array, shape, 0.0, lambda out, tap, _: out + tap) for array in (x, np.ones_like(x[:1]))
+        )
+        return total / ones
+    assert layer.weights is not None and layer.bias is not None
+    weights = layer.weights
+    if layer.op is Op.FULLY_CONNECTED:
+        return (x.reshape(len(x), -1) @ weights.T + layer.bias).reshape(len(x), *shape)
+    if layer.op is Op.DEPTHWISE:
+        return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap * weights[at]) + layer.bias
+    return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap @ weights[:, at[0], at[1]].T) + layer.bias
+
+
+Tap = Callable[[np.ndarray, np.ndarray, tuple[int, int]], np.ndarray]
+
+
+def _over_taps(layer: FloatLayer, x: np.ndarray, shape: Shape, outside: float, with_tap: Tap) -> np.ndarray:
+    """Fold `with_tap` over the taps of the windows; what lies in the padding is `outside`."""
+    pad, stride = layer.pad, layer.stride
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)), constant_values=outside)
+    out = np.full((len(x), *shape), outside, np.float32)
+    for ky in range(layer.kernel[0]):
+        for kx in range(layer.kernel[1]):
+            tap = padded[:, ky : ky + stride * shape[0] : stride, kx : kx + stride * shape[1] : stride]
+            out = with_tap(out, tap[:, : shape[0], : shape[1]], (ky, kx))
+    return out

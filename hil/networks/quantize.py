@@ -1,0 +1,146 @@
+"""Post-training quantization: a float graph and images to calibrate with become a graph in TFLite's int8 convention.
+
+Jacob et al. (2018), section 3, and the TensorFlow Lite 8-bit quantization specification; the factors are made as TFLite's `QuantizeMultiplier` makes them.
+Weights keep to -126..126 (docs/arithmetic-zeroth-order.md, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hil.errors import RigError
+from hil.graph.ir import POOLS, AddFactors, Graph, Node, Op, Parameters, named
+from hil.networks.floating import FloatGraph, FloatLayer
+
+INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
+LARGEST_WEIGHT, LARGEST_BIAS = 126, 2**30 - 2**20
+ADD_HEADROOM = 20  # bits by which an add's inputs are shifted left (TFLite)
+FAINTEST = 2.0**-16  # a silent channel gets the scale of weights of this part of the layer's largest
+SMALLEST_FACTOR = 2.0**-31  # twice the least that multiplier and shift can say
+SMALLEST_RANGE = 2.0**-20
+IMAGES_AT_A_TIME = 16
+
+
+def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") -> Graph:
+    """Quantize a float graph.
+
+    Activations are asymmetric by tensor, from the least to the largest value seen (0 included, so that it is exact); weights symmetric by output channel, the
+    largest magnitude becoming 126. A pool keeps scale and zero point of its input.
+
+    Args:
+        graph: what is quantized.
+        images: uint8 [n, height, width, channels] to calibrate with.
+        rounding: `double` or `single` (docs/arithmetic-tflite.md, section 3).
+
+    Raises:
+        RigError: images of another shape, or a layer whose factors are out of range.
+    """
+    if images.dtype != np.uint8 or images.shape[1:] != graph.in_shape or not len(images):
+        raise RigError(
+            f"the images to calibrate {graph.name} with are {images.dtype} {images.shape}: give uint8 [n, {', '.join(map(str, graph.in_shape))}]."
+        )
+    grids = [(INPUT_SCALE, INPUT_ZERO)]
+    for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
+        grids.append(grids[layer.reads[0]] if layer.op in POOLS else grid_of(low, high))
+    names = named([layer.op for layer in graph.layers])
+    shapes = graph.shapes()
+    layers = []
+    for index, (name, layer) in enumerate(zip(names, graph.layers, strict=True)):
+        scale, zero = grids[index + 1]
+        act_min, act_max = act_limits(layer.activation, scale, zero)
+        inputs = [grids[value][0] for value in layer.reads]
+        own = None if layer.weights is None else _parameters(layer, inputs[0], scale)
+        factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
+        layers.append(
+            Node(
+                name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
+                layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
+            )
+        )  # fmt: skip
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, rounding)
+
+
+def ranges(graph: FloatGraph, images: np.ndarray) -> list[tuple[float, float]]:
+    """Return the least and the largest value of every layer's output over the images."""
+    low, high = np.full(len(graph.layers), np.inf), np.full(len(graph.layers), -np.inf)
+    for start in range(0, len(images), IMAGES_AT_A_TIME):
+        values = graph.values(images[start : start + IMAGES_AT_A_TIME])[1:]
+        low = np.minimum(low, [value.min() for value in values])
+        high = np.maximum(high, [value.max() for value in values])
+    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+
+
+def grid_of(low: float, high: float) -> tuple[float, int]:
+    """Return scale (a binary32 number) and zero point that cover low..high and 0; what never was anything but 0 gets 0..1."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = float(np.float32((high - low if high - low > SMALLEST_RANGE else 1.0) / 255))
+    return scale, int(np.clip(_nearest(-128 - low / scale), -128, 127))
+
+
+def _nearest(value: float) -> int:
+    """Round as TFLite does: halves away from zero."""
+    return int(math.copysign(math.floor(abs(value) + 0.5), value))
+
+
+def act_limits(activation: str, scale: float, zero: int) -> tuple[int, int]:
+    """Return act_min and act_max (docs/arithmetic-tflite.md, section 3)."""
+    if activation == "none":
+        return -128, 127
+    return zero, 127 if activation == "relu" else min(127, zero + _nearest(6 / scale))
+
+
+def multiplier_of(factor: float) -> tuple[int, int]:
+    """Return M in 2^30..2^31 - 1 and shift with factor = M * 2^(shift - 31), as TFLite's `QuantizeMultiplier`.
+
+    Raises:
+        RigError: a factor for which no shift in -31..30 is left.
+    """
+    part, shift = math.frexp(factor)
+    multiplier = _nearest(part * 2**31)
+    if multiplier == 2**31:
+        multiplier, shift = 2**30, shift + 1
+    if not (factor > 0 and -31 <= shift <= 30):
+        raise RigError(f"a factor of {factor} cannot be written as multiplier and shift: calibrate with other images.")
+    return multiplier, shift
+
+
+def add_factors(first: float, second: float, out: float) -> AddFactors:
+    """Return the factors of an add from the scales of its inputs and its output, as TFLite makes them.
+
+    Both inputs are brought to twice the larger scale, 20 bits finer; the output comes back from there.
+
+    Raises:
+        RigError: an output of a far finer scale than its inputs.
+    """
+    common = 2 * max(first, second)
+    factors = [multiplier_of(f) for f in (first / common, second / common, common / (2**ADD_HEADROOM * out))]
+    if max(shift for _, shift in factors) > 0:
+        raise RigError(f"an add of scales {first} and {second} cannot have an output of scale {out}: use other images.")
+    (m_a, s_a), (m_b, s_b), (m_y, s_y) = factors
+    return AddFactors((m_a, m_b, m_y), (s_a, s_b, s_y))
+
+
+def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Parameters:
+    assert layer.weights is not None and layer.bias is not None
+    by_channel = layer.weights.astype(np.float64)
+    if layer.op is not Op.DEPTHWISE:
+        by_channel = np.moveaxis(by_channel, 0, -1)  # the channel last
+    bias = layer.bias.astype(np.float64)
+    largest = np.abs(by_channel).max(axis=tuple(range(by_channel.ndim - 1)))
+    fits = np.maximum(np.abs(bias) / (LARGEST_BIAS * scale_in), SMALLEST_FACTOR * scale_out / scale_in)
+    floor = max(float(largest.max()), SMALLEST_RANGE) * FAINTEST
+    scale = np.maximum(np.maximum(largest, floor) / LARGEST_WEIGHT, fits).astype(np.float32)
+    weights = np.clip(np.rint(by_channel / scale.astype(np.float64)), -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int8)
+    if layer.op is not Op.DEPTHWISE:
+        weights = np.ascontiguousarray(np.moveaxis(weights, -1, 0))
+    units = scale_in * scale.astype(np.float64)
+    pairs = [multiplier_of(float(unit) / scale_out) for unit in units]
+    return Parameters(
+        weights,
+        np.clip(np.rint(bias / units), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
+        np.array([multiplier for multiplier, _ in pairs], np.int32),
+        np.array([shift for _, shift in pairs], np.int8),
+        scale,
+    )

@@ -1,0 +1,59 @@
+"""The networks of the second family as float graphs with drawn weights, and their four blocks of sparse training."""
+
+from __future__ import annotations
+
+from hil.networks.drawing import Drawing
+from hil.networks.floating import FloatGraph
+
+CLASSES = 10
+
+# MCUNet's backbone as Poor Man's Training uses it: kernel, stride, expanded channels, output channels, residual add, block.
+# Block 3 is the tenth bottleneck alone: docs/networks.md says why.
+MCUNET = (
+    (3, 2, 32, 16, False, 1), (3, 1, 48, 16, True, 1), (7, 2, 48, 24, False, 1), (3, 1, 120, 24, True, 1),
+    (3, 2, 120, 40, False, 2), (7, 1, 160, 40, True, 2), (5, 1, 160, 48, False, 2), (3, 1, 144, 48, True, 2),
+    (3, 1, 192, 48, True, 3),
+    (7, 2, 240, 96, False, 4), (5, 1, 384, 96, True, 4), (5, 1, 384, 96, True, 4), (3, 1, 576, 160, False, 4),
+)  # fmt: skip
+
+# kernel, stride, expanded channels, output channels, residual add, block
+RESNET_TINY = ((3, 1, 48, 16, True, 1), (3, 2, 64, 24, False, 2), (3, 1, 96, 24, True, 3), (3, 1, 96, 40, False, 3), (3, 1, 120, 40, True, 4))  # fmt: skip
+
+
+def lenet5(name: str, seed: int) -> FloatGraph:
+    """Return LeNet-5 of hil/networks/lenet5.py with biases: 107,550 weights, 236 biases, 693,000 multiply-accumulates."""
+    net = Drawing(name, (28, 28, 1), CLASSES, seed)
+    for net.block, outputs in ((1, 6), (2, 16)):
+        net.conv(5, 1, 2, outputs, "relu")
+        net.max_pool(2)
+    for net.block, outputs in ((3, 120), (4, 84)):
+        net.fully_connected(outputs, "relu")
+    net.fully_connected(CLASSES)
+    return net.graph
+
+
+def resnet_tiny(name: str, seed: int, side: int, channels: int) -> FloatGraph:
+    """Return a small residual network: a strided convolution, five inverted bottlenecks, three of them with an add, the mean and the logits."""
+    net = Drawing(name, (side, side, channels), CLASSES, seed)
+    net.conv(3, 2, 1, 16, "relu6")
+    for kernel, stride, expanded, outputs, residual, net.block in RESNET_TINY:
+        net.bottleneck(kernel, stride, expanded, outputs, residual)
+    net.mean()
+    net.fully_connected(CLASSES)
+    return net.graph
+
+
+def mcunet(name: str, seed: int, side: int) -> FloatGraph:
+    """Return MCUNet's backbone for `side` x `side` RGB, its mean and a classifier of 10 classes.
+
+    At 128 the backbone has 463,216 weights and 22,453,504 multiply-accumulates (Poor Man's Training, section 4.1).
+    """
+    net = Drawing(name, (side, side, 3), CLASSES, seed)
+    net.conv(3, 2, 1, 16, "relu6")
+    net.depthwise(3, 1, "relu6")
+    net.pointwise(8, "none")
+    for kernel, stride, expanded, outputs, residual, net.block in MCUNET:
+        net.bottleneck(kernel, stride, expanded, outputs, residual)
+    net.mean()
+    net.fully_connected(CLASSES)
+    return net.graph

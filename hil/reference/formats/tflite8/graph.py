@@ -1,0 +1,81 @@
+"""A graph's layers on the plain int64 path of `layers`: the specification, by which the fast one (`passes`) is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hil.graph.ir import Graph, Node, Op
+from hil.reference.formats.tflite8 import layers
+from hil.reference.formats.tflite8.layers import Window
+from hil.reference.formats.tflite8.rescale import Quantization
+
+PIXEL_OFFSET = 128  # a pixel p becomes p - 128
+
+
+def input_values(graph: Graph, images: np.ndarray) -> np.ndarray:
+    """Return uint8 images [B, H, W] or [B, H, W, C] as int8 [B, H, W, C] (docs/arithmetic-zeroth-order.md, section 1)."""
+    return (images.reshape(-1, *graph.in_shape).astype(np.int16) - PIXEL_OFFSET).astype(np.int8)
+
+
+def window_of(layer: Node) -> Window:
+    """Return the windows of a convolution or a pool."""
+    return Window(layer.kernel, (layer.out_shape[0], layer.out_shape[1]), layer.stride, layer.pad)
+
+
+def quantization_of(graph: Graph, layer: Node) -> Quantization:
+    """Return what a layer rescales by: of a layer with weights, or the last rescaling of an add."""
+    if layer.own is not None:
+        factors = layer.own.multiplier.astype(np.int64), layer.own.shift.astype(np.int64)
+    else:
+        assert layer.factors is not None
+        factors = np.array(layer.factors.multipliers[2], np.int64), np.array(layer.factors.shifts[2], np.int64)
+    return Quantization(
+        graph.zero_of(layer.reads[0]), layer.zero, layer.act_min, layer.act_max, *factors, graph.rounding
+    )
+
+
+def run(
+    graph: Graph, layer: Node, inputs: Sequence[np.ndarray], weights: np.ndarray | None, bias: np.ndarray | None
+) -> np.ndarray:
+    """Run one layer.
+
+    Args:
+        graph: whose layer it is.
+        layer: the layer.
+        inputs: int8 [..., H, W, C], what it reads.
+        weights, bias: int8 and int32 in the place of the layer's own, in their shapes; None where it has none.
+
+    Returns:
+        int8 [..., oh, ow, O].
+
+    Raises:
+        OverflowError: a sum is not in int32.
+    """
+    x, limits = inputs[0], (layer.act_min, layer.act_max)
+    if layer.op is Op.MAX_POOL:
+        return layers.max_pool(x, window_of(layer), *limits)
+    if layer.op is Op.AVERAGE_POOL:
+        return layers.average_pool(x, window_of(layer), *limits)
+    quantization = quantization_of(graph, layer)
+    if layer.op is Op.ADD:
+        assert layer.factors is not None
+        zeros = graph.zero_of(layer.reads[0]), graph.zero_of(layer.reads[1])
+        return layers.add(x, inputs[1], *zeros, layer.factors, quantization)
+    assert weights is not None and bias is not None
+    if layer.op is Op.FULLY_CONNECTED:
+        flat = x.reshape(*x.shape[:-3], -1)
+        return layers.fully_connected(flat, weights, bias, quantization)[..., None, None, :]
+    if layer.op is Op.DEPTHWISE:
+        return layers.depthwise(x, weights, bias, window_of(layer), quantization)
+    return layers.conv2d(x, weights, bias, window_of(layer), quantization)
+
+
+def forward(graph: Graph, images: np.ndarray) -> list[np.ndarray]:
+    """Return all values of uint8 images [B, H, W] or [B, H, W, C] with the graph's own weights: int8 [B, H, W, C], n + 1 of them."""
+    values = [input_values(graph, images)]
+    for layer in graph.layers:
+        weights, bias = (None, None) if layer.own is None else (layer.own.weights, layer.own.bias)
+        values.append(run(graph, layer, [values[value] for value in layer.reads], weights, bias))
+    return values
