@@ -1,4 +1,4 @@
-"""Say how many test images a network of the second family gets right, by the reference in integers.
+"""Say how many test images a network in `tflite8` gets right, by the reference in integers.
 
 python tools/evaluate_graph.py resnet-tiny fashion-mnist fashion-mnist-1k+fog-5
 """

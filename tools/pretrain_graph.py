@@ -1,4 +1,4 @@
-"""Pre-train a network of the second family on Fashion-MNIST with PyTorch, quantize it, and write its network file.
+"""Pre-train a network in `tflite8` on Fashion-MNIST with PyTorch, quantize it, and write its network file.
 
 python tools/pretrain_graph.py lenet5-tflite     # or resnet-tiny; needs `pip install -e .[pretrain]` and `hil data fetch fashion-mnist`
 

@@ -1,1 +1,1 @@
-"""The network: its intermediate representation, and its file with everything that a reader refuses (docs/network.md)."""
+"""The network as a graph, its file with everything that a reader refuses (docs/network.md), and the memory planner."""

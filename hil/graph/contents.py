@@ -177,7 +177,7 @@ class Tflite8:
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
-CONTENTS = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
+CONTENTS: dict[Format, type[Bfp8] | type[Tflite8]] = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
 
 
 def contents_of(inside: Inside) -> Bfp8 | Tflite8:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -157,17 +158,21 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
         )
         own = Parameters(weights, exponent=record.exponent)
     reads = (record.first, record.second) if op is Op.ADD else (record.first,)
-    shapes = record.in_shape, record.out_shape
-    window = record.kernel, record.stride, record.pad, record.block
+    node = Node(
+        name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
+        own=own, format=Format(record.format),
+    )  # fmt: skip
     if record.format == Format.BFP8:
-        return Node(name, op, reads, *shapes, *window, own=own, format=Format.BFP8)
+        return node
     output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
     if own is not None:
         arrays = Arrays.unpack(blob, after, record.channels)
         own = Parameters(own.weights, arrays.bias, arrays.multiplier, arrays.shift, arrays.scale)
     factors = AddFactors(*Factors.unpack(blob, after)[:2]) if op is Op.ADD else None
-    limits = output.act_min, output.act_max, output.scale, output.zero
-    return Node(name, op, reads, *shapes, *window, *limits, own, factors)
+    return replace(
+        node, act_min=output.act_min, act_max=output.act_max, scale=output.scale, zero=output.zero, own=own,
+        factors=factors,
+    )  # fmt: skip
 
 
 def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:

@@ -65,7 +65,7 @@ class Record(NamedTuple):
     def unpack(cls, blob: bytes, offset: int) -> Record:
         """Read it from a file that is long enough."""
         f = RECORD.unpack_from(blob, offset)
-        return cls(f[0], f[1], f[2:4], *f[4:10], f[10:13], f[13:16], *f[16:])
+        return cls._make((f[0], f[1], f[2:4], *f[4:10], f[10:13], f[13:16], *f[16:]))
 
     @property
     def taps(self) -> int:
@@ -158,11 +158,11 @@ class Arrays:
     def unpack(cls, blob: bytes, offset: int, channels: int) -> Arrays:
         """Read them from a file that is long enough; the arrays are copies."""
         kinds = (("<i4", np.int32), ("<i4", np.int32), ("<f4", np.float32), ("<i4", np.int32))
-        read = [
+        bias, multiplier, scale, sums = (
             np.frombuffer(blob, kind, channels, offset + 4 * channels * place).astype(native)
             for place, (kind, native) in enumerate(kinds)
-        ]
-        return cls(*read, np.frombuffer(blob, np.int8, channels, offset + 16 * channels).copy())
+        )
+        return cls(bias, multiplier, scale, sums, np.frombuffer(blob, np.int8, channels, offset + 16 * channels).copy())
 
 
 def ended(size: int) -> int:

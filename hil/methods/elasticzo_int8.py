@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hil.graph.file import places_in_file
-from hil.graph.ir import Format, Graph
+from hil.graph.ir import Format, Graph, Op, chain
 from hil.graph.plan import Plan
 from hil.methods import elasticzo_memory
 from hil.methods.elasticzo_settings import VARIANTS, Settings
@@ -120,6 +120,21 @@ class ElasticZoInt8(Method):
             "update": least_moves(moved),
         }
         return LeastCycles(forward, phases)
+
+    def last_layer(self, samples: int) -> ElasticZoInt8 | None:
+        """Return back-propagation of a last layer that is fully connected, as a network of its own."""
+        last = self.network.layers[-1]
+        if last.op is not Op.FULLY_CONNECTED:
+            return None
+        layer = replace(last, name="fc1", in_shape=(1, 1, last.in_size))
+        changes: dict[str, Any] = {
+            "partition": 0,
+            "batch": samples,
+            "scope": "sample",
+            "loss": "float",
+            "loss_fraction": 0,
+        }
+        return ElasticZoInt8(chain((layer,), self.network.classes), replace(self.settings, **changes))
 
     def integers_only(self) -> bool:
         """Return whether signs come from integers alone (INT8*)."""

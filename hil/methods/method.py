@@ -197,6 +197,10 @@ class Method(ABC):
     def least_cycles(self) -> LeastCycles:
         """Return the fewest cycles that a step takes on any core."""
 
+    def last_layer(self, samples: int) -> Method | None:
+        """Return the method on the last layer alone, with a batch of so many samples; None where it cannot be alone."""
+        return None
+
     def integers_only(self) -> bool:
         """Return whether the sign of a step comes from integers alone (INT8*)."""
         return False

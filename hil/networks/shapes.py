@@ -1,4 +1,4 @@
-"""The networks of the second family as float graphs with drawn weights, and their four blocks of sparse training."""
+"""The networks in `tflite8` as float graphs with drawn weights, and their four blocks of sparse training."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One training step in loops over plain integers: docs/arithmetic.md, -zeroth-order.md and -backward.md read aloud, slow on purpose.
+"""One training step in loops over plain integers: docs/arithmetic.md, -zeroth-order.md and -backward.md, slow on purpose.
 
-It shares no code with the vectorised reference, so that the two can be held against each other. Integers are Python's
+The loops share no code with the vectorised reference, so that both can be compared. Integers are Python's
 own, without a width; only losses and learning rates use `numpy.float32` scalars, because their roundings are part of the specification.
 """
 

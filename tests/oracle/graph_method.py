@@ -1,4 +1,4 @@
-"""One step of the zeroth-order methods of the second family in loops over plain integers: docs/arithmetic-zeroth-order.md read aloud.
+"""One step of the zeroth-order methods on graphs in loops over plain integers: docs/arithmetic-zeroth-order.md read aloud.
 
 Weights are perturbed in place and put back, as on a board; nothing but the text is shared with the fast form.
 """

@@ -12,14 +12,14 @@ from hil.reference.formats.tflite8.factors import slopes
 from hil.reference.formats.tflite8.fast import Own
 from hil.reference.gradient import Gradient
 from hil.reference.methods.trained import TrainedLayer
-from hil.reference.methods.trained_graph import GraphMethod, Samples
+from hil.reference.methods.trained_graph import Samples, TrainedGraph
 from hil.reference.methods.update import momentum_steps, steps
 
 GRADIENT_ELEMENTS = 2**22  # of the gradients of all samples that are held at once
 
 
-class BackPropagation(GraphMethod):
-    """SGD on the gradients of one backward pass a sample; arguments as of `GraphMethod`.
+class BackPropagation(TrainedGraph):
+    """SGD on the gradients of one backward pass a sample; arguments as of `TrainedGraph`.
 
     Attributes:
         backward: the way of its errors.
@@ -40,7 +40,7 @@ class BackPropagation(GraphMethod):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `GraphMethod`, with no losses beside the clean ones."""
+        """Add the gradients of some samples; arguments and result as of `TrainedGraph`, with no losses beside the clean ones."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}
@@ -51,7 +51,6 @@ class BackPropagation(GraphMethod):
                 for first in range(0, len(some.images), at_once):
                     part = slice(first, first + at_once)
                     gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
-        self.work.add_backward(self.settings, len(some.images), self.backward.chain.of_value)
         return clean[:, 0], np.zeros(0, F)
 
     def _group_size(self) -> int:

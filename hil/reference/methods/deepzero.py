@@ -21,22 +21,20 @@ class DeepZero(ZerothOrder):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
+        """Add the gradients of some samples; arguments and result as of `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
-        losses, passes = [], {}
+        losses = []
         for layer, gradient in zip(self.trained, gradients, strict=True):
-            active = self._active(some.step, layer)
+            active = self.active(some.step, layer)
             its = self._raised(layer, active, values, some.labels, own)
             found = np.zeros(layer.coordinates, np.int64)
             found[active] = deltas(its - clean[0, 0])
             gradient.add(found, DELTA_EXPONENT)
             losses.append(its)
-            passes[layer.index] = len(active)
-        self.work.add_layerwise(self.settings, 1, passes)
         return clean[:, 0], np.concatenate(losses)
 
-    def _active(self, step: int, layer: TrainedLayer) -> np.ndarray:
+    def active(self, step: int, layer: TrainedLayer) -> np.ndarray:
         """Return the coordinates that are tried, rising; the same for all samples of a step."""
         first = np.zeros(1, np.uint32)
         state = int(self._streams(step, first, layer, first)[0, 0])

@@ -20,7 +20,7 @@ class PoorMans(ZerothOrder):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `GraphMethod`."""
+        """Add the gradients of some samples; arguments and result as of `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         groups = [[layer] for layer in self.trained] if self.settings.wise == "layer" else [self.trained]
@@ -32,7 +32,6 @@ class PoorMans(ZerothOrder):
                 gradient = gradients[self.trained.index(layer)]
                 for one, exponent in self._of_samples(layer, total, magnitude, values):
                     gradient.add(one, exponent)
-        self._count_work(len(some.numbers))
         return clean[:, 0], np.concatenate(losses, axis=1)
 
     def _queries(
@@ -105,10 +104,3 @@ class PoorMans(ZerothOrder):
         if self.settings.gns:
             factor = factor * (F(total) / F(total + d - 1))
         return F(factor / F(total))
-
-    def _count_work(self, samples: int) -> None:
-        passes = samples * self.settings.queries * (2 if self.settings.difference == "central" else 1)
-        if self.settings.wise == "model":
-            self.work.add_modelwise(self.settings, samples, passes)
-        else:
-            self.work.add_layerwise(self.settings, samples, {layer.index: passes for layer in self.trained})

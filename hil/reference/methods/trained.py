@@ -105,7 +105,8 @@ class TrainedLayer:
         of_bias = np.abs(errors).sum(axis=(1, 2), dtype=np.float64).max() if errors.size else 0
         if self.trains_weights:
             dtype = F if of_bias * LARGEST_INPUT < EXACT_FLOAT32 else np.float64
-            e, values = errors.astype(dtype, copy=False), x.astype(dtype, copy=False)
+            e: np.ndarray = errors.astype(dtype, copy=False)
+            values: np.ndarray = x.astype(dtype, copy=False)
             if self.layer.op is Op.DEPTHWISE:
                 places = self.fast.places(values, 0)
                 parts += [np.einsum("nhwc,nhwc->nc", place[:, 0], e) for place in places]

@@ -1,4 +1,4 @@
-"""What the methods of the second family have in common: state, counters, evaluation (docs/arithmetic-zeroth-order.md)."""
+"""The base of the methods on graphs: state, evaluation (docs/arithmetic-zeroth-order.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from hil.reference.formats.tflite8.passes import Passes
 from hil.reference.gradient import Gradient
 from hil.reference.methods import Stage, StepOutcome
 from hil.reference.methods.trained import TrainedLayer
-from hil.reference.methods.work import Work
 
 CHUNK = 64  # images of an evaluation at a time
 NO_EXPONENT = bytes(2)
@@ -52,15 +51,12 @@ class Estimate:
     minus: np.float32
 
 
-class GraphMethod(ABC):
-    """A method that trains a graph, with its weights, its step counter and its counters of work.
+class TrainedGraph(ABC):
+    """A method that trains a graph, with its weights and its step counter.
 
     Args:
         graph: layers and initial weights, which are copied.
         settings: docs/arithmetic-zeroth-order.md, section 8.
-
-    Attributes:
-        work: layers that were run for the last step, and their multiply-accumulates, counted as a board runs them.
 
     Raises:
         RigError: no layer is trained.
@@ -76,7 +72,6 @@ class GraphMethod(ABC):
             raise RigError(
                 f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
             )
-        self.work = Work(graph)
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)
 
@@ -100,7 +95,6 @@ class GraphMethod(ABC):
 
     def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
         """Return what a step with this index updates by; nothing is updated, but weights beyond their limits are clipped."""
-        self.work = Work(self.graph)
         for layer in self.trained:
             layer.clip()
         own = self.own_now()

@@ -1,4 +1,4 @@
-"""What the zeroth-order methods of the second family have in common: streams of draws, update (docs/arithmetic-zeroth-order.md)."""
+"""The base of the zeroth-order methods on graphs: streams of draws, update (docs/arithmetic-zeroth-order.md)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from hil.reference.gradient import Gradient
 from hil.reference.methods.trained import TrainedLayer
-from hil.reference.methods.trained_graph import GraphMethod
+from hil.reference.methods.trained_graph import TrainedGraph
 from hil.reference.prng import start_states
 
 LAYERS, QUERIES = 64, 128  # that a stream's number has room for
 
 
-class ZerothOrder(GraphMethod):
-    """A method that estimates gradients from differences of losses; arguments as of `GraphMethod`."""
+class ZerothOrder(TrainedGraph):
+    """A method that estimates gradients from differences of losses; arguments as of `TrainedGraph`."""
 
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
         assert gradient.exponent is not None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.graph.ir import Op, chain
 from hil.link.failures import Refused
-from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial.confirm.checks import Profile
 from hil.trial.confirm.figures import ALONE, Figures
 
@@ -25,7 +22,7 @@ ALIKE = 4.0
 def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: Profile) -> None:
     """Train one step of the last layer alone and compare its cycles a sample with those of the trial's first step.
 
-    For ElasticZO-INT8 on a network that ends with a fully connected layer. The board loses its network.
+    Nothing is checked for a method whose last layer cannot be trained alone. The board loses the trial's network.
 
     Args:
         figures: receive the result.
@@ -34,16 +31,13 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
         profile: cycles by layer of its first step.
     """
     subject = prepared.subject
-    if not isinstance(subject, ElasticZoInt8) or subject.network.layers[-1].op is not Op.FULLY_CONNECTED:
+    alone, last = subject.last_layer(SAMPLES), subject.network.layers[-1]
+    if alone is None:
         return
-    last = subject.network.layers[-1]
-    shape = (1, 1, last.in_size)
-    settings = replace(subject.settings, partition=0, batch=SAMPLES, scope="sample", loss="float", loss_fraction=0)
-    alone = ElasticZoInt8(chain((replace(last, name="fc1", in_shape=shape),), subject.network.classes), settings)
-    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *shape), np.uint8)
+    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.in_shape), np.uint8)
     try:
         device.load(alone.file())
-        device.configure(alone.configuration(settings, SAMPLES, 0))
+        device.configure(alone.configuration(alone.settings, SAMPLES, 0))
         device.samples(pixels, np.zeros(SAMPLES, np.uint8))
         device.step(0, SAMPLES)
         found = device.profile(1)

@@ -1,4 +1,4 @@
-"""Mistakes in the arithmetic of the first family: rounding, sign, saturation, index, stale buffer."""
+"""Mistakes in the arithmetic of ElasticZO-INT8 (`bfp8`): rounding, sign, saturation, index, stale buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes in the arithmetic of the second family: its operations, and each of its methods."""
+"""Mistakes in the arithmetic of graphs in `tflite8`: its operations, and each of its methods."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ HELD_OUT_ROWS = (
     _measuring("the size of the stack is reported in words", "figures", "agent/agent.c", ".stack_size = stack.size,", ".stack_size = stack.size / (uint32_t)sizeof(uint32_t),", ("stack_size",)),
     # 64 MHz is the nRF52840's clock, this core's is higher: 100 ms of sleep end after a fraction of it.
     _measuring("the sleep counts milliseconds of another board's clock", "energy", "ports/sleep/sleep.c", "SYST_RVR = port_clock_hz() / 1000u - 1u;", "SYST_RVR = 64000000u / 1000u - 1u;", ("sleep",)),
-    # arithmetic of the first family
+    # arithmetic of bfp8
     # conv1 has 150 weights, 24 * 6 + 6: the second group of that rest takes the z of the first, in each of 6 steps.
     _arithmetic("odd size: the last weights draw from a word's first field again", "full-zo", "kernels/move_s8_dsp.c", "noise_field(state, j), &both", "noise_field(state, 0), &both", ("conv1",), "weight"),
     # A third of all z are 64 or more in size: twice that wraps around in a byte. With r_max of 63 or less none does.
@@ -56,7 +56,7 @@ HELD_OUT_ROWS = (
     _arithmetic("rounding: a sample's gradient is shifted towards minus infinity", "full-bp", "kernels/conv2d_s8_weight_gradient_dsp.c", "trunc_shift(sum[i], shift)", "sum[i] >> shift", ("conv1", "conv2"), "weight"),
     # Of four samples the first one's errors are made 8 bits; fc2 learns from what the buffer held for the others.
     _arithmetic("index: of a group's errors those of its first sample are requantized", "cls1 in scope batch", "net/backward.c", "requantize_s8(acc, error->count * inputs, error->values)", "requantize_s8(acc, inputs, error->values)", ("fc2", "fc3"), ""),
-    # arithmetic of the second family
+    # arithmetic of tflite8
     # The two values have scales and zero points of their own.
     _arithmetic("order: the two values of an add are swapped, their factors are not", "adaptive", "graph/forward.c", "run_add(model, layer, in, graph_value(model, pass, layer->reads[1]), out)", "run_add(model, layer, graph_value(model, pass, layer->reads[1]), in, out)", (r"add\d",), "output"),
     # conv1, trained by weights, has 144 of them: 16 draws of the last word are its, and its 16 biases learn by these once more.

@@ -10,7 +10,7 @@ from hil.networks import NETWORKS
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
-MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "second family"  # the parts of the table
+MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "tflite8"  # the parts of the table
 HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
     "held out: measuring",
     "held out: arithmetic",
@@ -21,7 +21,7 @@ GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
 
 
 def graph(method: str, variant: str, network: str = "resnet-tiny", **others: Any) -> TrialSpec:
-    """Return a short trial of a method of the second family."""
+    """Return a short trial of a method that trains graphs."""
     settings = others.pop("settings", {} if method == "mezo" else {"queries": 2})
     return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, settings=settings, **GRAPH | others)
 

@@ -1,6 +1,6 @@
 """The fuzzer of the agent's side: its code, the training engine behind it, built for this computer under sanitizers, gets sessions of mutated requests.
 
-Every session is one that makes sense, of either family of networks, in which requests, their order, the network file and the bytes on the line are
+Every session is one that makes sense, with a network in either format, in which requests, their order, the network file and the bytes on the line are
 changed at random. The agent must answer every undamaged frame as docs/link.md says, in a shape that messages.toml describes, and never make a
 sanitizer speak, hang or end.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.unit.firmware.host_agent import Agent, build, engine_sources, tool
 
-from .sessions import Broken, Session, first_family, graph_like, second_family
+from .sessions import Broken, Session, bfp8_trial, graph_like, tflite8_trial
 
 HANGS_S = 90.0  # beyond the time that was given
 SLOTS_SIZE = 1 << 13  # of the flash for checkpoints: two slots, which the trained tensors of both networks fit in
@@ -82,7 +82,7 @@ def powered(agent: Agent, rng: random.Random, number: int, found: Found, until: 
             if time.monotonic() > until:
                 break
             session.begin()
-            rng.choice([first_family, second_family])(session)
+            rng.choice([bfp8_trial, tflite8_trial])(session)
             found.sessions += 1
         agent.close()
     except (Broken, AssertionError, OSError, struct.error) as error:

@@ -1,4 +1,4 @@
-"""Sessions with an agent: each makes sense, of either family of networks, and is changed at random in its requests, their order and its network file."""
+"""Sessions with an agent: each makes sense, with a network in either format, and is changed at random in its requests, their order and its network file."""
 
 from __future__ import annotations
 
@@ -209,8 +209,8 @@ class Session:
         return frames(sent[: sent.rfind(b"\0") + 1])
 
 
-def first_family(session: Session) -> None:
-    """A trial of the first family."""
+def bfp8_trial(session: Session) -> None:
+    """A trial of ElasticZO-INT8."""
     rng = session.rng
     load(session, lenet_like())
     for _ in range(rng.randrange(1, 4)):
@@ -225,8 +225,8 @@ def first_family(session: Session) -> None:
         train(session, slots, ("samples", 16))
 
 
-def second_family(session: Session) -> None:
-    """A trial of the second family, its file in RAM or in flash."""
+def tflite8_trial(session: Session) -> None:
+    """A trial on a graph in `tflite8`, its file in RAM or in flash."""
     rng, blob = session.rng, graph_like()
     if rng.random() < 0.4:
         session.ask("use_flash", address=FLASH_BASE + rng.choice([0, 64, 64, 64, 65]), total=len(blob))
@@ -239,7 +239,7 @@ def second_family(session: Session) -> None:
 
 
 def settings_of(rng: random.Random, slots: int) -> dict[str, object]:
-    """Return settings of a method of the second family, most of them good ones, by the words of docs/arithmetic-zeroth-order.md."""
+    """Return settings of a method that trains graphs, most of them good ones, by the words of docs/arithmetic-zeroth-order.md."""
     chosen = GraphSettings(
         eta=0.5, queries=rng.randrange(1, 4), batch=slots, perturb="adaptive", seed=rng.getrandbits(32)
     )

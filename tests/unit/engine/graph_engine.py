@@ -1,4 +1,4 @@
-"""The engine of the second family as a Python object: the host's shared library behind a few methods."""
+"""The engine of graphs as a Python object: the host's shared library behind a few methods."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Plan:
 
 
 class GraphEngine:
-    """An engine of the second family with a network.
+    """An engine of graphs with a network.
 
     Args:
         library: the shared library of firmware/host.

@@ -1,4 +1,4 @@
-"""The memory plan of the second family, computed by the host and by the engine from docs/memory-graph.md: the same bytes at the same offsets."""
+"""The memory plan of graphs, computed by the host and by the engine from docs/memory-graph.md: the same bytes at the same offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.drawn_graphs import drawn_graph, images
+from reference.drawn_graphs import drawn_graph
 from reference.test_graph_methods_against_plain import poor_mans_settings
 
 from engine.drawn_bp import bp_settings, rewired, takes_pools
@@ -22,6 +22,7 @@ from hil.graph.plan import Plan
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.methods import training_loop
 from tests.methods import on_graph
+from tests.oracle.work import work_of
 
 
 @pytest.mark.parametrize("flash", [False, True])
@@ -73,10 +74,9 @@ def test_the_work_of_a_step_is_what_the_reference_counts(data: st.DataObject) ->
     if not chosen.trained(graph):
         return
     reference = training_loop(chosen.method)(graph, chosen)
-    reference.configure(chosen, 0)
-    reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
+    work = work_of(reference, 0, chosen.batch)
     planned = on_graph(graph, chosen).step_work()
-    assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+    assert (planned.macs, planned.layer_runs) == (work.macs, work.layer_runs)
 
 
 @pytest.mark.parametrize("flash", [False, True])
@@ -112,10 +112,9 @@ def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(dat
     if not chosen.trained(graph) or not takes_pools(graph, chosen):
         return
     reference = training_loop("bp")(graph, chosen)
-    reference.configure(chosen, 0)
-    reference.step(*images(graph, chosen.batch, np.random.default_rng(1)))
+    work = work_of(reference, 0, chosen.batch)
     planned = on_graph(graph, chosen).step_work()
-    assert (planned.macs, planned.layer_runs) == (reference.work.macs, reference.work.layer_runs)
+    assert (planned.macs, planned.layer_runs) == (work.macs, work.layer_runs)
 
 
 def _drawn_apart(data: st.DataObject) -> Graph:

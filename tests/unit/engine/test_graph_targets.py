@@ -1,4 +1,4 @@
-"""The sizes that the second family is made for: MCUNet at 128 x 128 on two boards, arena, static memory and stack together (PMT, section 4.3)."""
+"""The sizes that the methods on graphs are made for: MCUNet at 128 x 128 on two boards, arena, static memory and stack together (PMT, section 4.3)."""
 
 from __future__ import annotations
 

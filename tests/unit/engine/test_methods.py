@@ -1,4 +1,4 @@
-"""Whole steps of the first family in C against the NumPy reference, bit for bit, on drawn networks and on LeNet-5."""
+"""Whole steps of ElasticZO-INT8 in C against the NumPy reference, bit for bit, on drawn networks and on LeNet-5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small random graphs of the second family, built from the data classes: every operation, residual adds, all three activations.
+"""Small random graphs in `tflite8`, built from the data classes: every operation, residual adds, all three activations.
 
 Biases and multipliers are chosen so that a layer's outputs fill its range for random images, as a calibrated network's do: all channels live.
 """

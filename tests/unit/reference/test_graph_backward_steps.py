@@ -16,6 +16,7 @@ from hil.reference.methods.back_propagation import BackPropagation
 from hil.reference.methods.update import momentum_steps
 from reference.drawn_graphs import Builder, images
 from reference.test_graph_steps import after, same, whole_graph
+from tests.oracle.work import work_of
 
 BP = GraphSettings(method="bp", eta=0.5)
 
@@ -155,5 +156,5 @@ def test_work_by_hand() -> None:
         ({"train": "last"}, logits, 1),
     ):
         method = BackPropagation(graph, replace(BP, **changes))
-        method.step(*images(graph, 3, np.random.default_rng(9)))
-        assert (method.work.macs, method.work.layer_runs) == (3 * (forward + back), 3 * (6 + runs))
+        work = work_of(method, 0, 3)
+        assert (work.macs, work.layer_runs) == (3 * (forward + back), 3 * (6 + runs))

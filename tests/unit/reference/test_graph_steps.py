@@ -1,4 +1,4 @@
-"""Steps of the second family: synchronised updates, restoration, the two scalings, what is trained, evaluation and traces."""
+"""Steps of the methods on graphs: synchronised updates, restoration, the two scalings, what is trained, evaluation and traces."""
 
 from __future__ import annotations
 

@@ -82,6 +82,6 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
         prepare(spec(checkpoint=tmp_path / "missing.npz"))
 
 
-def test_a_network_of_the_first_family_lies_nowhere_else():
+def test_a_network_in_bfp8_lies_nowhere_else():
     with pytest.raises(RigError, match=r"network_in is 'flash' with elasticzo-int8.*leave it out"):
         prepare(spec(network_in="flash"))

@@ -219,7 +219,7 @@ def test_a_wrong_request_is_one_sentence_before_anything_is_touched(changes, wor
         ("queries", 2.5),
     ],
 )
-def test_settings_of_the_second_family_have_their_types_too(name, value):
+def test_settings_of_graph_methods_have_their_types_too(name, value):
     spec = TrialSpec("stm32h7b3", "plain", "resnet-tiny", "int8-bp", batch=1, evaluate=0, settings={name: value})
     with pytest.raises(RigError) as error:
         prepare(spec)

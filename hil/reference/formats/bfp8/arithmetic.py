@@ -1,4 +1,4 @@
-"""What a step of the first family computes on whole batches, and its form in NumPy (docs/arithmetic.md, sections 3 to 8).
+"""What a step in `bfp8` computes on whole batches, and its form in NumPy (docs/arithmetic.md, sections 3 to 8).
 
 A method decides what happens in which order; these decide no bit of it, they only differ in how fast they are.
 """

@@ -7,6 +7,31 @@ from dataclasses import dataclass
 
 from hil.graph.ir import Graph, Op
 from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods.back_propagation import BackPropagation
+from hil.reference.methods.deepzero import DeepZero
+from hil.reference.methods.trained_graph import TrainedGraph
+
+
+def work_of(learner: TrainedGraph, step: int, samples: int) -> Work:
+    """Return the work of a step that a learner has made, as a board runs it.
+
+    Args:
+        learner: after the step.
+        step: its index, which decides the coordinates of DeepZero.
+        samples: of the step.
+    """
+    work, settings = Work(learner.graph), learner.settings
+    passes = samples * settings.sides * settings.queries
+    if isinstance(learner, BackPropagation):
+        work.add_backward(settings, samples, learner.backward.chain.of_value)
+    elif isinstance(learner, DeepZero):
+        active = {layer.index: samples * len(learner.active(step, layer)) for layer in learner.trained}
+        work.add_layerwise(settings, samples, active)
+    elif settings.wise == "model":
+        work.add_modelwise(settings, samples, passes)
+    else:
+        work.add_layerwise(settings, samples, {layer.index: passes for layer in learner.trained})
+    return work
 
 
 @dataclass
