@@ -18,6 +18,9 @@ def scratch_size(layer: Node) -> int:
 
 
 def gradient_scratch_size(layer: Node) -> int:
-    """Return the scratch bytes of a convolution's weight gradient: its padded input, and the sums of one output channel."""
+    """Return the scratch bytes of a convolution's weight gradient.
+
+    Its padded input, and the sums of one output channel.
+    """
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
     return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * kernel_w * channels

@@ -129,7 +129,8 @@ def _check_start(blob: bytes) -> int:
         )
     if len(blob) != total or total < HEADER.size + RECORD.size * count:
         raise NetworkFileError(
-            f"the network file has {len(blob)} bytes, its header says {total} with {count} layers: fetch the file again."
+            f"the network file has {len(blob)} bytes, its header says {total} with {count} layers: fetch the file "
+            "again."
         )
     computed = xxhash.xxh32_intdigest(blob[DIGEST_FROM:])
     if computed != digest:

@@ -68,7 +68,9 @@ def named(ops: Sequence[Op]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Weights and what goes with them. The arrays by output channel are those of `tflite8`; `bfp8` has none, but an exponent.
+    """Weights and what goes with them. The arrays by output channel are those of `tflite8`.
+
+    In `bfp8` there are none, but an exponent.
 
     Attributes:
         weights: int8, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected).
@@ -89,7 +91,10 @@ class Parameters:
 
 @dataclass(frozen=True)
 class AddFactors:
-    """Multipliers and shifts of an add: of its first input, its second, its output (docs/arithmetic-zeroth-order.md, section 1)."""
+    """Multipliers and shifts of an add: of its first input, its second, its output.
+
+    See docs/arithmetic-zeroth-order.md, section 1.
+    """
 
     multipliers: tuple[int, int, int]
     shifts: tuple[int, int, int]
@@ -208,7 +213,7 @@ class Graph:
         return tuple(layer for layer in self.layers if layer.own is not None)
 
     def first_bp(self, partition: int) -> int:
-        """Return the index of the first node that back-propagation trains where zeroth order trains `partition` tensors.
+        """Return the first node that back-propagation trains if zeroth order trains `partition` tensors.
 
         It is the number of nodes where there is none.
         """
@@ -241,7 +246,10 @@ class Graph:
         return replace(self, layers=layers)
 
     def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
-        """Return the same graph with other weights and biases for some nodes: index -> (int8, int32), in their shapes."""
+        """Return the same graph with other weights and biases for some nodes.
+
+        `own` maps the index of a node to its weights (int8) and biases (int32), in their shapes.
+        """
         layers = list(self.layers)
         for index, (weights, bias) in own.items():
             old = layers[index].own

@@ -1,4 +1,4 @@
-"""Read the arrays of an .npz file that anybody may have made: every size is known to be right before an array is made of it."""
+"""Read the arrays of an .npz file from an untrusted source: every size is checked before an array is made."""
 
 from __future__ import annotations
 

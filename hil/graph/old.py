@@ -1,9 +1,9 @@
 """Network files of versions 1 and 2, which are converted and never used.
 
-Both have the header's first 16 bytes and the input's shape and classes where version 3 has them. Version 1 held `bfp8`: a
-record of 32 bytes a layer and the weights. Version 2 held `tflite8`: a record of 64 bytes a layer, the weights and the
-parameters by output channel. What is read here is only checked to lie inside the file; every further check is that of
-version 3, which `converted` makes.
+Both have the header's first 16 bytes and the input's shape and classes where version 3 has them. Version 1 held `bfp8`:
+a record of 32 bytes a layer and the weights. Version 2 held `tflite8`: a record of 64 bytes a layer, the weights and
+the parameters by output channel. What is read here is only checked to lie inside the file; every further check is that
+of version 3, which `converted` makes.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def _tflite8(blob: bytes, name: str, fields: tuple) -> Node:
         }.get(op, (channels, kernel_h, kernel_w, in_shape[2]))
         own = _parameters(blob, name, _weights(blob, name, weights_at, count, shape), parameters_at)
     return Node(
-        name, Op(op), (first, second) if is_add else (first,), in_shape, out_shape, (kernel_h, kernel_w), stride, pad, block,
+        name, Op(op), (first, second) if is_add else (first,), in_shape, out_shape, (kernel_h, kernel_w), stride, pad,
+        block,
         act_min, act_max, scale, zero, own, AddFactors(multipliers, shifts) if is_add else None,
     )  # fmt: skip
 

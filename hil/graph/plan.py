@@ -82,7 +82,7 @@ class Layout:
 
     @cached_property
     def least(self) -> int:
-        """A lower bound of `size` without placing: the most bytes that live at once in the first start after the prefix."""
+        """A lower bound of `size` without placing: the most bytes that live at once in the first full start."""
         start = next(start for start in self._starts if not start.prefix)
         changes: Counter[int] = Counter()
         for buffer in start.passing:

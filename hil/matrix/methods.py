@@ -11,6 +11,7 @@ from hil.errors import RigError
 from hil.matrix.cells import METHOD_NAMES, cells
 from hil.matrix.listing import list_entries
 from hil.methods import METHODS
+from hil.methods.settings import Setting as Described
 from hil.trial.choose import method_on_network
 from hil.trial.spec import TrialSpec
 
@@ -76,9 +77,9 @@ def methods(names: Iterable[str] = METHOD_NAMES) -> list[Method]:
 
 def _method(name: str) -> Method:
     known = METHODS[name]
-    settings = (_setting(field.name, field.default, known.kind) for field in fields(known.kind))
-    chosen = tuple(setting for setting in settings if setting is not None)
-    return Method(name, known.docs, _variants(name, known.variants), chosen)
+    chosen = (field.name for field in fields(known.kind) if field.name not in NOT_CHOSEN)
+    settings = tuple(_setting(name, known.kind.table[name]) for name in chosen)
+    return Method(name, known.docs, _variants(name, known.variants), settings)
 
 
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
@@ -101,16 +102,14 @@ def _trains(spec: TrialSpec) -> bool:
     return True
 
 
-def _setting(name: str, default: Any, kind: Any) -> Setting | None:
-    """Return a setting with the bounds by which its class checks it; None for one that a trial cannot choose."""
-    if name in NOT_CHOSEN:
-        return None
-    if name in kind.words:
-        return Setting(name, default, " | ".join(kind.words[name]), kind.words[name])
-    if name in kind.limits:
-        least, most = kind.limits[name]
-        return Setting(name, default, f"{least}..{most}", (), least, most)
-    return Setting(name, default, kind.ranges[name])
+def _setting(name: str, known: Described) -> Setting:
+    """Return a setting with the bounds by which it is checked."""
+    if known.words:
+        return Setting(name, known.default, " | ".join(known.words), known.words)
+    if known.limits is not None:
+        least, most = known.limits
+        return Setting(name, known.default, f"{least}..{most}", (), least, most)
+    return Setting(name, known.default, known.range)
 
 
 def main(argv: list[str]) -> int:

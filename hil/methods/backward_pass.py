@@ -93,6 +93,7 @@ def check_pools(layers: Sequence[Node]) -> None:
         )
         if layer.op in POOLS and (layer.pad or not apart):
             raise RigError(
-                f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not take: "
+                f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not "
+                "take: "
                 "choose a method without it, or a network whose pools have neither."
             )

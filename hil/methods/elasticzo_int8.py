@@ -32,7 +32,6 @@ class ElasticZoInt8(Method):
     chosen = False
     in_flash_too = False
     request = "configure"
-    numbers = ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
     cell = {"steps": 2}  # noqa: RUF012
 
     settings: Settings

@@ -1,4 +1,4 @@
-"""The base of the methods that train graphs in `tflite8` (docs/arithmetic-zeroth-order.md, docs/arithmetic-backward.md)."""
+"""The base of the methods that train graphs (docs/arithmetic-zeroth-order.md, docs/arithmetic-backward.md)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from hil.errors import Blocked
 from hil.graph.file import places_in_file
 from hil.graph.ir import Format, Graph, Op
 from hil.graph.plan import Plan
-from hil.methods.checks import check_names
 from hil.methods.graph_memory import inference_peak, plan_graph
 from hil.methods.graph_settings import GraphSettings
 from hil.methods.least_cycles import LeastCycles, least_forward, least_moves
 from hil.methods.liveness import Liveness
-from hil.methods.method import Configuration, Method
+from hil.methods.method import Method
 from hil.methods.step_work import Work
 
-CONSUMED, FUSED = 1, 2  # bits of `flags`
 SAVINGS: tuple[dict[str, Any], ...] = ({}, {"consumed": 1}, {"fused": 1}, {"consumed": 1, "fused": 1})
 
 
@@ -39,7 +37,6 @@ class GraphMethod(Method):
     chosen = True
     in_flash_too = True
     request = "configure_graph"
-    numbers = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
     cell = {"batch": 1, "steps": 2, "settings": {"queries": 2}}  # noqa: RUF012
     coordinate_wise: ClassVar[bool] = False
 
@@ -53,7 +50,7 @@ class GraphMethod(Method):
             RigError: an unknown variant or setting, or a value out of range.
         """
         cls.check_variant(variant)
-        check_names(others, GraphSettings.__dataclass_fields__)
+        GraphSettings.check_names(others)
         return GraphSettings(**{"method": cls.loop, **cls.variants[variant], **others})
 
     @classmethod
@@ -137,7 +134,7 @@ class GraphMethod(Method):
         return (*self.layers, "loss", "gradient, update")
 
     def places(self, plan: Plan) -> tuple[int, ...]:
-        """Where the file is in flash, trained tensors have buffers of their own; else they are used where they lie in the file."""
+        """Return where each trained tensor lies: in its own buffer where the file is in flash, else in the file."""
         lie = places_in_file(self.network)
         places = []
         for index in self.trained:
@@ -147,12 +144,6 @@ class GraphMethod(Method):
             if self.settings.train_bias:
                 places.append(plan.offset(f"beta[{index}]") if self.in_flash else bias)
         return tuple(places)
-
-    def configuration(self, settings: GraphSettings, slots: int, first_step: int) -> Configuration:
-        """Return the request `configure_graph`."""
-        made = super().configuration(settings, slots, first_step)
-        flags = CONSUMED * settings.consumed | FUSED * settings.fused
-        return replace(made, fields=made.fields | {"flags": flags})
 
     def passes(self) -> int:
         """Each sample goes through all its queries before the next."""
@@ -229,7 +220,7 @@ class GraphMethod(Method):
         return sum(self.network.layers[index].weight_count for index in self.trained)
 
     def analytic(self) -> dict[str, Any]:
-        """Return what PMT counts (section 4.3, memory cost): trained parameters, the peak of inference, and a gradient."""
+        """Return what PMT counts (section 4.3, memory cost): parameters, the peak of inference, a gradient."""
         work = self.step_work()
         return {
             "equation": "PMT, section 4.3",

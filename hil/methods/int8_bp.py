@@ -67,7 +67,7 @@ class Int8Bp(GraphMethod):
         return Work(tuple(batch * (1 + (index in backward.reached)) for index in range(len(self.layers))), macs)
 
     def training_bytes(self) -> int:
-        """Return parameters, the peak of inference, the values that are saved, and the largest layer's gradient in 8 bits."""
+        """Return the bytes of parameters, the peak of inference, saved values and the largest gradient in 8 bits."""
         sizes = value_sizes(self.network)
         saved = sum(size for value, size in enumerate(sizes) if self.backward.last_look(value) is not None)
         weights = (self.network.layers[index].weight_count for index in self.trained)

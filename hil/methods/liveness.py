@@ -125,7 +125,10 @@ class Liveness:
 
 
 def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
-    """Return the layers that run in the group of the layer before: chains of a convolution, a depthwise and a pointwise layer."""
+    """Return the layers that run in the group of the layer before.
+
+    These are the chains of a convolution, a depthwise and a pointwise layer.
+    """
     joined: set[int] = set()
     readers = Counter(value for layer in graph.layers for value in set(layer.reads))
     for index in range(1, len(graph.layers)):

@@ -1,7 +1,7 @@
 """MCUTrain: back-propagation with momentum in a few layers.
 
-MCUTrain finds the layers that it trains beforehand, by search; here they are the pointwise layers of block 3, which Poor
-Man's Training trains of MCUNet when it is compared with it (its table 11: the same trainable parameters).
+MCUTrain finds the layers that it trains beforehand, by search; here they are the pointwise layers of block 3, which
+Poor Man's Training trains of MCUNet when it is compared with it (its table 11: the same trainable parameters).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from hil.graph.file import encode
 from hil.graph.ir import Format, Graph, Shape
 from hil.graph.plan import Plan
 from hil.methods.least_cycles import LeastCycles
+from hil.methods.settings import MethodSettings
 from hil.methods.step_work import Work
 
 Bookings = tuple[dict[str, int], tuple[list[int], list[int]]]  # a step's, by phase, and by layer forward and backward
@@ -51,14 +52,13 @@ class Method(ABC):
         docs: the page that defines it.
         loop: name of the training loop in the reference and in the firmware; several methods may share one.
         format: of the networks that it trains.
-        kind: class of its settings, with `words`, `limits` and `ranges` of what may be set.
+        kind: class of its settings; its `table` describes each (methods.toml).
         variants: the settings of each variant in which it differs from the defaults.
         default_variant: where none is named.
         learning_variants: those whose accuracy must rise in a long trial.
         chosen: whether the settings choose what is trained; else every tensor of the network file is.
         in_flash_too: whether its networks may stay in flash.
         request: on the link.
-        numbers: settings that the request has as numbers; the words are numbered in their order.
         cell: batch, steps and settings of a cell of the matrix.
 
     Attributes:
@@ -78,7 +78,6 @@ class Method(ABC):
     chosen: ClassVar[bool]
     in_flash_too: ClassVar[bool]
     request: ClassVar[str]
-    numbers: ClassVar[tuple[str, ...]]
     cell: ClassVar[Mapping[str, Any]]
 
     network: Graph
@@ -159,11 +158,9 @@ class Method(ABC):
     def places(self, plan: Plan) -> tuple[int, ...]:
         """Return where each trained tensor lies, as an offset in the arena."""
 
-    def configuration(self, settings: Any, slots: int, first_step: int) -> Configuration:
+    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> Configuration:
         """Return the request that sets the method."""
-        words = {name: known.index(getattr(settings, name)) for name, known in settings.words.items()}
-        numbers = {name: getattr(settings, name) for name in self.numbers}
-        return Configuration(self.request, words | numbers | {"slots": slots, "first_step": first_step})
+        return Configuration(self.request, settings.request_fields() | {"slots": slots, "first_step": first_step})
 
     @abstractmethod
     def passes(self) -> int:
@@ -186,11 +183,11 @@ class Method(ABC):
         """Return what the paper's formulas give."""
 
     def bookings(self) -> Bookings | None:
-        """Return how often a step books cycles by phase and by layer (docs/latency.md); None where the board counts them."""
+        """Return how often a step books cycles (docs/latency.md); None where the board counts the bookings."""
         return None
 
     def work(self) -> Work | None:
-        """Return the passes of a step by count; None where draws decide how many there are, or the board counts none."""
+        """Return the passes of a step; None where draws decide how many there are, or the board counts none."""
         return None
 
     @abstractmethod

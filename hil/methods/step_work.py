@@ -10,7 +10,7 @@ from hil.graph.ir import Graph
 
 @dataclass(frozen=True)
 class Work:
-    """Runs of each layer in the passes of a step, backward too, in the order of the layers, and all multiply-accumulates."""
+    """Runs of each layer in a step, forward and backward, and the multiply-accumulates of all."""
 
     runs: tuple[int, ...]
     macs: int

@@ -1,4 +1,7 @@
-"""Float graphs with drawn weights, layer after layer, and images to calibrate them with: for shapes that nobody has pre-trained."""
+"""Float graphs with drawn weights, layer after layer, and images to calibrate them with.
+
+They are for shapes without pre-trained weights.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ COARSE = (1, 4, 16)  # an image is detail upon areas upon large areas: sides of 
 class Drawing:
     """A graph under construction: every layer reads the value before it.
 
-    Weights are normal with variance 2 / fan-in where the input has been rectified (He et al., 2015, equation 10) and 1 / fan-in
-    elsewhere, by NumPy's PCG64; biases are 0.
+    Weights are normal with variance 2 / fan-in where the input has been rectified (He et al., 2015, equation 10) and 1
+    / fan-in elsewhere, by NumPy's PCG64; biases are 0.
 
     Args:
         name: of the graph.
@@ -57,7 +60,10 @@ class Drawing:
         self._append(Op.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation)
 
     def bottleneck(self, kernel: int, stride: int, expanded: int, outputs: int, residual: bool) -> None:
-        """Append an inverted bottleneck (Sandler et al., 2018): pointwise, depthwise, a linear pointwise, and the sum with what was read."""
+        """Append an inverted bottleneck (Sandler et al., 2018).
+
+        It is a pointwise, a depthwise and a linear pointwise layer, and the sum with the input.
+        """
         read = self.value
         self.pointwise(expanded, "relu6")
         self.depthwise(kernel, stride, "relu6")

@@ -19,7 +19,8 @@ class FloatLayer:
     Attributes:
         op: the operation.
         reads: 0 is the network's input, v the output of layer v - 1; two for an add.
-        weights: float32, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected, HWC); else None.
+        weights: float32, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected,
+            HWC); else None.
         bias: float32 [out], else None.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         activation: `none`, `relu` or `relu6`.

@@ -1,4 +1,7 @@
-"""LeNet-5 as ElasticZO trains it (section 5.1): 107,550 weights without biases, 693,000 multiply-accumulates a forward pass."""
+"""LeNet-5 as ElasticZO trains it (section 5.1).
+
+It has 107,550 weights without biases, 693,000 multiply-accumulates a forward pass.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ CLASSES = 10
 
 
 def lenet5(seed: int) -> Graph:
-    """Return LeNet-5 with weights by Xavier uniform (docs/arithmetic.md, section 12), drawn by NumPy's PCG64 from `seed`."""
+    """Return LeNet-5, its weights drawn from `seed` by Xavier uniform (docs/arithmetic.md, section 12)."""
     rng = np.random.Generator(np.random.PCG64(seed))
     plan: list[tuple[Op, Shape]] = [
         (Op.CONV2D, (28, 28, 6)), (Op.RELU, (28, 28, 6)), (Op.MAX_POOL, (14, 14, 6)),

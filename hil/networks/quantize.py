@@ -1,7 +1,7 @@
 """Post-training quantization: a float graph and images to calibrate with become a graph in TFLite's int8 convention.
 
-Jacob et al. (2018), section 3, and the TensorFlow Lite 8-bit quantization specification; the factors are made as TFLite's `QuantizeMultiplier` makes them.
-Weights keep to -126..126 (docs/arithmetic-zeroth-order.md, section 2).
+Jacob et al. (2018), section 3, and the TensorFlow Lite 8-bit quantization specification; the factors are made as
+TFLite's `QuantizeMultiplier` makes them. Weights keep to -126..126 (docs/arithmetic-zeroth-order.md, section 2).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ IMAGES_AT_A_TIME = 16
 def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") -> Graph:
     """Quantize a float graph.
 
-    Activations are asymmetric by tensor, from the least to the largest value seen (0 included, so that it is exact); weights symmetric by output channel, the
-    largest magnitude becoming 126. A pool keeps scale and zero point of its input.
+    Activations are asymmetric by tensor, from the least to the largest value seen (0 included, so that it is exact);
+    weights symmetric by output channel, the largest magnitude becoming 126. A pool keeps scale and zero point of its
+    input.
 
     Args:
         graph: what is quantized.
@@ -39,7 +40,8 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
     """
     if images.dtype != np.uint8 or images.shape[1:] != graph.in_shape or not len(images):
         raise RigError(
-            f"the images to calibrate {graph.name} with are {images.dtype} {images.shape}: give uint8 [n, {', '.join(map(str, graph.in_shape))}]."
+            f"the images to calibrate {graph.name} with are {images.dtype} {images.shape}: give uint8 [n, "
+            f"{', '.join(map(str, graph.in_shape))}]."
         )
     grids = [(INPUT_SCALE, INPUT_ZERO)]
     for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
@@ -73,7 +75,10 @@ def ranges(graph: FloatGraph, images: np.ndarray) -> list[tuple[float, float]]:
 
 
 def grid_of(low: float, high: float) -> tuple[float, int]:
-    """Return scale (a binary32 number) and zero point that cover low..high and 0; what never was anything but 0 gets 0..1."""
+    """Return scale (a binary32 number) and zero point that cover low..high and 0.
+
+    A value that is always 0 gets 0..1.
+    """
     low, high = min(low, 0.0), max(high, 0.0)
     scale = float(np.float32((high - low if high - low > SMALLEST_RANGE else 1.0) / 255))
     return scale, int(np.clip(_nearest(-128 - low / scale), -128, 127))

@@ -7,7 +7,8 @@ from hil.networks.floating import FloatGraph
 
 CLASSES = 10
 
-# MCUNet's backbone as Poor Man's Training uses it: kernel, stride, expanded channels, output channels, residual add, block.
+# MCUNet's backbone as Poor Man's Training uses it: kernel, stride, expanded channels, output channels, residual add,
+# block.
 # Block 3 is the tenth bottleneck alone: docs/networks.md says why.
 MCUNET = (
     (3, 2, 32, 16, False, 1), (3, 1, 48, 16, True, 1), (7, 2, 48, 24, False, 1), (3, 1, 120, 24, True, 1),
@@ -17,11 +18,17 @@ MCUNET = (
 )  # fmt: skip
 
 # kernel, stride, expanded channels, output channels, residual add, block
-RESNET_TINY = ((3, 1, 48, 16, True, 1), (3, 2, 64, 24, False, 2), (3, 1, 96, 24, True, 3), (3, 1, 96, 40, False, 3), (3, 1, 120, 40, True, 4))  # fmt: skip
+RESNET_TINY = (
+    (3, 1, 48, 16, True, 1), (3, 2, 64, 24, False, 2), (3, 1, 96, 24, True, 3), (3, 1, 96, 40, False, 3),
+    (3, 1, 120, 40, True, 4),
+)  # fmt: skip
 
 
 def lenet5(name: str, seed: int) -> FloatGraph:
-    """Return LeNet-5 of hil/networks/lenet5.py with biases: 107,550 weights, 236 biases, 693,000 multiply-accumulates."""
+    """Return LeNet-5 of hil/networks/lenet5.py with biases.
+
+    It has 107,550 weights, 236 biases, 693,000 multiply-accumulates.
+    """
     net = Drawing(name, (28, 28, 1), CLASSES, seed)
     for net.block, outputs in ((1, 6), (2, 16)):
         net.conv(5, 1, 2, outputs, "relu")
@@ -33,7 +40,10 @@ def lenet5(name: str, seed: int) -> FloatGraph:
 
 
 def resnet_tiny(name: str, seed: int, side: int, channels: int) -> FloatGraph:
-    """Return a small residual network: a strided convolution, five inverted bottlenecks, three of them with an add, the mean and the logits."""
+    """Return a small residual network.
+
+    It has a strided convolution, five inverted bottlenecks, three of them with an add, the mean and the logits.
+    """
     net = Drawing(name, (side, side, channels), CLASSES, seed)
     net.conv(3, 2, 1, 16, "relu6")
     for kernel, stride, expanded, outputs, residual, net.block in RESNET_TINY:

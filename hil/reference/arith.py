@@ -28,7 +28,10 @@ def trunc_shift(x: np.ndarray, s: int) -> np.ndarray:
 
 
 def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
-    """Divide by 2^s with pseudo-stochastic rounding and clip to int8, in the type of `x`, which holds |x|: the low bits of x decide by themselves."""
+    """Divide by 2^s with pseudo-stochastic rounding and clip to int8, in the type of `x`, which holds |x|.
+
+    The low bits of x decide by themselves.
+    """
     if s == 0:
         return clip127(x)
     sign, size = np.sign(x), np.abs(x)

@@ -1,7 +1,9 @@
-"""The noise of a step: its pool, and the streams that draw from it (docs/arithmetic.md, section 8); and streams of signs.
+"""The noise of a step: its pool, and the streams that draw from it (docs/arithmetic.md, section 8).
 
-xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream is made in lanes that run side
-by side, and their first states by doubling: the first n of them, jumped by n lanes, are the next n.
+It also makes streams of signs.
+
+xorshift32 is linear over GF(2), so that the state m steps ahead is one matrix away. A stream is made in lanes that run
+side by side, and their first states by doubling: the first n of them, jumped by n lanes, are the next n.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ def xorshift32(x: int) -> int:
 
 
 def start_state(seed: int, step: int, i: int) -> int:
-    """Return `start(i)`, the state before the first word: of the pool for i = 0, of the stream of trained tensor i - 1 else."""
+    """Return `start(i)`, the state before the first word.
+
+    It is that of the pool for i = 0, of the stream of trained tensor i - 1 else.
+    """
     key = mix32(seed + 0x9E3779B9 * (step + 1) & MASK)
     return mix32(key ^ (0x27D4EB2F * i & MASK)) or 0x6D2B79F5
 
@@ -61,7 +66,10 @@ def _jump_tables(doublings: int) -> np.ndarray:
 
 @cache
 def _low_bit_tables() -> np.ndarray:
-    """Return the map of a state to the lowest bits of the 32 states after it, the first of them lowest; as `_jump_tables`."""
+    """Return the map of a state to the lowest bits of the 32 states after it, the first of them lowest.
+
+    The tables are as those of `_jump_tables`.
+    """
     columns = []
     for bit in range(32):
         state, low = 1 << bit, 0
@@ -107,7 +115,9 @@ def words(state: int, count: int) -> np.ndarray:
 
 
 def signs(states: np.ndarray, count: int) -> np.ndarray:
-    """Return `count` Rademacher numbers of each stream (docs/arithmetic-zeroth-order.md, section 3): -1 where bit 0 of a state is 1.
+    """Return `count` Rademacher numbers of each stream: -1 where bit 0 of a state is 1.
+
+    See docs/arithmetic-zeroth-order.md, section 3.
 
     32 of them are one word, a linear map of the state before them.
 
@@ -134,7 +144,9 @@ def signs(states: np.ndarray, count: int) -> np.ndarray:
 
 
 def signed_pool(seed: int, step: int, p_zero: int, r_max: int) -> np.ndarray:
-    """Return what a field of nine bits stands for, int16 [512, 4]: the 256 entries of a step's pool, then their negatives.
+    """Return what a field of nine bits stands for, int16 [512, 4].
+
+    These are the 256 entries of a step's pool, then their negatives.
 
     Args:
         seed: of the trial.

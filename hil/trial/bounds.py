@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from hil.errors import RigError, close_matches, shown
-from hil.methods.checks import is_number
+from hil.methods.settings import is_number
 
 T = TypeVar("T")
 

@@ -41,7 +41,8 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     if not fits_flash and places == (True,):
         raise Blocked(
             "plan",
-            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: let it lie in RAM.",
+            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: let it lie in "
+            "RAM.",
         )
     return method.resident(arena, places if fits_flash else (False,))
 
@@ -64,7 +65,8 @@ def method_on_network(spec: TrialSpec) -> Method:
     for name in ("batch", "seed", "method"):  # two places for one number would disagree
         if name in spec.settings:
             raise RigError(
-                f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write {name}={shown(spec.settings[name])} there."
+                f"TrialSpec: settings has {name!r}: it is a field of the trial itself, write "
+                f"{name}={shown(spec.settings[name])} there."
             )
     settings = {"batch": spec.batch, "seed": spec.seed, **spec.settings}
     return kind.on(build(spec.network, spec.seed), spec.variant, **settings)

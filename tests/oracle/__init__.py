@@ -1,7 +1,10 @@
-"""One training step in loops over plain integers: docs/arithmetic.md, -zeroth-order.md and -backward.md, slow on purpose.
+"""One training step in loops over plain integers, slow on purpose.
+
+They follow docs/arithmetic.md, arithmetic-zeroth-order.md and arithmetic-backward.md.
 
 The loops share no code with the vectorised reference, so that both can be compared. Integers are Python's
-own, without a width; only losses and learning rates use `numpy.float32` scalars, because their roundings are part of the specification.
+own, without a width; only losses and learning rates use `numpy.float32` scalars, because their roundings are part of
+the specification.
 """
 
 from tests.oracle.graph_backward import PlainBackPropagation

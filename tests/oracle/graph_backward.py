@@ -1,4 +1,7 @@
-"""One step of `method = bp` in loops over plain integers: docs/arithmetic-backward.md read aloud, one number at a time."""
+"""One step of `method = bp` in loops over plain integers, one number at a time.
+
+It follows docs/arithmetic-backward.md.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ class Scaled:
 
 
 class PlainBackPropagation:
-    """The state of a training: `own` holds weights and biases of every layer, `runs` and `macs` the work of the last step."""
+    """The state of a training: `own` holds weights and biases of every layer.
+
+    `runs` and `macs` are the work of the last step.
+    """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph, self.settings, self.runs, self.macs = graph, settings, 0, 0

@@ -1,4 +1,7 @@
-"""Forward passes and gradients of a graph, one number at a time: docs/arithmetic-tflite.md; add and loss: docs/arithmetic-zeroth-order.md, section 1."""
+"""Forward passes and gradients of a graph, one number at a time: docs/arithmetic-tflite.md.
+
+Add and loss: docs/arithmetic-zeroth-order.md, section 1.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ def rescale(acc: int, multiplier: int, shift: int, rounding: str) -> int:
 
 
 def windows(layer: Node) -> Iterator[tuple[int, int, int]]:
-    """Yield output position, tap, and input position of all that lies inside the image: flat numbers of (y, x), (ky, kx), (y, x)."""
+    """Yield output position, tap, and input position of all that lies inside the image.
+
+    They are flat numbers of (y, x), (ky, kx), (y, x).
+    """
     (height, width, _), (out_h, out_w, _), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
     for y, x, ky, kx in np.ndindex(out_h, out_w, kh, kw):
         row, column = y * layer.stride + ky - layer.pad, x * layer.stride + kx - layer.pad
@@ -120,7 +126,7 @@ def _pool(layer: Node, x: Values) -> Values:
 
 
 def gradient(layer: Node, x: Values, zero: int, error: Values) -> Own:
-    """Return the gradients of weights and biases (section 5) of the output's error and the input with its zero point."""
+    """Return the gradients of weights and biases (section 5) from the output's error and the input."""
     weights, bias = [0] * layer.weight_count, [0] * layer.channels
     for o, w, i in taps(layer):
         weights[w] += error[o] * (x[i] - zero)

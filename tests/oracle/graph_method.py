@@ -1,4 +1,6 @@
-"""One step of the zeroth-order methods on graphs in loops over plain integers: docs/arithmetic-zeroth-order.md read aloud.
+"""One step of the zeroth-order methods on graphs in loops over plain integers.
+
+They follow docs/arithmetic-zeroth-order.md.
 
 Weights are perturbed in place and put back, as on a board; nothing but the text is shared with the fast form.
 """
@@ -20,7 +22,10 @@ Noise = dict[int, list[int]]  # of the layers, by index
 
 
 class PlainGraphMethod:
-    """Poor Man's Training, its baselines and DeepZero. `own` holds weights and biases of every layer, `runs` and `macs` the work of the last step."""
+    """Poor Man's Training, its baselines and DeepZero. `own` holds weights and biases of every layer.
+
+    `runs` and `macs` are the work of the last step.
+    """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph, self.settings, self.runs, self.macs = graph, settings, 0, 0
@@ -171,7 +176,10 @@ class PlainGraphMethod:
         return values
 
     def _begin(self, index: int) -> int:
-        """Return where the passes for a layer begin that has its weights perturbed: those of a chain begin together (docs/memory-graph.md)."""
+        """Return where the passes for a layer begin that has its weights perturbed: those of a chain begin together.
+
+        See docs/memory-graph.md.
+        """
         if not self.settings.fused:
             return index
         at = 0

@@ -45,7 +45,10 @@ def narrowed(group: Group) -> Group:
 
 
 def forward(layer: Node, weights: list[int], group: Group) -> Group:
-    """Return the outputs of a layer for a group of samples (section 4); `weights` is not read where the layer has none."""
+    """Return the outputs of a layer for a group of samples (section 4).
+
+    `weights` is not read where the layer has none.
+    """
     if layer.op is Op.RELU:
         return [Tensor([max(value, 0) for value in x.values], x.exponent) for x in group]
     if layer.op is Op.MAX_POOL:

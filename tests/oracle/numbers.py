@@ -102,7 +102,10 @@ def xorshift32(x: int) -> int:
 
 
 def start(settings: Settings | GraphSettings, step: int, i: int) -> int:
-    """Return the state before the first word: of the pool for i = 0, of the stream of trained tensor i - 1 else (section 8)."""
+    """Return the state before the first word.
+
+    It is that of the pool for i = 0, of the stream of trained tensor i - 1 else (section 8).
+    """
     key = mix32((settings.seed + 0x9E3779B9 * (step + 1)) & MASK32)
     return mix32(key ^ (0x27D4EB2F * i & MASK32)) or 0x6D2B79F5
 

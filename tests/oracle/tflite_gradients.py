@@ -11,7 +11,10 @@ from hil.reference.formats.tflite8.layers import Window, centred, windows
 
 
 def gate(error: np.ndarray, out: np.ndarray, act_min: int, act_max: int) -> np.ndarray:
-    """Return the error where the layer's output lies between its limits, both excluded, else 0: int8 of the same shape."""
+    """Return the error where the layer's output lies between its limits, both excluded, else 0.
+
+    It is int8 of the same shape.
+    """
     return np.where((out > act_min) & (out < act_max), error, 0).astype(np.int8)
 
 
@@ -45,7 +48,10 @@ def bias_gradient(error: np.ndarray) -> np.ndarray:
 
 
 def conv2d_input_error(error: np.ndarray, weights: np.ndarray, window: Window, in_shape: tuple[int, int]) -> np.ndarray:
-    """Return int64 [..., H, W, C] of the error int8 [..., oh, ow, O] and the weights int8 [O, kh, kw, C]; `in_shape` is (H, W)."""
+    """Return int64 [..., H, W, C] of the error int8 [..., oh, ow, O] and the weights int8 [O, kh, kw, C].
+
+    `in_shape` is (H, W).
+    """
     spread = np.tensordot(error.astype(np.int64), weights.astype(np.int64), axes=(-1, 0))
     return _gathered(spread, window, in_shape)
 
@@ -53,7 +59,10 @@ def conv2d_input_error(error: np.ndarray, weights: np.ndarray, window: Window, i
 def depthwise_input_error(
     error: np.ndarray, weights: np.ndarray, window: Window, in_shape: tuple[int, int]
 ) -> np.ndarray:
-    """Return int64 [..., H, W, C] of the error int8 [..., oh, ow, C] and the weights int8 [kh, kw, C]; `in_shape` is (H, W)."""
+    """Return int64 [..., H, W, C] of the error int8 [..., oh, ow, C] and the weights int8 [kh, kw, C].
+
+    `in_shape` is (H, W).
+    """
     return _gathered(error.astype(np.int64)[..., None, None, :] * weights, window, in_shape)
 
 

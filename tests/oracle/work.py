@@ -36,7 +36,10 @@ def work_of(learner: TrainedGraph, step: int, samples: int) -> Work:
 
 @dataclass
 class Work:
-    """Layers that were run, and their multiply-accumulates; counted as a board runs them, however the reference computes."""
+    """Layers that were run, and their multiply-accumulates.
+
+    They are counted as a board runs them, however the reference computes.
+    """
 
     graph: Graph
     layer_runs: int = 0
@@ -67,7 +70,10 @@ class Work:
         self.add(0, max(by_nodes, default=-1) + 1, samples)
 
     def add_backward(self, settings: GraphSettings, samples: int, reached: Collection[int]) -> None:
-        """Count samples of back-propagation (docs/arithmetic-backward.md, section 5), with the values that an error reaches."""
+        """Count samples of back-propagation, with the values that an error reaches.
+
+        See docs/arithmetic-backward.md, section 5.
+        """
         self.add(0, len(self.graph.layers), samples)
         trained = settings.trained(self.graph)
         for index in range(trained[0], len(self.graph.layers)):
@@ -92,7 +98,10 @@ def _starts(graph: Graph, settings: GraphSettings) -> list[tuple[int, list[int]]
 
 
 def _joined(graph: Graph, settings: GraphSettings) -> set[int]:
-    """Return the layers that run in the group of the layer before, row by row (docs/memory-graph.md, Groups and starts)."""
+    """Return the layers that run in the group of the layer before, row by row.
+
+    See docs/memory-graph.md, Groups and starts.
+    """
     trained = settings.trained(graph)
     by_nodes = {index for index in trained if settings.by_nodes(graph.layers[index])}
     joined: set[int] = set()

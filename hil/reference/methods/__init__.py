@@ -17,7 +17,8 @@ from hil.methods import Method
 class StepOutcome:
     """What one step gave: loss terms (float32), the sign of their difference, and XXH32 of every trained tensor.
 
-    Under INT8* the loss terms are integers; `float_loss_plus` and `_minus` are those of section 5's floats, whatever decided the sign.
+    Under INT8* the loss terms are integers; `float_loss_plus` and `_minus` are those of section 5's floats, whatever
+    decided the sign.
     """
 
     step: int
@@ -30,7 +31,10 @@ class StepOutcome:
 
     @property
     def right_sign(self) -> bool:
-        """Whether the sign is that of the float losses (ElasticZO, section 4.3: about 95 % of the signs of INT8* are)."""
+        """Whether the sign is that of the float losses.
+
+        About 95 % of the signs of INT8* are (ElasticZO, section 4.3).
+        """
         return self.sign == (self.float_loss_plus > self.float_loss_minus) - (
             self.float_loss_plus < self.float_loss_minus
         )
@@ -38,7 +42,10 @@ class StepOutcome:
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`; int8 values, then the exponent as int16."""
+    """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`.
+
+    `data` is the int8 values, then the exponent as int16.
+    """
 
     layer: str
     what: str
@@ -85,7 +92,10 @@ class Reference(Protocol):
         ...
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return every stage of one sample among those that share its exponents, in the order of docs/link.md (`trace`)."""
+        """Return every stage of one sample among those that share its exponents.
+
+        They are in the order of docs/link.md (`trace`).
+        """
         ...
 
 

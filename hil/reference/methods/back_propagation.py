@@ -1,4 +1,7 @@
-"""Back-propagation of 8-bit errors with straight-through rounding (docs/arithmetic-backward.md; PMT, section 4.3; MCUTrain's scaling and momentum)."""
+"""Back-propagation of 8-bit errors with straight-through rounding (docs/arithmetic-backward.md).
+
+PMT, section 4.3; scaling and momentum are MCUTrain's.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ class BackPropagation(TrainedGraph):
         backward: the way of its errors.
 
     Raises:
-        RigError: no layer is trained, or a pool at or behind the first trained layer has windows that overlap or leave the image.
+        RigError: no layer is trained, or a pool at or behind the first trained layer has windows that overlap or leave
+            the image.
     """
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
@@ -33,14 +37,20 @@ class BackPropagation(TrainedGraph):
         self.backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
 
     def configure(self, settings: GraphSettings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay, momentum begins anew."""
+        """Go on with other settings of the schedule and another index of the next step.
+
+        The weights stay, momentum begins anew.
+        """
         super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `TrainedGraph`, with no losses beside the clean ones."""
+        """Add the gradients of some samples.
+
+        Arguments and result as of `TrainedGraph`, with no losses beside the clean ones.
+        """
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}

@@ -1,4 +1,7 @@
-"""ElasticZO-INT8: Full ZO, ZO-Feat-Cls2, ZO-Feat-Cls1 and Full BP (NITI) by one partition (docs/arithmetic.md, section 9; ElasticZO, algorithm 2)."""
+"""ElasticZO-INT8: Full ZO, ZO-Feat-Cls2, ZO-Feat-Cls1 and Full BP (NITI) by one partition.
+
+See docs/arithmetic.md, section 9; ElasticZO, algorithm 2.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,8 @@ class ElasticZoInt8:
     def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
-                f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, choose no more."
+                f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, "
+                "choose no more."
             )
         self.network = network
         self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]

@@ -1,4 +1,7 @@
-"""Poor Man's Training (docs/arithmetic-zeroth-order.md, sections 3 to 7; PMT, algorithm 1); MeZO, bias only and last layer only are settings of it."""
+"""Poor Man's Training (docs/arithmetic-zeroth-order.md, sections 3 to 7; PMT, algorithm 1).
+
+MeZO, bias only and last layer only are settings of it.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ class PoorMans(ZerothOrder):
         """Run all queries that perturb a group of layers.
 
         Returns:
-            For each layer the sums over the queries of delta * xi, float64 [N, dimension]; the sums of |delta|, int64 [N]; the
-            losses, float32 [N, Q] or [N, Q, 2].
+            For each layer the sums over the queries of delta * xi, float64 [N, dimension]; the sums of |delta|, int64
+            [N]; the losses, float32 [N, Q] or [N, Q, 2].
         """
         n = len(some.numbers)
         at_once = max(1, self._rows(group) // n)

@@ -1,4 +1,6 @@
-"""A layer that a method trains: its weights and biases, how they are perturbed, estimated and updated (docs/arithmetic-zeroth-order.md).
+"""A layer that a method trains: its weights and biases, how they are perturbed, estimated and updated.
+
+See docs/arithmetic-zeroth-order.md.
 
 A layer's **coordinates** are its trained weights in the order of the file, then its trained biases.
 """
@@ -118,7 +120,10 @@ class TrainedLayer:
         return np.concatenate(parts, axis=1)
 
     def factors(self, factor: np.ndarray | np.float32, qas: bool) -> list[np.ndarray]:
-        """Return f of each trained tensor, float32 that broadcasts against it, from one for each output channel [O] or for all."""
+        """Return f of each trained tensor, float32 that broadcasts against it.
+
+        `factor` is one for each output channel [O] or for all.
+        """
         own, layer = self.layer.own, self.layer
         assert own is not None
         scale, by_channel = own.scale.astype(F), np.full(layer.channels, factor, F)
@@ -160,6 +165,9 @@ class TrainedLayer:
 
 
 def _round_shift(values: np.ndarray, shift: int) -> np.ndarray:
-    """Return values / 2^shift, half away from zero, in -127..127 (docs/arithmetic.md, section 2); unchanged where the shift is 0."""
+    """Return values / 2^shift, half away from zero, in -127..127 (docs/arithmetic.md, section 2).
+
+    Unchanged where the shift is 0.
+    """
     half = (1 << shift) >> 1
     return np.sign(values) * np.minimum((np.abs(values) + half) >> shift, 127)

@@ -44,7 +44,10 @@ class Samples:
 
 @dataclass
 class Estimate:
-    """What a step estimated: the gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
+    """What a step estimated: the gradients of the trained layers (section 5).
+
+    The sums of the clean losses and of all others (section 7).
+    """
 
     gradients: list[Gradient]
     plus: np.float32
@@ -70,7 +73,8 @@ class TrainedGraph(ABC):
         self.trained = [TrainedLayer(graph, settings, self.forward.layers[i], i) for i in settings.trained(graph)]
         if not self.trained:
             raise RigError(
-                f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose others."
+                f"settings train = {settings.train!r} and blocks = {settings.blocks} leave no layer to train: choose "
+                "others."
             )
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)
@@ -94,7 +98,10 @@ class TrainedGraph(ABC):
         return StepOutcome(step, plus, minus, plus, minus, 0, self.digests())
 
     def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
-        """Return what a step with this index updates by; nothing is updated, but weights beyond their limits are clipped."""
+        """Return what a step with this index updates by.
+
+        Nothing is updated, but weights beyond their limits are clipped.
+        """
         for layer in self.trained:
             layer.clip()
         own = self.own_now()
@@ -136,7 +143,10 @@ class TrainedGraph(ABC):
         return tuple(xxhash.xxh32_intdigest(_bytes(tensor)) for tensor in self.weights)
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits, each sample's with two zero bytes."""
+        """Return predictions uint8 [B], how many are right, and the digest of the logits.
+
+        The logits of each sample are followed by two zero bytes.
+        """
         logits = self._logits(images)
         predictions = logits.argmax(axis=1).astype(np.uint8)
         data = b"".join(row.tobytes() + NO_EXPONENT for row in logits)
@@ -151,7 +161,10 @@ class TrainedGraph(ABC):
         yield list(weights)
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return the output of every layer for one sample, each with two zero bytes, with other values in the place of `weights`."""
+        """Return the output of every layer for one sample, each with two zero bytes.
+
+        `weights` replace those of the method.
+        """
         left = iter(weights)
         own = list(self._frozen)
         for layer in self.trained:
@@ -168,8 +181,8 @@ class TrainedGraph(ABC):
         """Return the losses of all passes, float32 [N, passes], of logits and labels [N].
 
         Args:
-            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass differs,
-                since nothing reads what was perturbed.
+            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass
+                differs, since nothing reads what was perturbed.
             labels: integers [N].
             passes: how many there are.
         """

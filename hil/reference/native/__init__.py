@@ -13,7 +13,10 @@ LARGEST_PRODUCT = 127 * 127
 
 
 def fastest(network: Graph) -> Arithmetic:
-    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's, which says why."""
+    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's.
+
+    The name of the latter says why.
+    """
     if not all(fits(layer) for layer in network.trained):
         return Plain(network, "weights of -128, or sums beyond 32 bits")
     try:
@@ -31,7 +34,7 @@ class Plain(NumpyArithmetic):
 
 
 def fits(layer: Node) -> bool:
-    """Return whether no sum of a layer forward, of its input's error or of its gradient can leave int32, and no weight is -128."""
+    """Return whether no sum of a layer, its input's error or its gradient can leave int32, with no weight of -128."""
     assert layer.weights is not None
     outputs, positions = layer.out_shape[2], layer.out_shape[0] * layer.out_shape[1]
     forward = layer.weights.size // outputs

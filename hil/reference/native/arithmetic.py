@@ -25,7 +25,7 @@ class Stage(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a backward pass needs of a forward pass: the inputs of the stages that it passes, by their first layer, and the logits."""
+    """What a backward pass needs of a forward pass: the inputs of its stages by their first layer, and the logits."""
 
     inputs: dict[int, Group]
     kept_from: int

@@ -1,7 +1,9 @@
-"""The C of this room as a library, made by the host's compiler the first time it is asked for and kept in the user's cache.
+"""The C of this room as a library.
 
-Its name in the cache is a hash of sources, flags and what the compiler says of itself and the processor, so that another compiler,
-another processor or another version of the rig never loads a library that is not its own.
+The host's compiler makes it when it is first needed; it is kept in the user's cache.
+
+Its name in the cache is a hash of sources, flags and what the compiler says of itself and the processor, so that
+another compiler, another processor or another version of the rig never loads a library that is not its own.
 """
 
 from __future__ import annotations

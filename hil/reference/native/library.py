@@ -17,7 +17,10 @@ Group = tuple[np.ndarray, np.ndarray]  # values and exponents
 
 
 def array(dtype: type[np.generic]) -> type:
-    """Return the type of an argument that is a whole array: what `numpy.ctypeslib.ndpointer` gives, at a fifth of its cost."""
+    """Return the type of an argument that is a whole array.
+
+    It is what `numpy.ctypeslib.ndpointer` gives, at a fifth of its cost.
+    """
     wanted = np.dtype(dtype)
 
     class Array:

@@ -50,12 +50,15 @@ class Arithmetic(Protocol):
             weights: of every layer that has any.
             images: of the batch.
             together: whether the batch is one group (section 4).
-            kept_from: index of the first layer that `gradients` will be asked for; the number of layers if there is none.
+            kept_from: index of the first layer that `gradients` will be asked for; the number of layers if there is
+                none.
         """
         ...
 
     def gradients(self, weights: Tensors, passed: Pass, error: np.ndarray) -> dict[int, np.ndarray]:
-        """Return G of the trained tensors from layer `kept_from` on, integers [weights], by index of the tensor (section 7).
+        """Return G of the trained tensors from layer `kept_from` on, integers [weights] (section 7).
+
+        The keys are the indices of the tensors.
 
         Args:
             weights: those of the forward pass.

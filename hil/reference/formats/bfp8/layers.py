@@ -3,7 +3,8 @@
 Tensors have the batch as their last axis, [H, W, C, B]: whatever is done to one value is done to a row of B of them.
 Every sample has an exponent of its own; where a group is the whole batch (`together`), they are all the same.
 
-Sums of products run through float BLAS where every partial sum fits the mantissa, so they are exact integers; the type is chosen by the number of products.
+Sums of products run through float BLAS where every partial sum fits the mantissa, so they are exact integers; the type
+is chosen by the number of products.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def exact_float(products: int) -> type[np.float32] | type[np.float64]:
 def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
     """Bring exact sums to int8 by the largest magnitude of each sample, or of all `together`.
 
-    RoundShift in floats: the sum times 2^-s and then plus a half are exact, since they need no more bits than the sum has,
-    unless the result is clipped anyway. A shift of 0 or less changes nothing.
+    RoundShift in floats: the sum times 2^-s and then plus a half are exact, since they need no more bits than the sum
+    has, unless the result is clipped anyway. A shift of 0 or less changes nothing.
 
     Args:
         acc: integers as float32 or float64 [H, W, C, B]; overwritten.
@@ -113,7 +114,10 @@ def forward(
 
 
 def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
-    """Return the places of the pooling windows in row-major order, each a view [oh, ow, C, B] of what all windows have there."""
+    """Return the places of the pooling windows in row-major order.
+
+    Each is a view [oh, ow, C, B] of what all windows have there.
+    """
     k, (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
 

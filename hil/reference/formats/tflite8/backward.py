@@ -1,4 +1,6 @@
-"""Errors on their way from the logits to the first trained layer, many samples at a time (docs/arithmetic-backward.md, sections 2 and 3).
+"""Errors on their way from the logits to the first trained layer, many samples at a time.
+
+See docs/arithmetic-backward.md, sections 2 and 3.
 
 Values and errors are float32 [N, H, W, C] that hold integers; all sums are exact.
 """
@@ -22,7 +24,10 @@ JOINED_BITS = 15  # that the error of a value is raised by before another reader
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """The errors of one value: integers -127..127 in float32 [N, H, W, C], and the exponents of the samples, int64 [N]."""
+    """The errors of one value: integers -127..127 in float32 [N, H, W, C], and the exponents of the samples.
+
+    The exponents are int64 [N].
+    """
 
     values: np.ndarray
     exponents: np.ndarray
@@ -61,7 +66,9 @@ class BackwardPass:
     def run(
         self, values: Sequence[np.ndarray], own: Sequence[Own | None], labels: np.ndarray
     ) -> Iterator[tuple[int, Errors]]:
-        """Yield each layer that an error reaches, from the last to the first trained one, with the error behind its gate.
+        """Yield each layer that an error reaches, from the last to the first trained one.
+
+        The error is that behind the gate of the layer.
 
         Args:
             values: n + 1 of a clean pass, [N, 1, H, W, C] less their zero point.

@@ -1,8 +1,8 @@
 """Layers with a leading axis of samples and one of queries, in floats that are exact integers.
 
-Values are float32 [N, R, H, W, C] **less their zero point**, so that padding is 0. R is Q where passes differ and 1 where they
-do not, and broadcasts. Sums of products run through BLAS in float32 where no partial sum can reach 2^24, else in float64.
-What floats cannot hold (`Scaling.of`) takes the int64 path of `graph`.
+Values are float32 [N, R, H, W, C] **less their zero point**, so that padding is 0. R is Q where passes differ and 1
+where they do not, and broadcasts. Sums of products run through BLAS in float32 where no partial sum can reach 2^24,
+else in float64. What floats cannot hold (`Scaling.of`) takes the int64 path of `graph`.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class FastLayer:
         return np.clip(out, self.low, self.high, out=out)
 
     def _average_pool(self, x: np.ndarray) -> np.ndarray:
-        """Sums in float64: a quotient of integers below 2^24 that is no integer is further from one than its rounding."""
+        """Use float64: a quotient of integers below 2^24 that is no integer is further from one than its rounding."""
         zero = self.zeros[0]
         count = sum(self.places(np.ones((1, 1, *x.shape[2:4], 1)), 0))
         total = sum(place.astype(np.float64) for place in self.places(x, 0)) + zero * count
@@ -191,7 +191,10 @@ class FastLayer:
         return np.clip(mean - zero, self.low, self.high).astype(np.float32)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return outputs less their zero point, float32 [..., O], of sums [..., O]; `channels` says which output channels the O are."""
+        """Return outputs less their zero point, float32 [..., O], of sums [..., O].
+
+        `channels` says which output channels the O are.
+        """
         if self._scaling is not None:
             return self._scaling.of_channels(channels).apply(acc)
         quantization = plain.quantization_of(self._graph, self.layer)

@@ -1,4 +1,7 @@
-"""A graph's layers on the plain int64 path of `layers`: the specification, by which the fast one (`passes`) is checked."""
+"""A graph's layers on the plain int64 path of `layers`.
+
+It is the specification, by which the fast path (`passes`) is checked.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ PIXEL_OFFSET = 128  # a pixel p becomes p - 128
 
 
 def input_values(graph: Graph, images: np.ndarray) -> np.ndarray:
-    """Return uint8 images [B, H, W] or [B, H, W, C] as int8 [B, H, W, C] (docs/arithmetic-zeroth-order.md, section 1)."""
+    """Return uint8 images [B, H, W] or [B, H, W, C] as int8 [B, H, W, C].
+
+    See docs/arithmetic-zeroth-order.md, section 1.
+    """
     return (images.reshape(-1, *graph.in_shape).astype(np.int16) - PIXEL_OFFSET).astype(np.int8)
 
 
@@ -73,7 +79,10 @@ def run(
 
 
 def forward(graph: Graph, images: np.ndarray) -> list[np.ndarray]:
-    """Return all values of uint8 images [B, H, W] or [B, H, W, C] with the graph's own weights: int8 [B, H, W, C], n + 1 of them."""
+    """Return all values of uint8 images [B, H, W] or [B, H, W, C] with the graph's own weights.
+
+    There are n + 1 of them, int8 [B, H, W, C].
+    """
     values = [input_values(graph, images)]
     for layer in graph.layers:
         weights, bias = (None, None) if layer.own is None else (layer.own.weights, layer.own.bias)

@@ -80,7 +80,10 @@ class Passes:
 
 
 def perturbed_nodes(layer: FastLayer, out: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return outputs moved by noise where they lie strictly between their limits: [N, R, oh, ow, O] and int8 [N, Q, outputs]."""
+    """Return outputs moved by noise where they lie strictly between their limits.
+
+    The outputs are [N, R, oh, ow, O], the noise int8 [N, Q, outputs].
+    """
     inside = (out > layer.low) & (out < layer.high)
     return out + noise.reshape(*noise.shape[:2], *layer.layer.out_shape) * inside
 

@@ -1,12 +1,13 @@
 """From exact sums in floats to outputs, in one float64 pass (docs/arithmetic-tflite.md, section 3).
 
-Both roundings are one floor. With c = M 2^(shift - 31): `single` is floor(acc c + 1/2). Of `double`, with n = -shift >= 1,
-nested floors are one, and the second rounding differs by the sign of acc in what it adds: it is
-floor(acc c + 1/2 +- 2^-(n + 1)), + where acc >= 0; for n = 0 nothing is added to the half. (a is negative where acc is, but for
-acc = -1 and M = 2^30, where both signs give 0.)
+Both roundings are one floor. With c = M 2^(shift - 31): `single` is floor(acc c + 1/2). Of `double`, with
+n = -shift >= 1, nested floors are one, and the second rounding differs by the sign of acc in what it adds: it is
+floor(acc c + 1/2 +- 2^-(n + 1)), + where acc >= 0; for n = 0 nothing is added to the half. (a is negative where acc is,
+but for acc = -1 and M = 2^30, where both signs give 0.)
 
 Exact: outputs lie within 2^8 of 0. Where |acc c| > 2^9 the output is clipped, whatever the float rounds. Else
-|acc| <= 2^9 / c <= 2^(n + 10), so that for n <= 12 acc M < 2^53 and the sum, a multiple of 2^-(31 + n) below 2^10, has at most 53 bits.
+|acc| <= 2^9 / c <= 2^(n + 10), so that for n <= 12 acc M < 2^53 and the sum, a multiple of 2^-(31 + n) below 2^10, has
+at most 53 bits.
 """
 
 from __future__ import annotations
