@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hil.methods.poor_mans_training import PoorMansTraining
 
@@ -13,4 +15,4 @@ class BiasOnly(PoorMansTraining):
 
     name = "bias-only"
     default_variant = "adaptive"
-    variants = {"adaptive": {"train": "bias"}}  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {"adaptive": {"train": "bias"}}

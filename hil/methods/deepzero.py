@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hil.errors import Blocked
 from hil.methods.graph_method import GraphMethod
@@ -18,12 +20,12 @@ class DeepZero(GraphMethod):
     name = "deepzero"
     loop = "deepzero"
     default_variant = "dense"
-    variants = {  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {
         "dense": {},
         "sparse": {"sparsity": 230},
         "last-sparse": {"sparsity": 230, "train": "last"},
     }
-    cell = {"batch": 1, "steps": 1, "settings": {"queries": 2}}  # noqa: RUF012, a step is long
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 1, "settings": {"queries": 2}}  # one step is long
     coordinate_wise = True
 
     def check(self, variant: str) -> None:

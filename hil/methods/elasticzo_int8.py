@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,13 +26,13 @@ class ElasticZoInt8(Method):
     loop = "elasticzo-int8"
     format = Format.BFP8
     kind = Settings
-    variants = {variant: {} for variant in VARIANTS}  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {variant: {} for variant in VARIANTS}
     default_variant = "cls1"
     learning_variants = ("cls1", "full-bp")
     chosen = False
     in_flash_too = False
     request = "configure"
-    cell = {"steps": 2}  # noqa: RUF012
+    cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
     settings: Settings
 

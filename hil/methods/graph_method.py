@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ class GraphMethod(Method):
     chosen = True
     in_flash_too = True
     request = "configure_graph"
-    cell = {"batch": 1, "steps": 2, "settings": {"queries": 2}}  # noqa: RUF012
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
     coordinate_wise: ClassVar[bool] = False
 
     settings: GraphSettings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Int8Bp(GraphMethod):
     docs = "docs/arithmetic-backward.md"
     loop = "bp"
     default_variant = "plain"
-    variants = {"plain": {"qas": 0}, "qas": {}}  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {"plain": {"qas": 0}, "qas": {}}
 
     @cached_property
     def backward(self) -> BackwardPass:

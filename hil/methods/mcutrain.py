@@ -6,7 +6,9 @@ Poor Man's Training trains of MCUNet when it is compared with it (its table 11: 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hil.methods.int8_bp import Int8Bp
 
@@ -17,4 +19,4 @@ class Mcutrain(Int8Bp):
 
     name = "mcutrain"
     default_variant = "block3"
-    variants = {"block3": {"train": "pointwise", "blocks": 4, "momentum": 0.9}}  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {"block3": {"train": "pointwise", "blocks": 4, "momentum": 0.9}}

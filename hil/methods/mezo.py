@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hil.methods.poor_mans_training import PoorMansTraining
 
@@ -13,7 +15,7 @@ class Mezo(PoorMansTraining):
 
     name = "mezo"
     default_variant = "mezo"
-    variants = {  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {
         "mezo": {"perturb": "weight", "wise": "model", "difference": "central", "queries": 1, "gns": 0, "qas": 0}
     }
-    cell = {"batch": 1, "steps": 2, "settings": {}}  # noqa: RUF012
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {}}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from hil.methods.graph_method import GraphMethod
 
@@ -15,7 +16,7 @@ class PoorMansTraining(GraphMethod):
     name = "poor-mans-training"
     loop = "poor-mans"
     default_variant = "adaptive"
-    variants = {  # noqa: RUF012
+    variants: ClassVar[Mapping[str, Any]] = {
         "adaptive": {},
         "weight": {"perturb": "weight"},
         "node": {"perturb": "node"},
