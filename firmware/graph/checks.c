@@ -1,4 +1,5 @@
-/* The checks of a layer: docs/network.md. Those of operations are here, those of formats in checks_tflite8.c and checks_bfp8.c. */
+/* The checks of a layer: docs/network.md. Those of operations are here, those of formats in checks_tflite8.c and
+   checks_bfp8.c. */
 #include "graph/checks.h"
 
 #include <stddef.h>
@@ -87,7 +88,8 @@ static bool format_is_known(const candidate_t *candidate) {
     return format_checks(format) != NULL && format == graph_layer(candidate->file, 0)->format;
 }
 
-/* The weights, then the parameters, from where the data before end; the last layer ends where the file does. Also says where. */
+/* The weights, then the parameters, from where the data before end; the last layer ends where the file does. Also
+   says where. */
 static bool place_fits(candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     const uint32_t parameters = format_checks(layer->format)->parameter_bytes(layer);
@@ -124,7 +126,8 @@ static bool has_dimensions(const candidate_t *candidate) {
            layer->out_c > 0;
 }
 
-/* Those that do not depend on the format, by their number. Check 6 also finds the end of the data, and is made between the others. */
+/* Those that do not depend on the format, by their number. Check 6 also finds the end of the data, and is made
+   between the others. */
 static const check_t common[CHECKS] = {
     [CHECK_OP] = op_is_known,        [CHECK_INPUT] = input_follows,      [CHECK_OUTPUT] = output_follows,
     [CHECK_WINDOW] = window_fits,    [CHECK_FORMAT] = format_is_known,   [CHECK_ZERO] = zeros_are_zero,

@@ -24,7 +24,8 @@ enum graph_check {
     CHECKS = 14,
 };
 
-/* A layer while it is checked, and where its data begin and end in the file; `end` is right once they are known to be inside. */
+/* A layer while it is checked, and where its data begin and end in the file; `end` is right once they are known to be
+   inside. */
 typedef struct {
     const graph_file_t *file;
     const graph_layer_t *layer;

@@ -82,23 +82,22 @@ failure_t graph_other_format(void) {
     return refuse_layer(0, CHECK_FORMAT);
 }
 
-failure_t graph_file_open_as(graph_file_t *file, const uint8_t *bytes, uint32_t received, enum format format) {
+failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received) {
     const failure_t failure = graph_file_open(file, bytes, received);
-    if (failure.code != 0) {
-        return failure;
+    const bool too_many = failure.code == 0 && graph_header(file)->classes > MOST_LABELS;
+    return too_many ? refuse_layer(HEADER_LAYER, CHECK_CLASSES) : failure;
+}
+
+uint64_t graph_weighted_layers(const graph_file_t *file) {
+    uint64_t layers = 0;
+    for (uint8_t i = 0; i < file->layers; i++) {
+        layers |= (uint64_t)graph_has_weights(graph_layer(file, i)) << i;
     }
-    if (graph_layer(file, 0)->format != format) {
-        return graph_other_format();
-    }
-    return graph_header(file)->classes <= MOST_LABELS ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_CLASSES);
+    return layers;
 }
 
 uint8_t graph_weighted(const graph_file_t *file) {
-    uint8_t layers = 0;
-    for (uint8_t i = 0; i < file->layers; i++) {
-        layers = (uint8_t)(layers + graph_has_weights(graph_layer(file, i)));
-    }
-    return layers;
+    return (uint8_t)__builtin_popcountll(graph_weighted_layers(file));
 }
 
 uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before) {

@@ -1,13 +1,13 @@
-/* The network file (docs/network.md), read in place: in RAM, where what is trained changes in it, or in flash. The file is aligned to
-   4 bytes, and this computer is little-endian, as it is. */
+/* The network file (docs/network.md), read in place: in RAM, where what is trained changes in it, or in flash. The
+   file is aligned to 4 bytes, and this computer is little-endian, as it is. */
 #ifndef GRAPH_FILE_H
 #define GRAPH_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "graph/failure.h"
 #include "kernels/shapes.h"
-#include "net/failure.h"
 
 #define GRAPH_VERSION 3u
 #define GRAPH_MAX_LAYERS 64
@@ -83,14 +83,14 @@ typedef struct {
 /* Read and check the `received` bytes of a network file. After a failure the file is not to be used. */
 failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t received);
 
-/* The same, for an engine that trains a format: also refuses other formats, and more classes than labels of one byte can name. */
-failure_t graph_file_open_as(graph_file_t *file, const uint8_t *bytes, uint32_t received, enum format format);
+/* The same, for an engine that trains: also refuses more classes than labels of one byte can name. */
+failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received);
 
 /* The answer to a request that a network of this format does not take: its first layer has another format. */
 failure_t graph_other_format(void);
 
-/* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the data of the layers
-   before it end in the file, and then where its own do. */
+/* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the data
+   of the layers before it end in the file, and then where its own do. */
 uint32_t graph_check_layer(const graph_file_t *file, uint8_t i, uint32_t *place);
 
 static inline const graph_header_t *graph_header(const graph_file_t *file) {
@@ -110,7 +110,8 @@ static inline bool graph_is_pool(const graph_layer_t *layer) {
     return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
 }
 
-/* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
+/* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after
+   that. */
 static inline uint64_t graph_wide_taps(const graph_layer_t *layer) {
     if (layer->op == OP_FULLY_CONNECTED) {
         return (uint64_t)layer->in_h * layer->in_w * layer->in_c;
@@ -133,7 +134,9 @@ static inline uint32_t graph_weight_count(const graph_layer_t *layer) {
     return graph_taps(layer) * graph_channels(layer);
 }
 
-/* How many layers have weights; and the layer with so many of them before it, the number of layers where there is none. */
+/* The layers with weights, bit l for layer l; how many they are; and the layer with so many of them before it, the
+   number of layers where there is none. */
+uint64_t graph_weighted_layers(const graph_file_t *file);
 uint8_t graph_weighted(const graph_file_t *file);
 uint8_t graph_weighted_layer(const graph_file_t *file, uint8_t before);
 
@@ -192,7 +195,8 @@ static inline uint64_t graph_products(const graph_layer_t *layer) {
     return graph_has_weights(layer) ? (uint64_t)graph_taps(layer) * graph_outputs(layer) : 0;
 }
 
-/* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is no plan that fits. */
+/* Of value v: 0 is the network's input, v the output of layer v - 1. There may be more than 2^32, as long as there is
+   no plan that fits. */
 static inline uint64_t graph_elements(const graph_file_t *file, uint8_t value) {
     const graph_header_t *header = graph_header(file);
     if (value == 0) {

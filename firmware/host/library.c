@@ -1,4 +1,5 @@
-/* What a test in Python needs beside the engine's own functions: an engine in memory of its own, and names for what is inline. */
+/* What a test in Python needs beside the engine's own functions: an engine in memory of its own, and names for what
+   is inline. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,10 @@
 #include "arith/psto_shift.h"
 #include "arith/random.h"
 #include "arith/round_shift.h"
-#include "graph/engine.h"
-#include "net/engine.h"
+#include "engine/engine.h"
+#include "methods/elasticzo_int8.h"
+#include "methods/tflite8_settings.h"
+#include "trainer/registry.h"
 
 /* Counts its own calls: a counter that is the same in every run. */
 static uint32_t calls(void) {
@@ -16,7 +19,8 @@ static uint32_t calls(void) {
     return ++count;
 }
 
-/* An engine with an arena of `arena_size` bytes, to be given back with host_engine_free(); NULL when there is no memory. */
+/* An engine with an arena of `arena_size` bytes, to be given back with host_engine_free(); NULL when there is no
+   memory. */
 engine_t *host_engine_new(uint32_t arena_size) {
     engine_t *engine = malloc(sizeof *engine);
     uint8_t *arena = malloc(arena_size);
@@ -25,7 +29,7 @@ engine_t *host_engine_new(uint32_t arena_size) {
         free(arena);
         return NULL;
     }
-    engine_init(engine, arena, arena_size, calls);
+    engine_init(engine, registry_formats, arena, arena_size, calls);
     return engine;
 }
 
@@ -34,32 +38,63 @@ void host_engine_free(engine_t *engine) {
     free(engine);
 }
 
-uint16_t host_plan_buffers(const engine_t *engine) {
-    return engine->model.plan.buffers;
+/* The requests `configure` and `configure_graph`. */
+failure_t host_configure(engine_t *engine, const elasticzo_settings_t *settings, uint32_t *planned) {
+    return engine_configure(engine, registry_elasticzo(), settings, planned);
 }
 
-/* Size, offset, first and last slot of a buffer, in the order of docs/memory.md. */
-void host_plan_buffer(const engine_t *engine, uint16_t index, uint32_t fields[4]) {
-    const buffer_t *buffer = &engine->model.plan.buffer[index];
-    fields[0] = buffer->size;
-    fields[1] = buffer->offset;
-    fields[2] = buffer->first;
-    fields[3] = buffer->last;
+failure_t host_configure_graph(engine_t *engine, const tflite8_settings_t *settings, uint32_t *planned) {
+    return engine_configure(engine, registry_tflite8(settings->method), settings, planned);
 }
 
-/* Sizes in bytes of settings_t, step_result_t and failure_t, for who describes them anew. */
-void host_sizes(uint32_t sizes[3]) {
-    sizes[0] = sizeof(settings_t);
-    sizes[1] = sizeof(step_result_t);
-    sizes[2] = sizeof(failure_t);
+/* Sizes in bytes of settings, step_result_t and failure_t, for who describes them anew. */
+void host_sizes(uint32_t sizes[4]) {
+    sizes[0] = sizeof(elasticzo_settings_t);
+    sizes[1] = sizeof(tflite8_settings_t);
+    sizes[2] = sizeof(step_result_t);
+    sizes[3] = sizeof(failure_t);
+}
+
+/* Place the buffers of the layers from..to - 1, behind those that are placed, without moving what is kept; and tell
+   what was placed: bytes, offset, first and last slot, line, and value or layer of each buffer. Returns how many. */
+uint16_t host_place(engine_t *engine, uint8_t from, uint8_t to, uint32_t (*fields)[6]) {
+    model_t *model = &engine->model;
+    placing_t placing;
+    plan_open(&placing, &model->plan);
+    model->method->demand(&placing, model, (start_t){.from = from, .to = to});
+    plan_close(&placing, NULL);
+    uint16_t told = 0;
+    for (uint16_t i = 0; i < placing.count; i++) {
+        const buffer_t *buffer = &placing.buffer[i];
+        if (buffer->bytes > 0) {
+            const uint32_t words[6] = {buffer->bytes, model->plan.at[buffer->place], buffer->first,
+                                       buffer->last,  buffer->place / PLAN_LENGTH,   buffer->place % PLAN_LENGTH};
+            memcpy(fields[told++], words, sizeof words);
+        }
+    }
+    return told;
+}
+
+/* Place again what is placed when a pass begins. */
+void host_place_first(engine_t *engine) {
+    model_place_first(&engine->model);
+}
+
+/* Ends of what stays while other settings change, and through all of training; then all offsets, by place. */
+void host_plan(const engine_t *engine, uint32_t fields[2 + PLAN_PLACES]) {
+    const plan_t *plan = &engine->model.plan;
+    fields[0] = plan->kept;
+    fields[1] = plan->always;
+    memcpy(fields + 2, plan->at, sizeof plan->at);
 }
 
 /* A run as the agent does it: checks, steps, report. */
-failure_t host_run(engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result) {
+failure_t host_run(engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result,
+                   uint32_t *digests) {
     const failure_t failure = engine_check_run(engine, step, steps, count);
     if (failure.code == 0) {
         engine_run(engine, steps, count, result);
-        engine_report(engine, result);
+        engine_report(engine, result, digests);
     }
     return failure;
 }
@@ -114,86 +149,16 @@ uint32_t host_stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     return stream_start(seed, step, i);
 }
 
-/* An engine of tflite8, as host_engine_new(). A file that is used from flash is the caller's memory. */
-graph_engine_t *host_graph_new(uint32_t arena_size) {
-    graph_engine_t *engine = malloc(sizeof *engine);
-    uint8_t *arena = malloc(arena_size);
-    if (engine == NULL || arena == NULL) {
-        free(engine);
-        free(arena);
-        return NULL;
-    }
-    graph_engine_init(engine, arena, arena_size, calls);
-    return engine;
-}
-
-void host_graph_free(graph_engine_t *engine) {
-    free(engine->model.arena);
-    free(engine);
-}
-
-/* Bring a file to the beginning of the arena, as the agent does piece by piece, and use it. */
-failure_t host_graph_load(graph_engine_t *engine, const uint8_t *file, uint32_t size) {
-    if (size > engine->arena_size) {
-        return refusal(FAILURE_DOES_NOT_FIT, size, engine->arena_size);
-    }
-    memcpy(engine->model.arena, file, size);
-    return graph_engine_use_arena(engine, size);
-}
-
-failure_t host_graph_run(graph_engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result,
-                         uint32_t *digests) {
-    const failure_t failure = graph_engine_check_run(engine, step, steps, count);
-    if (failure.code == 0) {
-        graph_engine_run(engine, steps, count, result);
-        graph_engine_report(engine, result, digests);
-    }
-    return failure;
-}
-
-/* Bytes and offset of a buffer that is placed now: a line of the second table of docs/memory-graph.md, and its value or layer. */
-void host_graph_buffer(const graph_engine_t *engine, uint8_t line, uint8_t i, uint32_t fields[2]) {
-    fields[0] = engine->model.plan.bytes[line][i];
-    fields[1] = engine->model.plan.at[line][i];
-}
-
-/* Ends of what stays and of what always lives; offsets of labels, queries, samples; then of every layer's theta, beta, gradient and
-   velocities. */
-void host_graph_always(const graph_engine_t *engine, uint32_t fields[5 + 4 * GRAPH_MAX_LAYERS]) {
-    const graph_plan_t *plan = &engine->model.plan;
-    const uint32_t first[5] = {plan->kept, plan->always, plan->labels, plan->queries, plan->samples};
-    memcpy(fields, first, sizeof first);
-    memcpy(fields + 5, plan->theta, sizeof plan->theta);
-    memcpy(fields + 5 + GRAPH_MAX_LAYERS, plan->beta, sizeof plan->beta);
-    memcpy(fields + 5 + 2 * GRAPH_MAX_LAYERS, plan->grad, sizeof plan->grad);
-    memcpy(fields + 5 + 3 * GRAPH_MAX_LAYERS, plan->velocity, sizeof plan->velocity);
-}
-
-/* Place the buffers of the prefix or the first start, or those of the start at layer `from`, behind the one that is placed. */
-void host_graph_begin(graph_engine_t *engine) {
-    const planned_t planned = graph_planned(&engine->model);
-    graph_plan_begin(&engine->model.plan, &planned);
-}
-
-void host_graph_enter(graph_engine_t *engine, uint8_t from) {
-    graph_enter(&engine->model, from);
-}
-
-/* Sets of layers: trained, by nodes, joined to the layer before. */
-void host_graph_training(const graph_engine_t *engine, uint64_t sets[3]) {
+/* Sets of layers: trained, by nodes, joined to the layer before, starts. */
+void host_training(const engine_t *engine, uint64_t sets[4]) {
     sets[0] = engine->model.training.layers;
     sets[1] = engine->model.training.nodes;
     sets[2] = engine->model.training.joined;
+    sets[3] = engine->model.training.starts;
 }
 
 /* Multiply-accumulates and layers run of the last step or run. */
-void host_graph_work(const graph_engine_t *engine, uint64_t work[2]) {
+void host_work(const engine_t *engine, uint64_t work[2]) {
     work[0] = engine->model.macs;
     work[1] = engine->model.layer_runs;
-}
-
-/* Sizes in bytes of graph_settings_t and graph_engine_t. */
-void host_graph_sizes(uint32_t sizes[2]) {
-    sizes[0] = sizeof(graph_settings_t);
-    sizes[1] = sizeof(graph_engine_t);
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "arith/float32.h"
-#include "graph/reach.h"
-#include "graph/sizes.h"
+#include "formats/tflite8_sizes.h"
 #include "kernels/fully_connected_s8.h"
 #include "kernels/losses.h"
 #include "kernels/requantize_s8.h"
@@ -12,7 +11,8 @@
 #include "kernels/tflite_depthwise_s8.h"
 #include "kernels/tflite_errors_s8.h"
 #include "kernels/tflite_pooling_s8.h"
-#include "methods/graph_gradient.h"
+#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_reach.h"
 
 enum { FRACTION = 16 }; /* bits of a quotient of factors that count */
 
@@ -24,11 +24,11 @@ typedef struct {
 
 /* A sample on its way back: what goes with the errors of the values, in the buffers `error`. */
 typedef struct {
-    graph_model_t *model;
+    model_t *model;
     const sample_t *sample;
     uint64_t arrived; /* bit v - 1: value v has an error */
-    factor_t factor[PLAN_PLACES];
-    int16_t exponent[PLAN_PLACES]; /* x */
+    factor_t factor[PLAN_LENGTH];
+    int16_t exponent[PLAN_LENGTH]; /* x */
 } way_back_t;
 
 /* p * 2^exponent, for a positive normal p. */
@@ -39,14 +39,15 @@ static factor_t normalised(float p, int32_t exponent) {
 }
 
 static int8_t *error_of(const way_back_t *way, uint8_t value) {
-    return graph_buffer(way->model, PLAN_ERROR, value);
+    return model_buffer(way->model, PLAN_ERROR, value);
 }
 
 static bool has_arrived(const way_back_t *way, uint8_t value) {
     return in_set(way->arrived, (uint8_t)(value - 1));
 }
 
-/* Where the error for a value is to be made: the first one in the value's own buffer, those of further readers in `apart`. */
+/* Where the error for a value is to be made: the first one in the value's own buffer, those of further readers in
+   `apart`. */
 static int8_t *place_for(const way_back_t *way, uint8_t value, int8_t *apart) {
     return has_arrived(way, value) ? apart : error_of(way, value);
 }
@@ -76,7 +77,7 @@ static void begin(way_back_t *way) {
     const graph_file_t *file = &way->model->file;
     const uint8_t n = file->layers;
     const float scale = graph_scale(file, n), part = 1.0f / 127.0f;
-    const int8_t *logits = graph_value(way->model, &way->sample->clean, n);
+    const int8_t *logits = pass_value(way->model, &way->sample->clean, n);
     int8_t *error = error_of(way, n);
     cross_entropy_error_s8(logits, graph_header(file)->classes, scale, way->sample->label, error);
     give(way, n, normalised(scale * part, 0), error, 0);
@@ -85,7 +86,7 @@ static void begin(way_back_t *way) {
 /* The sums of weight times error for every input. */
 static void input_sums(const way_back_t *way, uint8_t l, const int8_t *error, int8_t *scratch, int32_t *acc) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
-    const int8_t *weights = graph_tensors(way->model, l).weights;
+    const int8_t *weights = tflite8_tensors(way->model, l).weights;
     const layer_shape_t shape = graph_shape(layer);
     switch (layer->op) {
     case OP_CONV2D: tflite_conv2d_s8_input_error(error, weights, &shape, (int32_t *)(void *)scratch, acc); break;
@@ -97,14 +98,14 @@ static void input_sums(const way_back_t *way, uint8_t l, const int8_t *error, in
 
 /* Through a layer with weights. What a further reader hands on is made in 8 bits where its sums begin. */
 static void through_weights(way_back_t *way, uint8_t l) {
-    graph_model_t *model = way->model;
+    model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
-    const tensors_t tensors = graph_tensors(model, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
     const uint32_t inputs = graph_inputs(layer), positions = (uint32_t)layer->out_h * layer->out_w;
     const uint32_t largest = largest_channel(tensors.multiplier, tensors.shift, graph_channels(layer));
     const back_layout_t layout = back_layout(layer, inputs);
-    int8_t *buffer = graph_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled,
+    int8_t *buffer = model_buffer(model, PLAN_BACK, l), *levelled = buffer + layout.levelled,
            *error = place_for(way, value, buffer);
     int32_t *acc = (int32_t *)(void *)buffer;
     level_errors_s8(error_of(way, y), positions, graph_channels(layer), tensors.multiplier, tensors.shift, largest,
@@ -123,7 +124,7 @@ static void through_add(way_back_t *way, uint8_t l) {
     int8_t *own = error_of(way, y);
     for (uint32_t i = 0; i < 2; i++) {
         const uint8_t value = layer->reads[i];
-        if (!graph_has_error(&way->model->training, value)) {
+        if (!tflite8_has_error(&way->model->training, value)) {
             continue;
         }
         const float scales = graph_scale(file, value) / graph_scale(file, y);
@@ -136,14 +137,14 @@ static void through_add(way_back_t *way, uint8_t l) {
 }
 
 static void through_pool(way_back_t *way, uint8_t l) {
-    graph_model_t *model = way->model;
+    model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
     const layer_shape_t shape = graph_shape(layer);
-    int8_t *error = has_arrived(way, value) ? graph_buffer(model, PLAN_BACK, l) : error_of(way, value);
+    int8_t *error = has_arrived(way, value) ? model_buffer(model, PLAN_BACK, l) : error_of(way, value);
     factor_t factor = way->factor[y];
     if (layer->op == OP_MAX_POOL) {
-        tflite_max_pool_s8_backward(graph_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
+        tflite_max_pool_s8_backward(pass_value(model, &way->sample->clean, value), error_of(way, y), &shape, error);
     } else {
         const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
         tflite_average_pool_s8_backward(error_of(way, y), &shape, error);
@@ -156,7 +157,7 @@ static void hand_on(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
     if (layer->op == OP_ADD) {
         through_add(way, l);
-    } else if (!graph_has_error(&way->model->training, layer->reads[0])) {
+    } else if (!tflite8_has_error(&way->model->training, layer->reads[0])) {
         return;
     } else if (graph_is_pool(layer)) {
         through_pool(way, l);
@@ -167,20 +168,20 @@ static void hand_on(way_back_t *way, uint8_t l) {
 
 /* The update of a layer comes behind the error of its input, which is that of the weights of the step. */
 static void learn(way_back_t *way, uint8_t l) {
-    graph_model_t *model = way->model;
+    model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t y = (uint8_t)(l + 1);
-    model->factor[l] = way->factor[y].c;
+    model->gradient_factor[l] = way->factor[y].c;
     model->macs += model->training.weights ? graph_products(layer) : 0;
     error_gradient(model, way->sample, l, error_of(way, y), way->exponent[y] + way->factor[y].exponent);
 }
 
 static void pass_back(way_back_t *way, uint8_t l) {
-    graph_model_t *model = way->model;
+    model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint8_t y = (uint8_t)(l + 1);
     if (!graph_is_pool(layer)) {
-        const int8_t *out = graph_value(model, &way->sample->clean, y);
+        const int8_t *out = pass_value(model, &way->sample->clean, y);
         const graph_output_t *output = graph_output(&model->file, layer);
         tflite_clamp_s8_backward(out, error_of(way, y), graph_outputs(layer), output->act_min, output->act_max);
     }
@@ -192,13 +193,43 @@ static void pass_back(way_back_t *way, uint8_t l) {
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-void back_propagation_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
-    const sample_t sample = graph_take_sample(model, step, slot);
+static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+    const sample_t sample = tflite8_take_sample(model, step, slot);
     way_back_t way = {.model = model, .sample = &sample};
     begin(&way);
-    for (uint8_t l = model->file.layers; l-- > graph_first_trained(&model->training);) {
+    for (uint8_t l = model->file.layers; l-- > model->training.first_backward;) {
         if (in_set(model->training.reached, l)) {
             pass_back(&way, l);
         }
     }
 }
+
+static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+    (void)pass;
+    tflite8_take(model, step, count, take_sample);
+}
+
+static void stand(plan_t *plan, const model_t *model) {
+    tflite8_stand(plan, model, 0);
+    if (tflite8_has_velocities(tflite8_settings(model))) {
+        tflite8_stand_coordinates(plan, model, TFLITE8_VELOCITY);
+    }
+}
+
+static void demand(placing_t *placing, const model_t *model, start_t start) {
+    tflite8_demand_passes(placing, model, start);
+    tflite8_demand_backward(placing, model);
+}
+
+const method_t back_propagation = {
+    .format = FORMAT_TFLITE8,
+    .settings_bytes = sizeof(tflite8_settings_t),
+    .check = tflite8_check,
+    .training = tflite8_training,
+    .stand = stand,
+    .demand = demand,
+    .begin = tflite8_clear_velocities,
+    .take = take,
+    .finish = tflite8_finish,
+    .trace = tflite8_trace,
+};

@@ -3,14 +3,14 @@
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "methods/graph_gradient.h"
+#include "methods/tflite8_gradient.h"
 
 enum { UNIT = -16, DRAWN = 24 /* a coordinate looks at the upper byte of its draw */ };
 
 /* Raise, or lower, a coordinate: a weight with the sum of its channel, or a bias. */
-static void move(graph_model_t *model, uint8_t l, uint32_t j, int32_t by) {
+static void move(model_t *model, uint8_t l, uint32_t j, int32_t by) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const tensors_t tensors = graph_tensors(model, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
     const uint32_t weights = trained_weights(&model->training, layer);
     if (j < weights) {
         const uint32_t channel = layer->op == OP_DEPTHWISE ? j % graph_channels(layer) : j / graph_taps(layer);
@@ -23,31 +23,31 @@ static void move(graph_model_t *model, uint8_t l, uint32_t j, int32_t by) {
     stopwatch_book(&model->watch, &model->account.perturb);
 }
 
-static int32_t ask_coordinate(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t j) {
+static int32_t ask_coordinate(model_t *model, step_t *step, const sample_t *sample, uint8_t l, uint32_t j) {
     move(model, l, j, 1);
     const float loss = query_loss(model, step, &sample->clean, sample, group_first(&model->training, l));
     move(model, l, j, -1);
     return loss_delta(loss - sample->loss);
 }
 
-static int32_t *coordinates_of(const graph_model_t *model, uint8_t l) {
-    return graph_s32(model, model->plan.at[PLAN_COORDINATES][l]);
+static int32_t *coordinates_of(const model_t *model, uint8_t l) {
+    return model_words(model, TFLITE8_COORDINATES, l);
 }
 
-static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
     int32_t *coordinates = coordinates_of(model, l);
     uint32_t state =
-        rademacher_state(model->settings.seed, step->step, 0, l, 0); /* one mask for all samples of a step */
+        rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0); /* one mask for all samples of a step */
     for (uint32_t j = 0; j < n; j++) {
         state = xorshift32(state);
-        const bool active = state >> DRAWN >= model->settings.sparsity;
+        const bool active = state >> DRAWN >= tflite8_settings(model)->sparsity;
         coordinates[j] = active ? ask_coordinate(model, step, sample, l, j) : 0;
     }
 }
 
-static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void learn(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     (void)step;
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t weights = trained_weights(&model->training, layer);
@@ -58,7 +58,33 @@ static void learn(graph_model_t *model, graph_step_t *step, const sample_t *samp
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-void deepzero_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
+static void take_sample(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t method = {.ask = ask, .learn = learn};
     layer_wise_sample(model, step, slot, &method);
 }
+
+static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+    (void)pass;
+    tflite8_take(model, step, count, take_sample);
+}
+
+static void stand(plan_t *plan, const model_t *model) {
+    tflite8_stand(plan, model, 0);
+}
+
+static void demand(placing_t *placing, const model_t *model, start_t start) {
+    tflite8_demand_passes(placing, model, start);
+    tflite8_demand_coordinates(placing, model, start);
+}
+
+const method_t deepzero = {
+    .format = FORMAT_TFLITE8,
+    .settings_bytes = sizeof(tflite8_settings_t),
+    .check = tflite8_check,
+    .training = tflite8_training,
+    .stand = stand,
+    .demand = demand,
+    .take = take,
+    .finish = tflite8_finish,
+    .trace = tflite8_trace,
+};

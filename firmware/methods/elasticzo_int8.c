@@ -3,41 +3,48 @@
 #include <string.h>
 
 #include "arith/random.h"
+#include "engine/format.h"
+#include "formats/bfp8.h"
 #include "kernels/limits.h"
 #include "kernels/losses.h"
 #include "kernels/move_s8.h"
-#include "net/backward.h"
-#include "net/forward.h"
 
-enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2, LARGEST_WEIGHT = 127 };
+enum {
+    PLUS = 1,
+    FROM_PLUS_TO_MINUS = -2,
+    LARGEST_WEIGHT = 127,
+    LARGEST_EXACT = 63, /* docs/arithmetic.md, section 8: largest r_max of the exact form */
+};
 
-static noise_t noise_of_step(const settings_t *settings, uint32_t step) {
+static noise_t noise_of_step(const elasticzo_settings_t *settings, uint32_t step) {
     return (noise_t){.p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, step)};
 }
 
 /* W, the largest magnitude of a weight at rest. */
-static uint8_t limit_of(const settings_t *settings) {
+static uint8_t limit_of(const elasticzo_settings_t *settings) {
     return settings->perturb == PERTURB_EXACT ? (uint8_t)(LARGEST_WEIGHT - settings->r_max) : LARGEST_WEIGHT;
 }
 
 /* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
-static void limit_weights(const model_t *model, const settings_t *settings) {
-    for (uint8_t l = 0; l < settings->partition; l++) {
-        const graph_layer_t *layer = model_tensor(model, l);
-        limit_s8(model_weights(model, layer), graph_weight_count(layer), limit_of(settings));
+static void limit_weights(const model_t *model, const elasticzo_settings_t *settings) {
+    for (uint8_t i = 0; i < settings->partition; i++) {
+        const trained_tensor_t tensor = model_tensor(model, i);
+        limit_s8((int8_t *)tensor.bytes, tensor.size, limit_of(settings));
     }
 }
 
 /* A pass over the weights that zeroth order trains. */
-static void move_weights(const model_t *model, const settings_t *settings, uint32_t step, const moves_t *moves) {
-    for (uint8_t l = 0; l < settings->partition; l++) {
-        const graph_layer_t *layer = model_tensor(model, l);
-        move_s8(model_weights(model, layer), graph_weight_count(layer), tensor_state(settings->seed, step, l), moves);
+static void move_weights(const model_t *model, const elasticzo_settings_t *settings, uint32_t step,
+                         const moves_t *moves) {
+    for (uint8_t i = 0; i < settings->partition; i++) {
+        const trained_tensor_t tensor = model_tensor(model, i);
+        move_s8((int8_t *)tensor.bytes, tensor.size, tensor_state(settings->seed, step, i), moves);
     }
 }
 
-static void perturb(model_t *model, const settings_t *settings, uint32_t step, int32_t k) {
-    moves_t moves = {.words = model_noise(model)};
+static void perturb(model_t *model, uint32_t step, int32_t k) {
+    const elasticzo_settings_t *settings = elasticzo_settings(model);
+    moves_t moves = {.words = (uint32_t *)model_s32(model, model->plan.at[ELASTICZO_NOISE])};
     if (k == PLUS && settings->perturb == PERTURB_EXACT && step == settings->first_step) {
         limit_weights(model, settings);
     }
@@ -47,51 +54,48 @@ static void perturb(model_t *model, const settings_t *settings, uint32_t step, i
     stretches_mark(&model->stretches, model->watch.booked, PHASE_PERTURB);
 }
 
-static void update_zeroth_order(model_t *model, const settings_t *settings, uint32_t step, int8_t sign) {
-    moves_t moves = {.words = model_noise(model)};
+static void update_zeroth_order(model_t *model, const elasticzo_settings_t *settings, uint32_t step, int8_t sign) {
+    moves_t moves = {.words = (uint32_t *)model_s32(model, model->plan.at[ELASTICZO_NOISE])};
     moves_to_update(&moves, noise_of_step(settings, step), sign, settings->b_zo, limit_of(settings));
     move_weights(model, settings, step, &moves);
 }
 
 static bool back_propagates(const model_t *model) {
-    return model->first_bp < model->file.layers;
-}
-
-uint8_t elasticzo_int8_passes(const settings_t *settings) {
-    return settings->partition > 0 ? 2 : 1;
+    return model->training.first_backward < model->file.layers;
 }
 
 /* Make the weights those of a pass; its first sample comes next. */
-static void begin_pass(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass) {
+static void begin_pass(model_t *model, step_t *step, uint8_t pass) {
     step->pass = pass;
     step->through = 0;
     if (pass == 0) {
         stretches_begin(&model->stretches, model->watch.booked);
     }
     if (pass == 0 && back_propagates(model)) {
-        backward_begin(model);
+        bfp8_backward_begin(model);
         stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
-    if (settings->partition > 0) {
-        perturb(model, settings, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
+    if (elasticzo_settings(model)->partition > 0) {
+        perturb(model, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
     }
 }
 
 /* Keep the logits of the plus pass, until those of the minus pass are there. */
 static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) {
     const uint32_t classes = model_classes(model);
-    const int16_t exponent = (int16_t)model_logits_exponent(model);
-    memcpy(model_s8(model, model->plan.plus_logits) + sample * classes, model_logits(model, member), classes);
-    memcpy(model->arena + model->plan.plus_exponents + sample * sizeof exponent, &exponent, sizeof exponent);
+    const int16_t exponent = model_logits_exponent(model);
+    memcpy(model_s8(model, model->plan.at[ELASTICZO_LOGITS]) + sample * classes, model_logits(model, member), classes);
+    memcpy(model->arena + model->plan.at[ELASTICZO_EXPONENTS] + sample * sizeof exponent, &exponent, sizeof exponent);
 }
 
-static void add_integer_losses(const model_t *model, uint32_t fraction, elasticzo_step_t *step, uint16_t sample,
-                               uint16_t member, uint8_t label) {
+static void add_integer_losses(const model_t *model, uint32_t fraction, step_t *step, uint16_t sample, uint16_t member,
+                               uint8_t label) {
     const uint32_t classes = model_classes(model);
     int16_t exponent;
-    memcpy(&exponent, model->arena + model->plan.plus_exponents + sample * sizeof exponent, sizeof exponent);
-    const logits_t plus = {.values = model_s8(model, model->plan.plus_logits) + sample * classes, .exponent = exponent};
+    memcpy(&exponent, model->arena + model->plan.at[ELASTICZO_EXPONENTS] + sample * sizeof exponent, sizeof exponent);
+    const logits_t plus = {.values = model_s8(model, model->plan.at[ELASTICZO_LOGITS]) + sample * classes,
+                           .exponent = exponent};
     const logits_t minus = {.values = model_logits(model, member), .exponent = model_logits_exponent(model)};
     const integer_loss_t loss = integer_loss_s8(plus, minus, classes, label, fraction);
     step->sum[0] = loss.plus;
@@ -100,78 +104,137 @@ static void add_integer_losses(const model_t *model, uint32_t fraction, elasticz
     step->logs[1] += integer_loss_log2(loss.minus, fraction);
 }
 
-static void add_loss(const model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t member,
-                     uint8_t label) {
+static void add_loss(const model_t *model, step_t *step, uint16_t member, uint8_t label) {
+    const elasticzo_settings_t *settings = elasticzo_settings(model);
     const uint16_t sample = (uint16_t)(step->through + member);
     if (settings->loss == LOSS_FLOAT) {
         step->loss[step->pass] =
-            step->loss[step->pass] +
-            cross_entropy_f32(model_logits(model, member), model_classes(model), model_logits_exponent(model), label);
-    } else if (settings_keep_logits(settings) && step->pass == 0) {
+            step->loss[step->pass] + model->format->loss(model, model_logits(model, member), label);
+    } else if (elasticzo_keeps_logits(settings) && step->pass == 0) {
         keep_logits(model, sample, member);
-    } else if (settings_keep_logits(settings)) {
+    } else if (elasticzo_keeps_logits(settings)) {
         add_integer_losses(model, settings->loss_fraction, step, sample, member, label);
     }
 }
 
 /* One group of samples, from a slot on. */
-static void take_group(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint16_t slot,
-                       uint16_t count) {
-    const int8_t *samples = model_sample(model, slot);
-    const uint8_t *labels = model_labels(model) + slot;
-    cycle_account_t *account = &model->account;
-    forward(model, samples, count);
+static void take_group(model_t *model, step_t *step, uint16_t slot, uint16_t count) {
+    const pass_t pass = {.sample = model_sample(model, slot), .count = count};
+    const uint8_t *labels = model->arena + model->plan.at[PLAN_LABELS] + slot;
+    pass_run_all(model, &pass);
     for (uint16_t member = 0; member < count; member++) {
-        add_loss(model, settings, step, member, labels[member]);
+        add_loss(model, step, member, labels[member]);
     }
-    stopwatch_book(&model->watch, &account->forward[model->file.layers - 1]);
+    stopwatch_book(&model->watch, &model->account.forward[model->file.layers - 1]);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
-    if (step->pass + 1 == elasticzo_int8_passes(settings) && back_propagates(model)) {
-        backward(model, samples, labels, count);
+    if (step->pass + 1 == model->training.passes && back_propagates(model)) {
+        const bool zero_sum = elasticzo_settings(model)->logit_error == LOGIT_ERROR_ZERO_SUM;
+        bfp8_backward(model, &pass, labels, step->through == 0, zero_sum);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
     step->through = (uint16_t)(step->through + count);
 }
 
-void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass,
-                         uint16_t count) {
-    const uint16_t group = settings->scope == SCOPE_BATCH ? count : 1;
+static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+    const uint16_t group = model->training.grouped ? count : 1;
     stopwatch_start(&model->watch);
     if (step->through == 0 || pass != step->pass) {
         step->samples = step->through; /* of the pass before */
-        begin_pass(model, settings, step, pass);
+        begin_pass(model, step, pass);
     }
     for (uint16_t slot = 0; slot < count; slot = (uint16_t)(slot + group)) {
-        take_group(model, settings, step, slot, group);
+        take_group(model, step, slot, group);
     }
 }
 
 /* L_plus and L_minus as they are reported; compares them. */
-static int8_t compare(const settings_t *settings, const elasticzo_step_t *step, step_result_t *result) {
-    if (settings->loss == LOSS_INTEGER) {
+static int8_t compare(const model_t *model, step_t *step) {
+    if (elasticzo_settings(model)->loss == LOSS_INTEGER) {
         const bool one = step->through == 1;
         const int32_t plus = one ? (int32_t)step->sum[0] : step->logs[0],
                       minus = one ? (int32_t)step->sum[1] : step->logs[1];
-        result->loss_plus = (float)plus;
-        result->loss_minus = (float)minus;
+        step->loss[0] = (float)plus;
+        step->loss[1] = (float)minus;
         return plus > minus ? 1 : plus < minus ? -1 : 0;
     }
-    result->loss_plus = step->loss[0];
-    result->loss_minus = step->loss[elasticzo_int8_passes(settings) - 1];
-    return result->loss_plus > result->loss_minus ? 1 : result->loss_plus < result->loss_minus ? -1 : 0;
+    if (model->training.passes == 1) {
+        step->loss[1] = step->loss[0];
+    }
+    return step->loss[0] > step->loss[1] ? 1 : step->loss[0] < step->loss[1] ? -1 : 0;
 }
 
-void elasticzo_int8_finish(model_t *model, const settings_t *settings, const elasticzo_step_t *step,
-                           step_result_t *result) {
+static int8_t finish(model_t *model, step_t *step) {
+    const elasticzo_settings_t *settings = elasticzo_settings(model);
     stopwatch_start(&model->watch);
-    result->step = step->step;
-    result->sign = compare(settings, step, result);
+    const int8_t sign = compare(model, step);
     if (settings->partition > 0) {
-        update_zeroth_order(model, settings, step->step, result->sign);
+        update_zeroth_order(model, settings, step->step, sign);
     }
     if (back_propagates(model)) {
-        backward_update(model, settings->b_bp);
+        bfp8_update(model, settings->b_bp);
     }
     stopwatch_book(&model->watch, &model->account.update);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_UPDATE);
+    return sign;
 }
+
+/* Forward, and backward where back-propagation trains; nothing is updated. */
+static void trace(model_t *model, uint16_t first, uint16_t count) {
+    const pass_t pass = {.sample = model_sample(model, first), .count = count};
+    pass_run_all(model, &pass);
+    if (back_propagates(model)) {
+        const bool zero_sum = elasticzo_settings(model)->logit_error == LOGIT_ERROR_ZERO_SUM;
+        bfp8_backward_begin(model);
+        bfp8_backward(model, &pass, model->arena + model->plan.at[PLAN_LABELS] + first, true, zero_sum);
+    }
+}
+
+static failure_t check(const settings_t *settings_of_all, const graph_file_t *file) {
+    const elasticzo_settings_t *settings = (const void *)settings_of_all;
+    const uint32_t fewest_slots = settings->scope == SCOPE_BATCH ? settings->batch : 1;
+    const struct {
+        uint32_t value, least, most;
+    } fields[] = {
+        {settings->partition, 0, graph_weighted(file)},
+        {settings->b_zo, 1, 7},
+        {settings->b_bp, 1, 7},
+        {settings->p_zero, 0, 255},
+        {settings->r_max, 1, 127},
+        {settings->loss, LOSS_FLOAT, LOSS_INTEGER},
+        {settings->scope, SCOPE_SAMPLE, SCOPE_BATCH},
+        {settings->perturb, PERTURB_CLAMPED, settings->r_max <= LARGEST_EXACT ? PERTURB_EXACT : PERTURB_CLAMPED},
+        {settings->logit_error, LOGIT_ERROR_NITI, LOGIT_ERROR_ZERO_SUM},
+        {settings->loss_fraction, 0, settings->loss == LOSS_INTEGER ? INTEGER_LOSS_MOST_FRACTION : 0},
+        {settings->batch, 1, UINT16_MAX},
+        {settings->seed, 0, UINT32_MAX},
+        {settings->slots, fewest_slots, settings->batch},
+    };
+    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
+            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
+        }
+    }
+    return no_failure();
+}
+
+static training_t training(const settings_t *settings_of_all, const graph_file_t *file) {
+    const elasticzo_settings_t *settings = (const void *)settings_of_all;
+    return (training_t){.layers = graph_weighted_layers(file),
+                        .reached = UINT64_MAX,
+                        .starts = 1,
+                        .weights = true,
+                        .grouped = settings->scope == SCOPE_BATCH,
+                        .passes = settings->partition > 0 ? 2 : 1,
+                        .first_backward = graph_weighted_layer(file, settings->partition)};
+}
+
+const method_t elasticzo_int8 = {
+    .format = FORMAT_BFP8,
+    .settings_bytes = sizeof(elasticzo_settings_t),
+    .check = check,
+    .training = training,
+    .demand = elasticzo_demand,
+    .take = take,
+    .finish = finish,
+    .trace = trace,
+};

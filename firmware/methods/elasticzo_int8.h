@@ -1,33 +1,44 @@
-/* ElasticZO-INT8: docs/arithmetic.md, section 9. A step is one or two passes of all its samples, which may come in parts; then its
-   end. */
+/* ElasticZO-INT8: docs/arithmetic.md, section 9. A step is one or two passes of all its samples, which may come in
+   parts; then its end. */
 #ifndef ELASTICZO_INT8_H
 #define ELASTICZO_INT8_H
 
-#include <stdint.h>
+#include "engine/method.h"
 
-#include "net/model.h"
-#include "net/training.h"
-
-/* A step under way. All zeros but `step`: it has not begun. */
+/* Section 9 there. */
 typedef struct {
-    uint32_t step;
-    uint8_t pass;     /* 0: plus, or the only one; 1: minus */
-    uint16_t through; /* samples that have been through this pass */
-    uint16_t samples; /* of the step: known once pass 0 is over */
-    float loss[2];    /* L of each pass; loss = float */
-    uint32_t sum[2];  /* A and B of the last sample; loss = integer */
-    int32_t logs[2];  /* L of each pass for more than one sample; loss = integer */
-} elasticzo_step_t;
+    SETTINGS_OF_ALL;
+    uint8_t partition; /* the first so many trained tensors by zeroth order, the rest by back-propagation */
+    uint8_t b_zo, b_bp;
+    uint8_t p_zero;
+    uint8_t r_max;
+    uint8_t loss, scope, perturb, logit_error;
+    uint8_t loss_fraction; /* bits below the point of an integer loss */
+} elasticzo_settings_t;
 
-/* The passes that a step has. */
-uint8_t elasticzo_int8_passes(const settings_t *settings);
+_Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for them");
 
-/* Take the samples in slots 0..count-1 through a pass: the next of its samples, or the first of the next pass. */
-void elasticzo_int8_part(model_t *model, const settings_t *settings, elasticzo_step_t *step, uint8_t pass,
-                         uint16_t count);
+enum loss { LOSS_FLOAT = 0, LOSS_INTEGER = 1 };
+enum scope { SCOPE_SAMPLE = 0, SCOPE_BATCH = 1 };
+enum perturb { PERTURB_CLAMPED = 0, PERTURB_EXACT = 1 };
+enum logit_error { LOGIT_ERROR_NITI = 0, LOGIT_ERROR_ZERO_SUM = 1 };
 
-/* End the step: sign, updates. Fills the losses and the sign of `result`. */
-void elasticzo_int8_finish(model_t *model, const settings_t *settings, const elasticzo_step_t *step,
-                           step_result_t *result);
+/* Its own buffers: logits of the plus pass and their exponents, until those of the minus pass are there; the words of
+   moves_t. */
+enum { ELASTICZO_LOGITS = PLAN_METHOD, ELASTICZO_EXPONENTS, ELASTICZO_NOISE };
+
+extern const method_t elasticzo_int8;
+
+static inline const elasticzo_settings_t *elasticzo_settings(const model_t *model) {
+    return (const elasticzo_settings_t *)(const void *)&model->settings;
+}
+
+/* Whether the logits of the plus pass are kept until those of the minus pass are there. */
+static inline bool elasticzo_keeps_logits(const elasticzo_settings_t *settings) {
+    return settings->loss == LOSS_INTEGER && settings->partition > 0;
+}
+
+/* The buffers of docs/memory.md. */
+void elasticzo_demand(placing_t *placing, const model_t *model, start_t start);
 
 #endif

@@ -1,13 +1,13 @@
-/* The gradient of a layer from the errors of its output: docs/arithmetic-zeroth-order.md, section 5, NP; docs/arithmetic-backward.md,
-   section 3. */
+/* The gradient of a layer from the errors of its output: docs/arithmetic-zeroth-order.md, section 5, NP;
+   docs/arithmetic-backward.md, section 3. */
 #include <string.h>
 
-#include "graph/sizes.h"
+#include "formats/tflite8_sizes.h"
 #include "kernels/tflite_conv2d_s8.h"
 #include "kernels/tflite_depthwise_s8.h"
 #include "kernels/tflite_errors_s8.h"
 #include "kernels/tflite_fully_connected_s8.h"
-#include "methods/graph_gradient.h"
+#include "methods/tflite8_gradient.h"
 
 /* The buffer `sums`, of so many output channels at a time. */
 typedef struct {
@@ -16,9 +16,9 @@ typedef struct {
     uint32_t channels;
 } sums_t;
 
-static sums_t sums_of(const graph_model_t *model, uint8_t l) {
+static sums_t sums_of(const model_t *model, uint8_t l) {
     const sums_layout_t layout = sums_layout(graph_layer(&model->file, l), model->training.weights);
-    int8_t *buffer = graph_buffer(model, PLAN_SUMS, l);
+    int8_t *buffer = model_buffer(model, PLAN_SUMS, l);
     return (sums_t){.gradient = (int32_t *)(void *)buffer,
                     .packed = buffer + layout.errors,
                     .scratch = buffer + layout.scratch,
@@ -43,7 +43,7 @@ static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const 
 /* The gradient of output channels first..first + count - 1, whose errors by themselves are `errors`. */
 static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first,
                           uint32_t count, const sums_t *sums) {
-    const graph_model_t *model = sink->model;
+    const model_t *model = sink->model;
     const graph_layer_t *layer = graph_layer(&model->file, sink->l);
     const uint32_t taps = model->training.weights ? graph_taps(layer) : 0, weights = taps * count;
     memset(sums->gradient, 0, (weights + count) * sizeof sums->gradient[0]);
@@ -57,10 +57,10 @@ static void take_channels(const gradient_sink_t *sink, const int8_t *in, const i
     }
 }
 
-void error_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
+void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t channels = graph_channels(layer), positions = (uint32_t)layer->out_h * layer->out_w;
-    const int8_t *in = graph_value(model, &sample->clean, layer->reads[0]);
+    const int8_t *in = pass_value(model, &sample->clean, layer->reads[0]);
     const sums_t sums = sums_of(model, l);
     const gradient_sink_t sink = gradient_open(model, sample, l, x);
     if (sums.channels == channels) {

@@ -4,31 +4,36 @@
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
 #include "kernels/zeroth_order_gradient.h"
-#include "methods/graph_gradient.h"
+#include "methods/tflite8_gradient.h"
 
-enum { UNIT = -16 /* exponent of the deltas */, BLOCK = 2 * SIGNS_PER_WORD /* numbers of a gradient on the stack */ };
+enum {
+    UNIT = -16,                 /* exponent of the deltas */
+    BLOCK = 2 * SIGNS_PER_WORD, /* numbers of a gradient on the stack */
+    LONGEST_CHAIN = 3,          /* layers, each with its queries */
+};
 
-/* The queries of a layer. Those of all layers of a chain are kept until all have learned; the model-wise form has one set. */
-static query_t *queries_of(const graph_model_t *model, uint8_t l) {
-    query_t *queries = (query_t *)(void *)(model->arena + model->plan.queries);
-    const uint32_t set = model->settings.wise == WISE_LAYER ? (uint32_t)l - group_first(&model->training, l) : 0;
-    return queries + set * model->settings.queries;
+/* The queries of a layer. Those of all layers of a chain are kept until all have learned; the model-wise form has one
+   set. */
+static query_t *queries_of(const model_t *model, uint8_t l) {
+    query_t *queries = (query_t *)(void *)(model->arena + model->plan.at[TFLITE8_QUERIES]);
+    const uint32_t set =
+        tflite8_settings(model)->wise == WISE_LAYER ? (uint32_t)l - group_first(&model->training, l) : 0;
+    return queries + set * tflite8_settings(model)->queries;
 }
 
-static uint32_t signs_of(const graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint8_t l,
-                         uint32_t q) {
-    const uint32_t number = model->settings.direction == DIRECTION_BATCH ? 0 : sample->number;
-    return rademacher_begin(rademacher_state(model->settings.seed, step->step, number, l, q));
+static uint32_t signs_of(const model_t *model, const step_t *step, const sample_t *sample, uint8_t l, uint32_t q) {
+    const uint32_t number = tflite8_settings(model)->direction == DIRECTION_BATCH ? 0 : sample->number;
+    return rademacher_begin(rademacher_state(tflite8_settings(model)->seed, step->step, number, l, q));
 }
 
-static bool is_central(const graph_model_t *model) {
-    return model->settings.difference == DIFFERENCE_CENTRAL;
+static bool is_central(const model_t *model) {
+    return tflite8_settings(model)->difference == DIFFERENCE_CENTRAL;
 }
 
 /* Add k times the draws to the weights and biases of a layer. */
-static void perturb_layer(graph_model_t *model, uint8_t l, uint32_t signs, int32_t k) {
+static void perturb_layer(model_t *model, uint8_t l, uint32_t signs, int32_t k) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const tensors_t tensors = graph_tensors(model, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
     if (model->training.weights) {
         signs = perturb_weights_s8(tensors.weights, graph_weight_count(layer), signs, k);
     }
@@ -48,8 +53,7 @@ static int32_t central_delta(float plus, float minus) {
     return loss_delta(difference * 0.5f);
 }
 
-static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l,
-                           uint32_t signs) {
+static int32_t ask_weights(model_t *model, step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
     const uint8_t start = group_first(&model->training, l);
     pass_t pass = sample->clean;
     pass.perturbed = UINT64_C(1) << l;
@@ -65,12 +69,12 @@ static int32_t ask_weights(graph_model_t *model, graph_step_t *step, const sampl
     return central_delta(plus, minus);
 }
 
-static int32_t ask_nodes(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
+static int32_t ask_nodes(model_t *model, step_t *step, const sample_t *sample, uint8_t l, uint32_t signs) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_output_t *output = graph_output(&model->file, layer);
     const uint8_t value = (uint8_t)(l + 1);
-    const int8_t *clean = graph_value(model, &sample->clean, value);
-    int8_t *nodes = graph_buffer(model, PLAN_NODE, l);
+    const int8_t *clean = pass_value(model, &sample->clean, value);
+    int8_t *nodes = model_buffer(model, TFLITE8_NODE, l);
     pass_t pass = sample->clean;
     (void)perturb_nodes_s8(clean, graph_outputs(layer), output->act_min, output->act_max, signs, nodes);
     stopwatch_book(&model->watch, &model->account.perturb);
@@ -79,9 +83,9 @@ static int32_t ask_nodes(graph_model_t *model, graph_step_t *step, const sample_
     return forward_delta(sample, query_loss(model, step, &pass, sample, value));
 }
 
-static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     const bool nodes = in_set(model->training.nodes, l);
-    for (uint32_t q = 0; q < model->settings.queries; q++) {
+    for (uint32_t q = 0; q < tflite8_settings(model)->queries; q++) {
         const uint32_t signs = signs_of(model, step, sample, l, q);
         const int32_t delta =
             nodes ? ask_nodes(model, step, sample, l, signs) : ask_weights(model, step, sample, l, signs);
@@ -90,26 +94,26 @@ static void ask(graph_model_t *model, graph_step_t *step, const sample_t *sample
 }
 
 /* A block at a time, in the order of the draws: the weights, then the biases. */
-static void weight_gradient(graph_model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
+static void weight_gradient(model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
     const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
     int32_t block[BLOCK];
     for (uint32_t i = 0, n; i < weights; i += n) {
         n = weights - i < BLOCK ? weights - i : BLOCK;
-        signed_sums_s32(queries, model->settings.queries, n, block);
+        signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
         gradient_take_weights(&sink, i, n, block);
     }
     for (uint32_t i = 0, n; i < biases; i += n) {
         n = biases - i < BLOCK ? biases - i : BLOCK;
-        signed_sums_s32(queries, model->settings.queries, n, block);
+        signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
         gradient_take_biases(&sink, i, n, block);
     }
 }
 
-static void learn(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint8_t l) {
+static void learn(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     query_t *queries = queries_of(model, l);
-    for (uint32_t q = 0; q < model->settings.queries; q++) {
+    for (uint32_t q = 0; q < tflite8_settings(model)->queries; q++) {
         queries[q].signs = signs_of(model, step, sample, l, q);
     }
     if (in_set(model->training.nodes, l)) {
@@ -121,7 +125,7 @@ static void learn(graph_model_t *model, graph_step_t *step, const sample_t *samp
 }
 
 /* Model-wise: the weights of all trained layers that have them perturbed. */
-static void perturb_all(graph_model_t *model, const graph_step_t *step, const sample_t *sample, uint32_t q, int32_t k) {
+static void perturb_all(model_t *model, const step_t *step, const sample_t *sample, uint32_t q, int32_t k) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (in_set(model->training.layers & ~model->training.nodes, l)) {
             perturb_layer(model, l, signs_of(model, step, sample, l, q), k);
@@ -130,8 +134,8 @@ static void perturb_all(graph_model_t *model, const graph_step_t *step, const sa
 }
 
 /* A pass with everything perturbed; nodes are, as the pass has computed them. */
-static float loss_of_query(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint32_t q) {
-    const graph_training_t *training = &model->training;
+static float loss_of_query(model_t *model, step_t *step, const sample_t *sample, uint32_t q) {
+    const training_t *training = &model->training;
     pass_t pass = sample->clean;
     pass.perturbed = training->layers & ~training->nodes;
     uint8_t from = 0;
@@ -139,8 +143,8 @@ static float loss_of_query(graph_model_t *model, graph_step_t *step, const sampl
         if (in_set(training->nodes, l)) {
             const graph_layer_t *layer = graph_layer(&model->file, l);
             const graph_output_t *output = graph_output(&model->file, layer);
-            int8_t *value = graph_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
-            graph_run(model, &pass, from, (uint8_t)(l + 1));
+            int8_t *value = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
+            pass_run(model, &pass, from, (uint8_t)(l + 1));
             from = (uint8_t)(l + 1);
             (void)perturb_nodes_s8(value, graph_outputs(layer), output->act_min, output->act_max,
                                    signs_of(model, step, sample, l, q), value);
@@ -150,7 +154,7 @@ static float loss_of_query(graph_model_t *model, graph_step_t *step, const sampl
     return query_loss(model, step, &pass, sample, from);
 }
 
-static int32_t ask_all(graph_model_t *model, graph_step_t *step, const sample_t *sample, uint32_t q) {
+static int32_t ask_all(model_t *model, step_t *step, const sample_t *sample, uint32_t q) {
     perturb_all(model, step, sample, q, 1);
     const float plus = loss_of_query(model, step, sample, q);
     perturb_all(model, step, sample, q, -1);
@@ -163,13 +167,14 @@ static int32_t ask_all(graph_model_t *model, graph_step_t *step, const sample_t 
     return central_delta(plus, minus);
 }
 
-/* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead of its update. */
-static void learn_all(graph_model_t *model, graph_step_t *step, const sample_t *sample) {
-    const graph_training_t *training = &model->training;
+/* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead
+   of its update. */
+static void learn_all(model_t *model, step_t *step, const sample_t *sample) {
+    const training_t *training = &model->training;
     for (uint8_t first = 0, end; first < model->file.layers; first = end) {
         end = (uint8_t)(group_last(training, first) + 1);
         if (training->nodes >> first != 0) {
-            graph_run(model, &sample->clean, first, end);
+            pass_run(model, &sample->clean, first, end);
         }
         for (uint8_t l = first; l < end; l++) {
             if (in_set(training->layers, l)) {
@@ -179,16 +184,44 @@ static void learn_all(graph_model_t *model, graph_step_t *step, const sample_t *
     }
 }
 
-void poor_mans_sample(graph_model_t *model, graph_step_t *step, uint16_t slot) {
+static void take_sample(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t layer_wise = {.ask = ask, .learn = learn};
-    if (model->settings.wise == WISE_LAYER) {
+    if (tflite8_settings(model)->wise == WISE_LAYER) {
         layer_wise_sample(model, step, slot, &layer_wise);
         return;
     }
-    const sample_t sample = graph_take_sample(model, step, slot);
+    const sample_t sample = tflite8_take_sample(model, step, slot);
     query_t *queries = queries_of(model, 0);
-    for (uint32_t q = 0; q < model->settings.queries; q++) {
+    for (uint32_t q = 0; q < tflite8_settings(model)->queries; q++) {
         queries[q].delta = ask_all(model, step, &sample, q);
     }
     learn_all(model, step, &sample);
 }
+
+static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+    (void)pass;
+    tflite8_take(model, step, count, take_sample);
+}
+
+static void stand(plan_t *plan, const model_t *model) {
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    const uint32_t sets = (settings->flags & FLAG_FUSED) != 0 ? LONGEST_CHAIN : 1;
+    tflite8_stand(plan, model, settings->queries * sets * sizeof(query_t));
+}
+
+static void demand(placing_t *placing, const model_t *model, start_t start) {
+    tflite8_demand_passes(placing, model, start);
+    tflite8_demand_nodes(placing, model, start);
+}
+
+const method_t poor_mans = {
+    .format = FORMAT_TFLITE8,
+    .settings_bytes = sizeof(tflite8_settings_t),
+    .check = tflite8_check,
+    .training = tflite8_training,
+    .stand = stand,
+    .demand = demand,
+    .take = take,
+    .finish = tflite8_finish,
+    .trace = tflite8_trace,
+};

@@ -1,10 +1,9 @@
-/* Poor Man's Training: docs/arithmetic-zeroth-order.md, sections 3 to 7; MeZO is its model-wise form with central differences. */
+/* Poor Man's Training and its relatives on tflite8: docs/arithmetic-zeroth-order.md. */
 #ifndef POOR_MANS_H
 #define POOR_MANS_H
 
-#include "methods/graph_step.h"
+#include "engine/method.h"
 
-/* Take the next sample of a step, which lies in a slot, through it. */
-void poor_mans_sample(graph_model_t *model, graph_step_t *step, uint16_t slot);
+extern const method_t poor_mans;
 
 #endif

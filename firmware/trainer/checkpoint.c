@@ -10,9 +10,7 @@ enum {
     MAGIC = 0x4B504354, /* "TCPK" */
     LEAST_HEADER = 64,  /* bytes: tensors begin there, or after the first unit where that is larger */
     BLOCK = PORT_FLASH_BLOCK,
-    MOST_TENSORS = 2 * GRAPH_MAX_LAYERS,
 };
-_Static_assert(MOST_TENSORS >= ENGINE_MAX_TENSORS, "the tensors of either format");
 
 /* CRC-32 as zlib has it, as on the link. */
 typedef struct {
@@ -24,11 +22,6 @@ typedef struct {
     uint32_t crc; /* of the words above */
 } header_t;
 _Static_assert(sizeof(header_t) <= LEAST_HEADER, "a header fits");
-
-typedef struct {
-    uint8_t *bytes;
-    uint32_t size;
-} piece_t;
 
 static uint32_t header_room(const port_flash_t *flash) {
     return flash->program > LEAST_HEADER ? flash->program : LEAST_HEADER;
@@ -43,55 +36,26 @@ static uint32_t room(const port_flash_t *flash) {
     return flash->size == 0 ? 0 : slot_size(flash) - header_room(flash);
 }
 
-static uint8_t tensor_count(const trainer_t *trainer) {
-    return trainer->has_graph ? graph_engine_tensors(&trainer->graph) : engine_tensors(&trainer->engine);
-}
-
-static piece_t tensor_of(const trainer_t *trainer, uint8_t i) {
-    if (trainer->has_graph) {
-        const trained_tensor_t tensor = graph_tensor(&trainer->graph.model, i);
-        return (piece_t){.bytes = tensor.bytes, .size = tensor.size};
-    }
-    const graph_layer_t *layer = model_tensor(&trainer->engine.model, i);
-    return (piece_t){.bytes = (uint8_t *)model_weights(&trainer->engine.model, layer),
-                     .size = graph_weight_count(layer)};
-}
-
-static uint32_t all_sizes(const trainer_t *trainer, uint32_t *layout) {
-    uint32_t sizes[MOST_TENSORS], size = 0;
-    const uint8_t tensors = tensor_count(trainer);
+static uint32_t all_sizes(const engine_t *engine, uint32_t *layout) {
+    uint32_t sizes[ENGINE_MAX_TENSORS], size = 0;
+    const uint8_t tensors = engine_tensors(engine);
     for (uint8_t i = 0; i < tensors; i++) {
-        sizes[i] = tensor_of(trainer, i).size;
+        sizes[i] = model_tensor(&engine->model, i).size;
         size += sizes[i];
     }
     *layout = xxh32(sizes, tensors * sizeof sizes[0], 0);
     return size;
 }
 
-static uint32_t digest_now(const trainer_t *trainer) {
-    uint32_t words[MOST_TENSORS];
-    (void)(trainer->has_graph ? graph_engine_digests(&trainer->graph, words)
-                              : engine_digests(&trainer->engine, words)); /* there is a network */
-    return xxh32(words, tensor_count(trainer) * sizeof words[0], 0);
+static uint32_t digest_now(const engine_t *engine) {
+    uint32_t words[ENGINE_MAX_TENSORS];
+    (void)engine_digests(engine, words); /* there is a network */
+    return xxh32(words, engine_tensors(engine) * sizeof words[0], 0);
 }
 
 /* An error that engines do not know. */
 static failure_t refused(enum msg_error_code code, uint32_t a, uint32_t b) {
     return (failure_t){.code = (uint8_t)code, .a = a, .b = b};
-}
-
-/* Settings, and no step half done, which leaves its weights perturbed. */
-static failure_t check_rests(const trainer_t *trainer) {
-    failure_t failure;
-    uint32_t through;
-    if (trainer->has_graph) {
-        failure = graph_engine_check_configured(&trainer->graph);
-        through = trainer->graph.under_way.through;
-    } else {
-        failure = engine_check_configured(&trainer->engine);
-        through = trainer->engine.under_way.through;
-    }
-    return failure.code == 0 && through > 0 ? refusal(FAILURE_PARTS_MISSING, through, 0) : failure;
 }
 
 static uint32_t header_crc(const header_t *header) {
@@ -117,7 +81,9 @@ static bool whole(const port_flash_t *flash, uint32_t slot, header_t *header) {
     return crc == header->data_crc;
 }
 
-failure_t checkpoint_list(link_reply_t *reply) {
+failure_t request_checkpoints(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    (void)trainer;
+    (void)request;
     const port_flash_t flash = port_flash();
     const msg_checkpoints_reply_t answer = {.room = room(&flash)};
     link_put_reply(reply, &answer, sizeof answer);
@@ -133,7 +99,8 @@ failure_t checkpoint_list(link_reply_t *reply) {
     return no_failure();
 }
 
-/* The slot for the next checkpoint: not the one with the newest; and the number of that one, 0 where there is none. Numbers go round. */
+/* The slot for the next checkpoint: not the one with the newest; and the number of that one, 0 where there is none.
+   Numbers go round. */
 static uint32_t next_slot(const port_flash_t *flash, uint32_t *newest) {
     header_t header[SLOTS];
     const bool there[SLOTS] = {whole(flash, 0, &header[0]), whole(flash, 1, &header[1])};
@@ -178,21 +145,21 @@ static bool erase(const port_flash_t *flash, uint32_t slot, uint32_t size) {
     return good;
 }
 
-static bool put_tensors(const trainer_t *trainer, writer_t *writer, header_t *header) {
+static bool put_tensors(const engine_t *engine, writer_t *writer, header_t *header) {
     bool good = true;
-    const uint8_t tensors = tensor_count(trainer);
+    const uint8_t tensors = engine_tensors(engine);
     for (uint8_t i = 0; good && i < tensors; i++) {
-        const piece_t tensor = tensor_of(trainer, i);
+        const trained_tensor_t tensor = model_tensor(&engine->model, i);
         header->data_crc = link_crc32(header->data_crc, tensor.bytes, tensor.size);
         good = put(writer, tensor.bytes, tensor.size);
     }
     return good && flush(writer);
 }
 
-static bool write_slot(const trainer_t *trainer, const port_flash_t *flash, uint32_t slot, header_t *header) {
+static bool write_slot(const engine_t *engine, const port_flash_t *flash, uint32_t slot, header_t *header) {
     const uint32_t start = slot * slot_size(flash);
     writer_t writer = {.unit = flash->program, .at = start + header_room(flash)};
-    if (!erase(flash, slot, header->size) || !put_tensors(trainer, &writer, header)) {
+    if (!erase(flash, slot, header->size) || !put_tensors(engine, &writer, header)) {
         return false;
     }
     header->crc = header_crc(header);
@@ -203,30 +170,30 @@ static bool write_slot(const trainer_t *trainer, const port_flash_t *flash, uint
 }
 
 /* Whether the network in use lies in the flash for checkpoints. */
-static bool network_is_there(const trainer_t *trainer, const port_flash_t *flash) {
-    const graph_file_t *file = &trainer->graph.model.file;
+static bool network_is_there(const engine_t *engine, const port_flash_t *flash) {
+    const graph_file_t *file = &engine->model.file;
     const uint32_t first = (uint32_t)(uintptr_t)file->bytes;
-    return trainer->has_graph && !trainer->graph.model.in_ram && first < flash->base + flash->size &&
-           flash->base < first + file->size;
+    return !engine->model.in_ram && first < flash->base + flash->size && flash->base < first + file->size;
 }
 
-failure_t checkpoint_save(trainer_t *trainer, const uint8_t *body, link_reply_t *reply) {
+failure_t request_save_checkpoint(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    const engine_t *engine = &trainer->engine;
     msg_save_checkpoint_request_t fields;
-    memcpy(&fields, body, sizeof fields);
-    const failure_t failure = check_rests(trainer);
+    memcpy(&fields, request->body, sizeof fields);
+    const failure_t failure = engine_check_whole(engine);
     if (failure.code != 0) {
         return failure;
     }
     const port_flash_t flash = port_flash();
-    header_t header = {.magic = MAGIC, .campaign = fields.campaign, .step = fields.step, .digest = digest_now(trainer)};
-    header.size = all_sizes(trainer, &header.layout);
-    const uint32_t there = network_is_there(trainer, &flash) ? 0 : room(&flash);
+    header_t header = {.magic = MAGIC, .campaign = fields.campaign, .step = fields.step, .digest = digest_now(engine)};
+    header.size = all_sizes(engine, &header.layout);
+    const uint32_t there = network_is_there(engine, &flash) ? 0 : room(&flash);
     if (header.size > there) {
         return refused(MSG_ERROR_NO_ROOM, header.size, there);
     }
     const uint32_t slot = next_slot(&flash, &header.sequence);
     header.sequence++;
-    if (!write_slot(trainer, &flash, slot, &header)) {
+    if (!write_slot(engine, &flash, slot, &header)) {
         return refused(MSG_ERROR_FLASH_FAILED, slot * slot_size(&flash), slot);
     }
     const msg_save_checkpoint_reply_t answer = {
@@ -235,40 +202,38 @@ failure_t checkpoint_save(trainer_t *trainer, const uint8_t *body, link_reply_t 
     return no_failure();
 }
 
-/* A graph keeps sums of its weights, which follow from what is written. */
-static failure_t copy_tensor(trainer_t *trainer, uint8_t i, uint32_t from) {
+static failure_t copy_tensor(engine_t *engine, uint8_t i, uint32_t from) {
     uint8_t block[BLOCK];
-    const piece_t tensor = tensor_of(trainer, i);
+    const trained_tensor_t tensor = model_tensor(&engine->model, i);
     failure_t failure = no_failure();
     for (uint32_t at = 0; failure.code == 0 && at < tensor.size; at += BLOCK) {
         const uint32_t n = tensor.size - at < BLOCK ? tensor.size - at : BLOCK;
         if (!port_flash_read(from + at, block, n)) {
             failure = refused(MSG_ERROR_FLASH_FAILED, from + at, 0);
-        } else if (trainer->has_graph) {
-            failure = graph_engine_write_tensor(&trainer->graph, i, at, n, block);
         } else {
-            memcpy(tensor.bytes + at, block, n);
+            failure = engine_write_tensor(engine, i, at, n, block);
         }
     }
     return failure;
 }
 
-static failure_t copy_all(trainer_t *trainer, const port_flash_t *flash, uint32_t slot) {
+static failure_t copy_all(engine_t *engine, const port_flash_t *flash, uint32_t slot) {
     uint32_t from = slot * slot_size(flash) + header_room(flash);
     failure_t failure = no_failure();
-    const uint8_t tensors = tensor_count(trainer);
+    const uint8_t tensors = engine_tensors(engine);
     for (uint8_t i = 0; failure.code == 0 && i < tensors; i++) {
-        failure = copy_tensor(trainer, i, from);
-        from += tensor_of(trainer, i).size;
+        failure = copy_tensor(engine, i, from);
+        from += model_tensor(&engine->model, i).size;
     }
     return failure;
 }
 
-failure_t checkpoint_load(trainer_t *trainer, const uint8_t *body, link_reply_t *reply) {
+failure_t request_load_checkpoint(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    engine_t *engine = &trainer->engine;
     msg_load_checkpoint_request_t fields;
-    memcpy(&fields, body, sizeof fields);
+    memcpy(&fields, request->body, sizeof fields);
     const port_flash_t flash = port_flash();
-    failure_t failure = check_rests(trainer);
+    failure_t failure = engine_check_whole(engine);
     if (failure.code != 0) {
         return failure;
     }
@@ -278,13 +243,13 @@ failure_t checkpoint_load(trainer_t *trainer, const uint8_t *body, link_reply_t 
         if (!whole(&flash, slot, &header) || header.sequence != fields.sequence) {
             continue;
         }
-        if (header.size != all_sizes(trainer, &layout) || header.layout != layout) {
+        if (header.size != all_sizes(engine, &layout) || header.layout != layout) {
             return refused(MSG_ERROR_NO_CHECKPOINT, header.layout, layout);
         }
-        failure = copy_all(trainer, &flash, slot);
+        failure = copy_all(engine, &flash, slot);
         if (failure.code == 0) {
             const msg_load_checkpoint_reply_t answer = {
-                .campaign = header.campaign, .step = header.step, .digest = digest_now(trainer)};
+                .campaign = header.campaign, .step = header.step, .digest = digest_now(engine)};
             link_put_reply(reply, &answer, sizeof answer);
         }
         return failure;

@@ -4,10 +4,10 @@
 
 #include "agent/port.h"
 #include "arith/exp32.h"
-#include "kernels/losses.h"
 #include "trainer/pulse.h"
 
-/* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may be repeated. */
+/* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may
+   be repeated. */
 enum { SLOTS = 2, PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
 
 static void put(const char *text) {
@@ -81,14 +81,12 @@ static uint32_t number(const char *word, uint32_t otherwise) {
 /* The bytes of an input of the network; 0 where none with two slots is ready. */
 static uint32_t inputs_of(const mlperf_tiny_t *tiny) {
     const engine_t *engine = tiny->engine;
-    const bool ready =
-        engine_check_configured(engine).code == 0 && !engine_has_begun(engine) && engine->settings.slots >= SLOTS;
+    const bool ready = engine_check_whole(engine).code == 0 && engine->model.settings.slots >= SLOTS;
     return ready ? (uint32_t)graph_elements(&engine->model.file, 0) : 0;
 }
 
 static uint8_t *raw_of(const mlperf_tiny_t *tiny) {
-    const model_t *model = &tiny->engine->model;
-    return model->arena + model->plan.samples + inputs_of(tiny);
+    return (uint8_t *)model_sample(&tiny->engine->model, SLOTS - 1);
 }
 
 static uint32_t cycles_a_us(void) {
@@ -104,7 +102,8 @@ static void timestamp(const mlperf_tiny_t *tiny) {
     pulse_marker();
 }
 
-/* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label). */
+/* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label).
+   */
 static void results(const mlperf_tiny_t *tiny) {
     const model_t *model = &tiny->engine->model;
     if (!tiny->inferred || inputs_of(tiny) != tiny->expected) {
@@ -114,7 +113,7 @@ static void results(const mlperf_tiny_t *tiny) {
     const uint32_t classes = model_classes(model); /* there is a network */
     put("m-results-[");
     for (uint32_t i = 0; i < classes; i++) {
-        const float p = exp32(-cross_entropy_f32(model_logits(model, 0), classes, model_logits_exponent(model), i));
+        const float p = exp32(-model->format->loss(model, model_logits(model, 0), i));
         const uint32_t mille = (uint32_t)(int32_t)(p * (float)MILLE + 0.5f);
         put(i > 0 ? "," : "");
         put_digits(mille / MILLE, 10, 1);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "agent/messages.h"
-#include "net/engine.h"
+#include "engine/engine.h"
 
 enum { MLPERF_TINY_LINE = 80 }; /* the longest command that their firmware takes */
 

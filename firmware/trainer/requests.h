@@ -1,25 +1,21 @@
-/* The requests that train and evaluate (docs/link.md): bodies of messages on one side, the engine on the other. */
+/* The requests of docs/link.md: bodies of messages on one side, the engine on the other. */
 #ifndef REQUESTS_H
 #define REQUESTS_H
 
-#include "agent/link.h"
-#include "net/engine.h"
+#include "trainer/trainer.h"
 
-/* The reply to `step` and `run`: with the digests of `tensors` trained tensors. */
-void request_put_step(const step_result_t *result, const uint32_t *digests, uint8_t tensors, link_reply_t *reply);
+typedef failure_t request_t(trainer_t *trainer, const link_request_t *request, link_reply_t *reply);
 
-failure_t request_configure(engine_t *engine, const uint8_t *body, link_reply_t *reply);
-failure_t request_samples(engine_t *engine, const link_request_t *request);
-failure_t request_step(engine_t *engine, const uint8_t *body, link_reply_t *reply);
-failure_t request_part(engine_t *engine, const uint8_t *body, link_reply_t *reply);
-failure_t request_run(engine_t *engine, bool pulses, const uint8_t *body, link_reply_t *reply);
-failure_t request_infer(engine_t *engine, const uint8_t *body, link_reply_t *reply);
+/* network_requests.c: the network, its settings, its tensors. */
+request_t request_load_begin, request_load_data, request_load_end, request_use_flash;
+request_t request_configure, request_configure_graph;
+request_t request_digests, request_read_tensor, request_write_tensor;
 
-/* Cycles of each step of the last run, of each stretch of a phase of the last step, by layer of the last step or run, and of bookings with nothing to
-   book. */
-failure_t request_laps(const engine_t *engine, link_reply_t *reply);
-failure_t request_stretches(const engine_t *engine, link_reply_t *reply);
-failure_t request_profile(const engine_t *engine, link_reply_t *reply);
-failure_t request_bookings(stopwatch_t *watch, link_reply_t *reply);
+/* requests.c: samples, steps, evaluation. */
+request_t request_samples, request_sample_part, request_step, request_part, request_run, request_infer, request_trace;
+
+/* Cycles of each step of the last run, of each stretch of a phase of the last step, by layer of the last step or run,
+   and of bookings with nothing to book; and the work of the last step or run. */
+request_t request_laps, request_stretches, request_profile, request_bookings, request_work;
 
 #endif

@@ -1,21 +1,15 @@
-/* The rig's own engines behind the agent: networks by the methods of docs/arithmetic.md and docs/arithmetic-zeroth-order.md. */
+/* The rig's own engine behind the agent: networks in the formats and by the methods of registry.h. */
 #ifndef TRAINER_H
 #define TRAINER_H
 
 #include <stdbool.h>
 
 #include "agent/agent.h"
-#include "graph/engine.h"
-#include "net/engine.h"
+#include "engine/engine.h"
 #include "trainer/mlperf_tiny.h"
 
-/* A session has one network, in bfp8 or in tflite8; a file is received by the engine of bfp8. */
 typedef struct {
-    union {
-        engine_t engine;
-        graph_engine_t graph;
-    };
-    bool has_graph; /* the network is in tflite8 */
+    engine_t engine;
     mlperf_tiny_t tiny;
     bool pulses; /* windows lie between two pulses of the marker, not between two edges */
 } trainer_t;

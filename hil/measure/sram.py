@@ -13,7 +13,7 @@ import numpy as np
 
 from hil.boards import Image
 
-ARENA_PAINT = 0xA5C3965A.to_bytes(4, "little")  # firmware/net/engine.c
+ARENA_PAINT = 0xA5C3965A.to_bytes(4, "little")  # firmware/engine/engine.c
 STACK_PAINT = 0xC5C5C5C5.to_bytes(4, "little")  # firmware/agent/memory.c
 
 

@@ -15,7 +15,10 @@ from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 
 FILE = "trainer/requests.c"
-LINE = "    const failure_t outcome = engine_step(engine, fields.step, fields.count, &result);\n"
+LINE = (
+    "    const failure_t outcome =\n"
+    "        engine_step(engine, fields.step, fields.count, &result, reply->body + sizeof(msg_step_reply_t));\n"
+)
 NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a defect is put in front of
 NIGHTLY = pytest.mark.tier("nightly")  # each builds a firmware of its own
 TRAP = "    __builtin_trap();\n"

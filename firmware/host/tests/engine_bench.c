@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "trainer/registry.h"
 
-const settings_t good = {
+const elasticzo_settings_t good = {
     .partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = BATCH, .seed = 9, .slots = BATCH};
 
 static uint32_t no_cycles(void) {
@@ -22,7 +23,7 @@ void expect_fine(failure_t failure, const char *what) {
 
 bench_t bench_begin(void) {
     bench_t bench = {.engine = take(sizeof *bench.engine), .arena = take(ARENA)};
-    engine_init(bench.engine, bench.arena, ARENA, no_cycles);
+    engine_init(bench.engine, registry_formats, bench.arena, ARENA, no_cycles);
     chain_small(&bench.file);
     return bench;
 }
@@ -48,7 +49,8 @@ void bench_put(bench_t *bench, uint16_t slot) {
 
 failure_t bench_step(bench_t *bench, uint32_t index, uint16_t count) {
     step_result_t result;
-    return engine_step(bench->engine, index, count, &result);
+    uint32_t digests[ENGINE_MAX_TENSORS];
+    return engine_step(bench->engine, index, count, &result, digests);
 }
 
 failure_t bench_infer(bench_t *bench, uint16_t count) {

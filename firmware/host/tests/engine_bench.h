@@ -3,7 +3,8 @@
 #define ENGINE_BENCH_H
 
 #include "chain_made.h"
-#include "net/engine.h"
+#include "engine/engine.h"
+#include "methods/elasticzo_int8.h"
 
 enum { ARENA = 16384, BATCH = 3, PIXELS = 8 * 8 * 2 };
 
@@ -14,7 +15,7 @@ typedef struct {
 } bench_t;
 
 /* Settings that the engine takes. */
-extern const settings_t good;
+extern const elasticzo_settings_t good;
 
 void expect(failure_t failure, uint8_t code, uint32_t a, uint32_t b, const char *what);
 void expect_fine(failure_t failure, const char *what);

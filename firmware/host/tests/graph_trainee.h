@@ -2,20 +2,24 @@
 #ifndef GRAPH_TRAINEE_H
 #define GRAPH_TRAINEE_H
 
-#include "graph/engine.h"
+#include "engine/engine.h"
 #include "graph_made.h"
+#include "methods/tflite8_settings.h"
 
 typedef struct {
-    graph_engine_t *engine;
+    engine_t *engine;
     uint8_t *arena;
     uint32_t planned;
 } graph_trainee_t;
 
 /* Small settings of a method that trains everything. */
-graph_settings_t trainee_settings(void);
+tflite8_settings_t trainee_settings(void);
 
 /* Configure a network whose file lies in RAM, or in flash. */
-graph_trainee_t graph_trainee_new(const graph_made_t *made, const graph_settings_t *settings, bool flash);
+graph_trainee_t graph_trainee_new(const graph_made_t *made, const tflite8_settings_t *settings, bool flash);
+/* Configure it again. */
+failure_t graph_trainee_configure(graph_trainee_t *trainee, const tflite8_settings_t *settings);
+
 void graph_trainee_free(graph_trainee_t *trainee);
 
 /* Fill slots 0..count-1 with the samples first.. of a fixed sequence. */

@@ -282,13 +282,13 @@ static uint32_t naive_xorshift32(uint32_t x) {
 }
 
 /* start(i) of section 8. */
-static uint32_t naive_start(const settings_t *settings, uint32_t step, uint64_t i) {
+static uint32_t naive_start(const elasticzo_settings_t *settings, uint32_t step, uint64_t i) {
     const uint32_t key = naive_mix32((uint32_t)(settings->seed + 0x9E3779B9u * ((uint64_t)step + 1)));
     const uint32_t state = naive_mix32(key ^ (uint32_t)(0x27D4EB2Fu * i));
     return state == 0 ? 0x6D2B79F5u : state;
 }
 
-void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step) {
+void naive_pool(int8_t pool[256][4], const elasticzo_settings_t *settings, uint32_t step) {
     uint32_t state = naive_start(settings, step, 0);
     for (uint32_t e = 0; e < 256; e++) {
         const uint32_t a = naive_xorshift32(state), b = naive_xorshift32(a);
@@ -300,7 +300,7 @@ void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step) 
     }
 }
 
-void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor) {
+void naive_noise(int8_t *z, uint32_t n, const elasticzo_settings_t *settings, uint32_t step, uint32_t tensor) {
     int8_t pool[256][4];
     naive_pool(pool, settings, step);
     uint32_t word = naive_start(settings, step, (uint64_t)tensor + 1);

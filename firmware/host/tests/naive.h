@@ -6,7 +6,7 @@
 
 #include "graph/file.h"
 #include "kernels/shapes.h"
-#include "net/training.h"
+#include "methods/elasticzo_int8.h"
 
 int64_t naive_power(int64_t n); /* 2^n */
 int64_t naive_clip(int64_t x, int64_t limit);
@@ -45,7 +45,7 @@ void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t l
                          int8_t *error);
 
 /* The pool of a step, and all z of a tensor in it. */
-void naive_pool(int8_t pool[256][4], const settings_t *settings, uint32_t step);
-void naive_noise(int8_t *z, uint32_t n, const settings_t *settings, uint32_t step, uint32_t tensor);
+void naive_pool(int8_t pool[256][4], const elasticzo_settings_t *settings, uint32_t step);
+void naive_noise(int8_t *z, uint32_t n, const elasticzo_settings_t *settings, uint32_t step, uint32_t tensor);
 
 #endif

@@ -7,7 +7,7 @@
 
 void naive_model_begin(naive_model_t *model, const graph_made_t *made, uint32_t most) {
     *model = (naive_model_t){.exponent = {0}};
-    CHECK(graph_file_open_as(&model->file, made->bytes, made->size, FORMAT_BFP8).code == 0, "a bad file");
+    CHECK(graph_file_open(&model->file, made->bytes, made->size).code == 0, "a bad file");
     for (uint32_t i = 0; i < model->file.layers; i++) {
         const graph_layer_t *layer = graph_layer(&model->file, (uint8_t)i);
         const uint32_t n = graph_weight_count(layer);
@@ -180,7 +180,7 @@ static void note_error(naive_model_t *model, const way_t *way, uint32_t n) {
     model->error_digest[model->errors++] = naive_digest(way->error + model->observed * n, n, way->exponent);
 }
 
-void naive_model_backward(naive_model_t *model, const settings_t *settings, const int8_t *samples,
+void naive_model_backward(naive_model_t *model, const elasticzo_settings_t *settings, const int8_t *samples,
                           const uint8_t *labels, uint32_t count, bool first) {
     const uint8_t partition = settings->partition;
     const uint32_t last = model->file.layers - 1u, classes = graph_header(&model->file)->classes;

@@ -16,13 +16,15 @@ typedef struct {
 typedef struct {
     int8_t *logits;
     int32_t *exponent;
-} pass_t;
+} naive_pass_t;
 
-static pass_t run_pass(naive_model_t *model, const settings_t *settings, const step_batch_t *batch, bool backwards) {
+static naive_pass_t run_pass(naive_model_t *model, const elasticzo_settings_t *settings, const step_batch_t *batch,
+                             bool backwards) {
     const uint32_t inputs = graph_inputs(graph_layer(&model->file, 0)), last = model->file.layers - 1u;
     const uint32_t classes = graph_header(&model->file)->classes;
     const uint32_t group = settings->scope == SCOPE_BATCH ? batch->count : 1;
-    const pass_t pass = {.logits = take(batch->count * classes), .exponent = take(batch->count * sizeof(int32_t))};
+    const naive_pass_t pass = {.logits = take(batch->count * classes),
+                               .exponent = take(batch->count * sizeof(int32_t))};
     for (uint32_t b = 0; b < batch->count; b += group) {
         const int8_t *logits = naive_model_forward(model, batch->samples + b * inputs, group);
         memcpy(pass.logits + b * classes, logits, group * classes);
@@ -36,12 +38,12 @@ static pass_t run_pass(naive_model_t *model, const settings_t *settings, const s
     return pass;
 }
 
-static void free_pass(pass_t *pass) {
+static void free_pass(naive_pass_t *pass) {
     free(pass->logits);
     free(pass->exponent);
 }
 
-static float float_loss(const naive_model_t *model, const step_batch_t *batch, const pass_t *pass) {
+static float float_loss(const naive_model_t *model, const step_batch_t *batch, const naive_pass_t *pass) {
     const uint32_t classes = graph_header(&model->file)->classes;
     float total = 0.0f;
     for (uint32_t b = 0; b < batch->count; b++) {
@@ -51,8 +53,8 @@ static float float_loss(const naive_model_t *model, const step_batch_t *batch, c
 }
 
 /* L_plus and L_minus in integers. */
-static naive_terms_t integer_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
-                                    const pass_t *plus, const pass_t *minus) {
+static naive_terms_t integer_losses(const naive_model_t *model, const elasticzo_settings_t *settings,
+                                    const step_batch_t *batch, const naive_pass_t *plus, const naive_pass_t *minus) {
     const uint32_t classes = graph_header(&model->file)->classes;
     naive_terms_t total = {.a = 0};
     for (uint32_t b = 0; b < batch->count; b++) {
@@ -68,8 +70,8 @@ static naive_terms_t integer_losses(const naive_model_t *model, const settings_t
     return total;
 }
 
-static void compare_losses(const naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
-                           const pass_t *plus, const pass_t *minus, step_result_t *result) {
+static void compare_losses(const naive_model_t *model, const elasticzo_settings_t *settings, const step_batch_t *batch,
+                           const naive_pass_t *plus, const naive_pass_t *minus, step_result_t *result) {
     if (settings->loss == LOSS_INTEGER) {
         const naive_terms_t losses = integer_losses(model, settings, batch, plus, minus);
         result->loss_plus = (float)losses.a;
@@ -104,7 +106,7 @@ static int64_t restore_and_update(int64_t weight, int64_t z, const change_t *cha
     return naive_clip(naive_clip(weight + z, change->limit) - u, change->limit);
 }
 
-static void change_weights(naive_model_t *model, const settings_t *settings, uint32_t step, int8_t sign,
+static void change_weights(naive_model_t *model, const elasticzo_settings_t *settings, uint32_t step, int8_t sign,
                            naive_change_t *how) {
     const change_t change = {.limit = settings->perturb == PERTURB_EXACT ? 127 - settings->r_max : 127,
                              .sign = sign,
@@ -122,7 +124,7 @@ static void change_weights(naive_model_t *model, const settings_t *settings, uin
     }
 }
 
-static void update_by_gradients(naive_model_t *model, const settings_t *settings) {
+static void update_by_gradients(naive_model_t *model, const elasticzo_settings_t *settings) {
     for (uint32_t l = settings->partition; l < graph_weighted(&model->file); l++) {
         const uint8_t layer = graph_weighted_layer(&model->file, (uint8_t)l);
         const uint32_t n = graph_weight_count(graph_layer(&model->file, layer));
@@ -140,29 +142,29 @@ static void update_by_gradients(naive_model_t *model, const settings_t *settings
 }
 
 /* C = 0. */
-static void train_by_gradients(naive_model_t *model, const settings_t *settings, const step_batch_t *batch,
+static void train_by_gradients(naive_model_t *model, const elasticzo_settings_t *settings, const step_batch_t *batch,
                                step_result_t *result) {
-    pass_t only = run_pass(model, settings, batch, true);
+    naive_pass_t only = run_pass(model, settings, batch, true);
     if (settings->loss == LOSS_FLOAT) {
         result->loss_plus = result->loss_minus = float_loss(model, batch, &only);
     }
     free_pass(&only);
 }
 
-static void train_by_differences(naive_model_t *model, const settings_t *settings, uint32_t step,
+static void train_by_differences(naive_model_t *model, const elasticzo_settings_t *settings, uint32_t step,
                                  const step_batch_t *batch, step_result_t *result) {
     change_weights(model, settings, step, 0, add_noise);
-    pass_t plus = run_pass(model, settings, batch, false);
+    naive_pass_t plus = run_pass(model, settings, batch, false);
     change_weights(model, settings, step, 0, take_noise_twice);
-    pass_t minus = run_pass(model, settings, batch, settings->partition < graph_weighted(&model->file));
+    naive_pass_t minus = run_pass(model, settings, batch, settings->partition < graph_weighted(&model->file));
     compare_losses(model, settings, batch, &plus, &minus, result);
     change_weights(model, settings, step, result->sign, restore_and_update);
     free_pass(&plus);
     free_pass(&minus);
 }
 
-step_result_t naive_step(naive_model_t *model, const settings_t *settings, uint32_t step, const int8_t *samples,
-                         const uint8_t *labels, uint32_t count) {
+step_result_t naive_step(naive_model_t *model, const elasticzo_settings_t *settings, uint32_t step,
+                         const int8_t *samples, const uint8_t *labels, uint32_t count) {
     const step_batch_t batch = {.samples = samples, .labels = labels, .count = count};
     step_result_t result = {.step = step};
     if (settings->partition == 0) {

@@ -5,7 +5,7 @@
 #include "engine_bench.h"
 
 /* The good settings with one field, by its index in the request, changed. */
-static settings_t with_field(settings_t s, uint32_t field, uint16_t value) {
+static elasticzo_settings_t with_field(elasticzo_settings_t s, uint32_t field, uint16_t value) {
     uint8_t *fields[] = {&s.partition, &s.b_zo,  &s.b_bp,    &s.p_zero,      &s.r_max,
                          &s.loss,      &s.scope, &s.perturb, &s.logit_error, &s.loss_fraction};
     if (field < sizeof fields / sizeof fields[0]) {
@@ -18,9 +18,10 @@ static settings_t with_field(settings_t s, uint32_t field, uint16_t value) {
     return s;
 }
 
-static void refuse_setting(bench_t *bench, settings_t settings, uint32_t field, uint32_t value) {
+static void refuse_setting(bench_t *bench, elasticzo_settings_t settings, uint32_t field, uint32_t value) {
     uint32_t planned = 0;
-    expect(engine_configure(bench->engine, &settings, &planned), FAILURE_BAD_SETTING, field, value, "a bad setting");
+    expect(engine_configure(bench->engine, &elasticzo_int8, &settings, &planned), FAILURE_BAD_SETTING, field, value,
+           "a bad setting");
 }
 
 static void test_settings(void) {
@@ -45,9 +46,9 @@ static void test_settings(void) {
     } extreme[] = {{0, 0},   {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0},  {3, 255}, {4, 1},
                    {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {10, 1}, {12, 1}};
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
-        settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
+        elasticzo_settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
-        expect_fine(engine_configure(bench.engine, &settings, &planned), "an extreme setting");
+        expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "an extreme setting");
     }
     bench_end(&bench);
 }
@@ -56,24 +57,27 @@ static void test_settings(void) {
 static void test_settings_that_do_not_go_together(void) {
     bench_t bench = bench_begin();
     uint32_t planned = 0;
-    settings_t settings = good;
+    elasticzo_settings_t settings = good;
     bench_load(&bench);
     settings.perturb = PERTURB_EXACT;
     settings.r_max = 64;
     refuse_setting(&bench, settings, 7, PERTURB_EXACT);
     settings.r_max = 63;
-    expect_fine(engine_configure(bench.engine, &settings, &planned), "the largest noise of the exact form");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+                "the largest noise of the exact form");
     settings.scope = SCOPE_BATCH;
     settings.slots = BATCH - 1;
     refuse_setting(&bench, settings, 12, BATCH - 1);
     settings.scope = SCOPE_SAMPLE;
-    expect_fine(engine_configure(bench.engine, &settings, &planned), "fewer slots where samples may stream");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+                "fewer slots where samples may stream");
     settings.loss_fraction = 1;
     refuse_setting(&bench, settings, 9, 1);
     settings.loss = LOSS_INTEGER;
-    expect_fine(engine_configure(bench.engine, &settings, &planned), "fraction bits of an integer loss");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+                "fraction bits of an integer loss");
     settings.loss_fraction = 6;
-    expect_fine(engine_configure(bench.engine, &settings, &planned), "the most fraction bits");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "the most fraction bits");
     settings.loss_fraction = 7;
     refuse_setting(&bench, settings, 9, 7);
     bench_put(&bench, 1);
@@ -86,10 +90,10 @@ static void test_does_not_fit(void) {
     bench_t bench = bench_begin();
     uint32_t planned = 0;
     bench_load(&bench);
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
-    settings_t large = good;
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
+    elasticzo_settings_t large = good;
     large.batch = large.slots = 1000;
-    const failure_t failure = engine_configure(bench.engine, &large, &planned);
+    const failure_t failure = engine_configure(bench.engine, &elasticzo_int8, &large, &planned);
     CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a > 1000 * PIXELS && failure.b == ARENA, "code %u, a %u",
           failure.code, failure.a);
     expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step after a plan that does not fit");
@@ -102,21 +106,21 @@ static void test_configure_again(void) {
     uint32_t before[ENGINE_MAX_TENSORS], loaded[ENGINE_MAX_TENSORS], after[ENGINE_MAX_TENSORS], planned = 0;
     bench_load(&bench);
     expect_fine(engine_digests(bench.engine, loaded), "digests");
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
     bench_put(&bench, 0);
     expect_fine(bench_step(&bench, 0, 1), "step");
     expect_fine(engine_digests(bench.engine, before), "digests");
     CHECK(memcmp(loaded, before, 4 * sizeof loaded[0]) != 0, "the step has changed the weights");
     bench_put(&bench, 0);
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure again");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure again");
     expect_fine(engine_digests(bench.engine, after), "digests");
     CHECK(memcmp(before, after, 4 * sizeof before[0]) == 0, "configure keeps the weights");
     expect(bench_step(&bench, 0, 1), FAILURE_SLOTS_EMPTY, 0, 1, "configure empties the slots");
     bench_put(&bench, 0);
     expect_fine(bench_step(&bench, 0, 1), "step 0 again");
-    settings_t later = good;
+    elasticzo_settings_t later = good;
     later.first_step = 1000000;
-    expect_fine(engine_configure(bench.engine, &later, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &later, &planned), "configure");
     bench_put(&bench, 0);
     expect(bench_step(&bench, 1, 1), FAILURE_OUT_OF_ORDER, 1, 1000000, "the step that would have been next");
     expect_fine(bench_step(&bench, 1000000, 1), "the first step");

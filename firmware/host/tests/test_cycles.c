@@ -20,7 +20,7 @@ static uint64_t cycles_of(uint32_t bookings) {
 
 /* Every layer is booked once for each group and pass; the last one also with the loss, and with the zeros of the gradients. */
 static void check_profile(const engine_t *engine, uint32_t groups, uint32_t steps) {
-    const settings_t *settings = &engine->settings;
+    const elasticzo_settings_t *settings = elasticzo_settings(&engine->model);
     const graph_file_t *file = &engine->model.file;
     const uint32_t passes = settings->partition > 0 ? 2 : 1, last = file->layers - 1u;
     const uint32_t first_bp = graph_weighted_layer(file, settings->partition);
@@ -34,7 +34,7 @@ static void check_profile(const engine_t *engine, uint32_t groups, uint32_t step
 }
 
 static void check_phases(const engine_t *engine, const step_result_t *result, uint32_t groups, uint32_t steps) {
-    const settings_t *settings = &engine->settings;
+    const elasticzo_settings_t *settings = elasticzo_settings(&engine->model);
     const graph_file_t *file = &engine->model.file;
     const uint64_t jump = JUMP, passes = settings->partition > 0 ? 2 : 1;
     const uint64_t trained = file->layers - graph_weighted_layer(file, settings->partition);
@@ -63,22 +63,22 @@ static void evaluate_and_trace(engine_t *engine, const batch_t *batch) {
 static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = partition,
-                                 .b_zo = 1,
-                                 .b_bp = 5,
-                                 .p_zero = 84,
-                                 .r_max = 31,
-                                 .scope = scope,
-                                 .batch = 4,
-                                 .seed = 9,
-                                 .slots = slots};
+    const elasticzo_settings_t settings = {.partition = partition,
+                                           .b_zo = 1,
+                                           .b_bp = 5,
+                                           .p_zero = 84,
+                                           .r_max = 31,
+                                           .scope = scope,
+                                           .batch = 4,
+                                           .seed = 9,
+                                           .slots = slots};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 4);
     const uint32_t groups = scope == SCOPE_BATCH ? 1 : 4;
     for (uint32_t step = 0; step < 2; step++) {
-        const step_result_t result =
+        const trained_t trained =
             slots == 4 ? step_at_once(trainee.engine, step, &batch) : step_in_parts(trainee.engine, step, &batch);
-        check_phases(trainee.engine, &result, groups, 1);
+        check_phases(trainee.engine, &trained.result, groups, 1);
         check_profile(trainee.engine, groups, 1);
     }
     batch.count = slots;
@@ -93,15 +93,15 @@ static void test_step(uint8_t partition, uint8_t scope, uint16_t slots) {
 static void test_laps(uint16_t steps) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {
+    const elasticzo_settings_t settings = {
         .partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9, .slots = 1};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 1);
-    step_result_t result;
+    trained_t trained;
     put_samples(trainee.engine, &batch, 0, 1);
-    engine_run(trainee.engine, steps, 1, &result);
-    engine_report(trainee.engine, &result);
-    check_phases(trainee.engine, &result, 1, steps);
+    engine_run(trainee.engine, steps, 1, &trained.result);
+    engine_report(trainee.engine, &trained.result, trained.digests);
+    check_phases(trainee.engine, &trained.result, 1, steps);
     check_profile(trainee.engine, 1, steps);
     const uint16_t told = steps < ENGINE_MAX_LAPS ? steps : ENGINE_MAX_LAPS;
     CHECK(trainee.engine->lap_count == told, "%u laps, not %u", trainee.engine->lap_count, told);
@@ -130,21 +130,21 @@ static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
 static void test_stretches(uint8_t partition, uint8_t scope, const char *expected) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {.partition = partition,
-                                 .b_zo = 1,
-                                 .b_bp = 5,
-                                 .p_zero = 84,
-                                 .r_max = 31,
-                                 .scope = scope,
-                                 .batch = 3,
-                                 .seed = 9,
-                                 .slots = 3};
+    const elasticzo_settings_t settings = {.partition = partition,
+                                           .b_zo = 1,
+                                           .b_bp = 5,
+                                           .p_zero = 84,
+                                           .r_max = 31,
+                                           .scope = scope,
+                                           .batch = 3,
+                                           .seed = 9,
+                                           .slots = 3};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 3);
-    step_result_t result;
+    trained_t trained;
     put_samples(trainee.engine, &batch, 0, 3);
-    engine_run(trainee.engine, 4, 3, &result);
-    engine_report(trainee.engine, &result);
+    engine_run(trainee.engine, 4, 3, &trained.result);
+    engine_report(trainee.engine, &trained.result, trained.digests);
     const stretches_t *stretches = &trainee.engine->model.stretches;
     const lap_t *lap = &trainee.engine->laps[3];
     CHECK(stretches->made == strlen(expected), "%u stretches, not %s", stretches->made, expected);
@@ -163,7 +163,7 @@ static void test_stretches(uint8_t partition, uint8_t scope, const char *expecte
 static void test_stretches_without_room(void) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {
+    const elasticzo_settings_t settings = {
         .partition = 0, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 60, .seed = 9, .slots = 60};
     trainee_t trainee = trainee_begin(&file, &settings, jumping);
     batch_t batch = draw_batch(&trainee.engine->model.file, 60);
@@ -188,12 +188,12 @@ static uint32_t ticking(void) {
 static step_result_t step_from(uint32_t start) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {
+    const elasticzo_settings_t settings = {
         .partition = 2, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 2, .seed = 9, .slots = 2};
     clock_now = start;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);
     batch_t batch = draw_batch(&trainee.engine->model.file, 2);
-    const step_result_t result = step_at_once(trainee.engine, 0, &batch);
+    const step_result_t result = step_at_once(trainee.engine, 0, &batch).result;
     free_batch(&batch);
     trainee_end(&trainee);
     made_free(&file);
@@ -219,7 +219,7 @@ static void test_wrap_within_a_step(void) {
 static void test_book_nothing(void) {
     graph_made_t file;
     chain_small(&file);
-    const settings_t settings = {
+    const elasticzo_settings_t settings = {
         .partition = 3, .b_zo = 1, .b_bp = 5, .p_zero = 84, .r_max = 31, .batch = 1, .seed = 9, .slots = 1};
     clock_now = UINT32_MAX - 2500;
     trainee_t trainee = trainee_begin(&file, &settings, ticking);

@@ -30,7 +30,8 @@ static void test_loading(void) {
     expect(engine_load_data(engine, size, bytes, 0), FAILURE_NO_NETWORK, 0, 0, "data behind the end");
     engine_reset(engine);
     CHECK(engine_tensors(engine) == 0 && engine_layers(engine) == 0 && engine_network_digest(engine) == 0, "reset");
-    expect(engine_configure(engine, &good, &(uint32_t){0}), FAILURE_NO_NETWORK, 0, 0, "configure after reset");
+    expect(engine_configure(engine, &elasticzo_int8, &good, &(uint32_t){0}), FAILURE_NO_NETWORK, 0, 0,
+           "configure after reset");
     bench_end(&bench);
 }
 
@@ -55,7 +56,7 @@ static void test_slots(void) {
     uint32_t planned = 0;
     bench_load(&bench);
     expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS), FAILURE_NOT_CONFIGURED, 0, 0, "put_sample");
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
     expect(engine_put_sample(bench.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS,
            "a pixel less");
     expect(engine_put_sample(bench.engine, BATCH, 0, pixels, PIXELS), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
@@ -107,7 +108,7 @@ static void test_tracing(void) {
     uint32_t planned = 0;
     bench_load(&bench);
     expect(bench_trace(&bench, 0), FAILURE_NOT_CONFIGURED, 0, 0, "trace");
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
     expect(bench_trace(&bench, BATCH), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
     expect(bench_trace(&bench, 1), FAILURE_SLOTS_EMPTY, 0, 1, "an empty slot");
     bench_put(&bench, 0);
@@ -115,9 +116,9 @@ static void test_tracing(void) {
     expect_fine(bench_trace(&bench, 2), "trace, behind an empty slot");
     expect_fine(bench_trace(&bench, 0), "trace");
     expect_fine(bench_step(&bench, 0, 1), "the slot has stayed filled");
-    settings_t grouped = good;
+    elasticzo_settings_t grouped = good;
     grouped.scope = SCOPE_BATCH;
-    expect_fine(engine_configure(bench.engine, &grouped, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &grouped, &planned), "configure");
     bench_put(&bench, 0);
     bench_put(&bench, 2);
     expect(bench_trace(&bench, 2), FAILURE_SLOTS_EMPTY, 1, 2, "a sample behind the end of its group");
@@ -130,7 +131,7 @@ static void test_peak(void) {
     bench_t bench = bench_begin();
     uint32_t planned = 0;
     bench_load(&bench);
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
     bench_put(&bench, 0);
     expect_fine(bench_step(&bench, 0, 1), "step");
     const uint32_t peak = engine_arena_peak(bench.engine);
@@ -139,7 +140,7 @@ static void test_peak(void) {
     CHECK(engine_arena_peak(bench.engine) == planned + 42, "peak %u", engine_arena_peak(bench.engine));
     bench.arena[ARENA - 1] ^= 0xFF;
     CHECK(engine_arena_peak(bench.engine) == ARENA, "peak %u", engine_arena_peak(bench.engine));
-    expect_fine(engine_configure(bench.engine, &good, &planned), "configure paints again");
+    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure paints again");
     CHECK(engine_arena_peak(bench.engine) <= planned, "peak %u", engine_arena_peak(bench.engine));
     bench_end(&bench);
 }

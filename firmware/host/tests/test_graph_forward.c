@@ -80,22 +80,22 @@ static void run_layer(const graph_file_t *file, uint8_t l, int8_t *const *values
 
 /* Every stage of a trace of the sample in slot 0. */
 static void check_stages(graph_trainee_t *trainee, int8_t *const *values) {
-    const graph_model_t *model = &trainee->engine->model;
+    const model_t *model = &trainee->engine->model;
     for (uint8_t l = 0; l < model->file.layers; l++) {
         const uint32_t n = is_joined_behind(&model->training, l) ? 0 : graph_outputs(graph_layer(&model->file, l));
         uint32_t length = n + 3;
         uint8_t *seen = take(length);
-        if (graph_consumes(&model->settings)) {
+        if (model->training.consumed) {
             graph_trainee_fill(trainee, 0, 1);
         }
-        CHECK(graph_engine_trace(trainee->engine, 0, l, 0, seen, &length).code == 0, "a trace");
+        CHECK(engine_trace(trainee->engine, 0, l, 0, seen, &length).code == 0, "a trace");
         CHECK(length == n + 2 && seen[n] == 0 && seen[n + 1] == 0, "stage %u has %u bytes, not %u", l, length, n + 2);
         check_s8((const int8_t *)seen, values[l + 1], n, "a stage");
         free(seen);
     }
 }
 
-static void check_graph(const graph_made_t *made, const graph_settings_t *settings, bool flash) {
+static void check_graph(const graph_made_t *made, const tflite8_settings_t *settings, bool flash) {
     graph_trainee_t trainee = graph_trainee_new(made, settings, flash);
     graph_file_t file;
     int8_t *values[GRAPH_MAX_LAYERS + 1];
@@ -104,7 +104,7 @@ static void check_graph(const graph_made_t *made, const graph_settings_t *settin
         values[value] = take(graph_elements(&file, value));
     }
     graph_trainee_fill(&trainee, 0, 1);
-    memcpy(values[0], graph_sample(&trainee.engine->model, 0), graph_elements(&file, 0));
+    memcpy(values[0], model_sample(&trainee.engine->model, 0), graph_elements(&file, 0));
     for (uint8_t l = 0; l < file.layers; l++) {
         run_layer(&file, l, values);
     }
@@ -118,7 +118,7 @@ static void check_graph(const graph_made_t *made, const graph_settings_t *settin
 static void test_against_the_text(void) {
     for (int round = 0; round < ROUNDS; round++) {
         graph_made_t made;
-        graph_settings_t settings = trainee_settings();
+        tflite8_settings_t settings = trainee_settings();
         settings.train = draw(0, 1) == 0 ? TRAIN_ALL : TRAIN_LAST;
         settings.perturb = (uint8_t)draw(PERTURB_WEIGHT, PERTURB_ADAPTIVE);
         settings.flags = (uint8_t)draw(0, 3);
@@ -149,11 +149,11 @@ static void test_damage(void) {
         }
         made_seal(&made);
         const failure_t failure = graph_file_open(&file, made.bytes, made.size);
-        graph_settings_t settings = trainee_settings();
+        tflite8_settings_t settings = trainee_settings();
         settings.flags = (uint8_t)draw(0, 3);
         if (failure.code != 0) {
             refused++;
-        } else if (graph_settings_check(&settings, &file).code == 0) {
+        } else if (tflite8_check((const settings_t *)(const void *)&settings, &file).code == 0) {
             graph_trainee_t trainee = graph_trainee_new(&made, &settings, true);
             step_result_t result;
             (void)graph_trainee_step(&trainee, 0, 1, 1, &result);

@@ -2,22 +2,22 @@
 #include <string.h>
 
 #include "check.h"
-#include "graph/reach.h"
 #include "graph_trainee.h"
+#include "methods/tflite8_reach.h"
 
 enum { ROUNDS = 120, STEPS = 2 };
 
 /* Whether the pools of a network are such that errors pass them. */
 static bool takes_pools(const graph_made_t *made) {
     graph_file_t file;
-    const graph_training_t all = {.layers = 1};
+    const training_t all = {.layers = 1};
     CHECK(graph_file_open(&file, made->bytes, made->size).code == 0, "a network");
-    return graph_pools_pass_errors(&file, &all);
+    return tflite8_pools_pass_errors(&file, &all);
 }
 
 /* Any settings of any method. */
-static graph_settings_t random_settings(const graph_made_t *made) {
-    graph_settings_t settings = trainee_settings();
+static tflite8_settings_t random_settings(const graph_made_t *made) {
+    tflite8_settings_t settings = trainee_settings();
     settings.train = (uint8_t)draw(TRAIN_ALL, TRAIN_BIAS);
     settings.perturb = (uint8_t)draw(PERTURB_WEIGHT, PERTURB_ADAPTIVE);
     const int32_t method = draw(0, 9);
@@ -40,7 +40,7 @@ static graph_settings_t random_settings(const graph_made_t *made) {
 }
 
 /* The sum of the digests and the losses after some steps. */
-static uint32_t outcome(const graph_made_t *made, graph_settings_t settings, uint16_t slots, bool flash,
+static uint32_t outcome(const graph_made_t *made, tflite8_settings_t settings, uint16_t slots, bool flash,
                         uint8_t flags) {
     settings.slots = slots;
     settings.flags = flags;
@@ -66,7 +66,7 @@ static void test_one_outcome(void) {
         } else {
             made_random(&made);
         }
-        const graph_settings_t settings = random_settings(&made);
+        const tflite8_settings_t settings = random_settings(&made);
         const uint32_t expected = outcome(&made, settings, settings.batch, false, 0);
         CHECK(outcome(&made, settings, settings.batch, true, 0) == expected, "round %d: the file in flash", round);
         CHECK(outcome(&made, settings, 1, true, 0) == expected, "round %d: one sample at a time", round);
@@ -83,7 +83,7 @@ static void test_nothing_is_left_behind(void) {
     for (int round = 0; round < ROUNDS; round++) {
         graph_made_t made;
         made_random(&made);
-        graph_settings_t settings = random_settings(&made);
+        tflite8_settings_t settings = random_settings(&made);
         settings.qas = 0;
         settings.eta = 0x1p-100f;
         settings.batch = 1;
@@ -97,18 +97,18 @@ static void test_nothing_is_left_behind(void) {
 }
 
 /* A step of the same sample again and again, `count` times; returns the sum of the digests after it. */
-static uint32_t step_of_one_sample(const graph_made_t *made, graph_settings_t settings, uint16_t count) {
+static uint32_t step_of_one_sample(const graph_made_t *made, tflite8_settings_t settings, uint16_t count) {
     settings.batch = count;
     settings.slots = 1;
     graph_trainee_t trainee = graph_trainee_new(made, &settings, true);
-    uint32_t digests[2 * GRAPH_MAX_LAYERS], sum = 0;
+    uint32_t digests[ENGINE_MAX_TENSORS], sum = 0;
     step_result_t result;
     for (uint16_t i = 0; i < count; i++) {
         graph_trainee_fill(&trainee, 0, 1);
-        CHECK(graph_engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
+        CHECK(engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
     }
-    CHECK(graph_engine_step(trainee.engine, 0, count, &result, digests).code == 0, "a step");
-    for (uint8_t i = 0; i < graph_engine_tensors(trainee.engine); i++) {
+    CHECK(engine_step(trainee.engine, 0, count, &result, digests).code == 0, "a step");
+    for (uint8_t i = 0; i < engine_tensors(trainee.engine); i++) {
         sum = sum * 31u + digests[i];
     }
     graph_trainee_free(&trainee);
@@ -122,7 +122,7 @@ static void test_direction(void) {
     for (int round = 0; round < ROUNDS; round++) {
         graph_made_t made;
         made_small(&made);
-        graph_settings_t settings = trainee_settings();
+        tflite8_settings_t settings = trainee_settings();
         settings.perturb = (uint8_t)(round % 3);
         settings.wise = round / 3 % 2 == 0 ? WISE_LAYER : WISE_MODEL;
         settings.difference =
@@ -145,17 +145,17 @@ static void test_one_mask_a_step(void) {
     for (int round = 0; round < 20; round++) {
         graph_made_t made;
         made_small(&made);
-        graph_settings_t settings = trainee_settings();
+        tflite8_settings_t settings = trainee_settings();
         settings.method = METHOD_DEEPZERO;
         settings.sparsity = 240;
         settings.batch = 2;
         settings.seed = (uint32_t)draw(0, 1 << 30);
         graph_trainee_t trainee = graph_trainee_new(&made, &settings, true);
-        graph_model_t *model = &trainee.engine->model;
+        model_t *model = &trainee.engine->model;
         uint64_t runs[2];
         for (uint16_t i = 0; i < 2; i++) {
             graph_trainee_fill(&trainee, i, 1);
-            CHECK(graph_engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
+            CHECK(engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
             runs[i] = model->layer_runs;
         }
         CHECK(runs[1] == 2 * runs[0], "%llu layer runs, then %llu", (unsigned long long)runs[0],
@@ -175,23 +175,23 @@ static void test_settings_that_are_refused(void) {
                  {METHOD_DEEPZERO, 1, WISE_MODEL, 5}};
     graph_made_t made;
     made_small(&made);
-    graph_settings_t good = trainee_settings();
+    tflite8_settings_t good = trainee_settings();
     graph_trainee_t trainee = graph_trainee_new(&made, &good, true);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        graph_settings_t bad = good;
+        tflite8_settings_t bad = good;
         bad.method = cases[i].method;
         bad.direction = cases[i].direction;
         bad.wise = cases[i].wise;
-        const failure_t failure = graph_engine_configure(trainee.engine, &bad, &trainee.planned);
+        const failure_t failure = graph_trainee_configure(&trainee, &bad);
         CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == cases[i].refused, "case %zu: code %u, field %u", i,
               failure.code, failure.a);
     }
-    graph_settings_t bad = good;
+    tflite8_settings_t bad = good;
     bad.eta = 0.0f;
-    CHECK(graph_engine_configure(trainee.engine, &bad, &trainee.planned).a == 13, "eta");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == 13, "eta");
     bad = good;
     bad.momentum = 1.0f;
-    CHECK(graph_engine_configure(trainee.engine, &bad, &trainee.planned).a == 18, "momentum");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == 18, "momentum");
     graph_trainee_free(&trainee);
     made_free(&made);
 }
@@ -200,18 +200,18 @@ static void test_settings_that_are_refused(void) {
 static void test_run(void) {
     graph_made_t made;
     made_small(&made);
-    const graph_settings_t settings = trainee_settings();
+    const tflite8_settings_t settings = trainee_settings();
     graph_trainee_t one = graph_trainee_new(&made, &settings, true), all = graph_trainee_new(&made, &settings, true);
     step_result_t result;
-    uint32_t digests[2 * GRAPH_MAX_LAYERS], sum = 0, expected = 0;
+    uint32_t digests[ENGINE_MAX_TENSORS], sum = 0, expected = 0;
     for (uint32_t step = 0; step < 40; step++) {
         expected = graph_trainee_step(&one, step, 1, 1, &result);
     }
     graph_trainee_fill(&all, 0, 1);
-    CHECK(graph_engine_check_run(all.engine, 0, 40, 1).code == 0, "a run");
-    graph_engine_run(all.engine, 40, 1, &result);
-    graph_engine_report(all.engine, &result, digests);
-    for (uint8_t i = 0; i < graph_engine_tensors(all.engine); i++) {
+    CHECK(engine_check_run(all.engine, 0, 40, 1).code == 0, "a run");
+    engine_run(all.engine, 40, 1, &result);
+    engine_report(all.engine, &result, digests);
+    for (uint8_t i = 0; i < engine_tensors(all.engine); i++) {
         sum = sum * 31u + digests[i];
     }
     CHECK(sum == expected && result.step == 39, "40 steps in a row");

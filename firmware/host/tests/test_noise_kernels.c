@@ -9,12 +9,12 @@
 enum { PERTURB, TURN, UPDATE }; /* the passes of a step */
 
 typedef struct {
-    settings_t settings;
+    elasticzo_settings_t settings;
     uint32_t step, tensor;
     int32_t pass, sign;
 } trial_t;
 
-static int32_t limit_of(const settings_t *settings) {
+static int32_t limit_of(const elasticzo_settings_t *settings) {
     return settings->perturb == PERTURB_EXACT ? 127 - settings->r_max : 127;
 }
 
@@ -35,7 +35,7 @@ static trial_t draw_trial(int32_t r_max) {
 
 /* Make the moves of the pass in memory of their own. */
 static moves_t moves_of(const trial_t *trial) {
-    const settings_t *settings = &trial->settings;
+    const elasticzo_settings_t *settings = &trial->settings;
     const noise_t noise = {
         .p_zero = settings->p_zero, .r_max = settings->r_max, .state = pool_state(settings->seed, trial->step)};
     const uint8_t limit = (uint8_t)limit_of(settings);
@@ -50,7 +50,7 @@ static moves_t moves_of(const trial_t *trial) {
 
 /* What a weight becomes, by the text. */
 static int64_t moved(const trial_t *trial, int64_t w, int64_t z) {
-    const settings_t *settings = &trial->settings;
+    const elasticzo_settings_t *settings = &trial->settings;
     const int64_t limit = limit_of(settings), s = naive_bits(settings->r_max) - settings->b_zo, g = trial->sign;
     switch (trial->pass) {
     case PERTURB: return naive_clip127(naive_clip(w, limit) + z);

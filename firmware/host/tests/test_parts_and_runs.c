@@ -10,9 +10,9 @@ static uint32_t no_cycles(void) {
     return 0;
 }
 
-static void check_same(const step_result_t *found, const step_result_t *expected, uint8_t tensors, const char *what) {
-    CHECK(memcmp(found->digests, expected->digests, tensors * sizeof found->digests[0]) == 0, "%s: other weights",
-          what);
+static void check_same(const trained_t *one, const trained_t *other, uint8_t tensors, const char *what) {
+    const step_result_t *found = &one->result, *expected = &other->result;
+    CHECK(memcmp(one->digests, other->digests, tensors * sizeof one->digests[0]) == 0, "%s: other weights", what);
     CHECK(found->step == expected->step && found->sign == expected->sign, "%s: sign %d, not %d", what, found->sign,
           expected->sign);
     CHECK(float32_bits(found->loss_plus) == float32_bits(expected->loss_plus) &&
@@ -26,7 +26,7 @@ static void test_streaming(void) {
     for (int round = 0; round < 100; round++) {
         graph_made_t file;
         chain_small(&file);
-        settings_t settings = draw_settings((uint8_t)(round % 5));
+        elasticzo_settings_t settings = draw_settings((uint8_t)(round % 5));
         settings.scope = SCOPE_SAMPLE;
         settings.batch = (uint16_t)draw(2, 9);
         settings.slots = settings.batch;
@@ -36,8 +36,8 @@ static void test_streaming(void) {
         CHECK(streaming.planned < whole.planned, "fewer slots take less memory");
         for (uint32_t i = 0; i < 3; i++) {
             batch_t batch = draw_batch(&whole.engine->model.file, (uint32_t)draw(1, settings.batch));
-            const step_result_t expected = step_at_once(whole.engine, settings.first_step + i, &batch);
-            const step_result_t found = step_in_parts(streaming.engine, settings.first_step + i, &batch);
+            const trained_t expected = step_at_once(whole.engine, settings.first_step + i, &batch);
+            const trained_t found = step_in_parts(streaming.engine, settings.first_step + i, &batch);
             check_same(&found, &expected, 4, "in parts");
             free_batch(&batch);
         }
@@ -47,13 +47,13 @@ static void test_streaming(void) {
     }
 }
 
-static step_result_t run(engine_t *engine, uint32_t step, uint16_t steps, const batch_t *batch) {
-    step_result_t result;
+static trained_t run(engine_t *engine, uint32_t step, uint16_t steps, const batch_t *batch) {
+    trained_t trained;
     put_samples(engine, batch, 0, batch->count);
     expect(engine_check_run(engine, step, steps, (uint16_t)batch->count), 0, 0, 0, "check_run");
-    engine_run(engine, steps, (uint16_t)batch->count, &result);
-    engine_report(engine, &result);
-    return result;
+    engine_run(engine, steps, (uint16_t)batch->count, &trained.result);
+    engine_report(engine, &trained.result, trained.digests);
+    return trained;
 }
 
 /* A run of n steps is n steps on the same samples. */
@@ -61,19 +61,19 @@ static void test_run(void) {
     for (int round = 0; round < 100; round++) {
         graph_made_t file;
         chain_small(&file);
-        settings_t settings = draw_settings((uint8_t)(round % 5));
+        elasticzo_settings_t settings = draw_settings((uint8_t)(round % 5));
         settings.slots = settings.batch;
         trainee_t stepping = trainee_begin(&file, &settings, no_cycles),
                   running = trainee_begin(&file, &settings, no_cycles);
         batch_t batch = draw_batch(&stepping.engine->model.file, (uint32_t)draw(1, settings.batch));
         const uint16_t steps = (uint16_t)draw(1, 6);
-        step_result_t expected = {.step = 0};
+        trained_t expected = {.result = {.step = 0}};
         for (uint32_t i = 0; i < steps; i++) {
             expected = step_at_once(stepping.engine, settings.first_step + i, &batch);
         }
-        const step_result_t found = run(running.engine, settings.first_step, steps, &batch);
+        const trained_t found = run(running.engine, settings.first_step, steps, &batch);
         check_same(&found, &expected, 4, "in a run");
-        const step_result_t next = step_at_once(running.engine, settings.first_step + steps, &batch);
+        const trained_t next = step_at_once(running.engine, settings.first_step + steps, &batch);
         expected = step_at_once(stepping.engine, settings.first_step + steps, &batch);
         check_same(&next, &expected, 4, "a step behind a run");
         free_batch(&batch);
@@ -92,16 +92,16 @@ typedef struct {
 } streaming_t;
 
 static streaming_t begin(uint8_t partition, uint8_t scope, uint16_t slots) {
-    const settings_t settings = {.partition = partition,
-                                 .b_zo = 1,
-                                 .b_bp = 5,
-                                 .p_zero = 84,
-                                 .r_max = 31,
-                                 .scope = scope,
-                                 .batch = 5,
-                                 .seed = 9,
-                                 .slots = slots,
-                                 .first_step = 70};
+    const elasticzo_settings_t settings = {.partition = partition,
+                                           .b_zo = 1,
+                                           .b_bp = 5,
+                                           .p_zero = 84,
+                                           .r_max = 31,
+                                           .scope = scope,
+                                           .batch = 5,
+                                           .seed = 9,
+                                           .slots = slots,
+                                           .first_step = 70};
     streaming_t streaming;
     chain_small(&streaming.file);
     streaming.trainee = trainee_begin(&streaming.file, &settings, no_cycles);
@@ -121,8 +121,8 @@ static failure_t part(streaming_t *streaming, uint8_t pass, uint16_t first, uint
 }
 
 static failure_t finish(streaming_t *streaming, uint32_t step, uint16_t count) {
-    step_result_t result;
-    return engine_step(streaming->engine, step, count, &result);
+    trained_t trained;
+    return engine_step(streaming->engine, step, count, &trained.result, trained.digests);
 }
 
 static void take_part(streaming_t *streaming, uint8_t pass, uint16_t first, uint16_t count) {
@@ -186,7 +186,7 @@ static void test_parts_of_a_group(void) {
 /* While a step is half done its weights are perturbed: nothing else is trained, evaluated or traced until it ends or is given up. */
 static void test_between_parts(void) {
     streaming_t s = begin(2, SCOPE_SAMPLE, 3);
-    settings_t settings = s.engine->settings;
+    elasticzo_settings_t settings = *elasticzo_settings(&s.engine->model);
     uint8_t out[16];
     uint32_t length = sizeof out, planned = 0;
     infer_result_t evaluation = {.predictions = out};
@@ -195,7 +195,7 @@ static void test_between_parts(void) {
     expect(engine_infer(s.engine, 3, &evaluation), FAILURE_PARTS_MISSING, 3, 5, "infer");
     expect(engine_trace(s.engine, 0, 0, 0, out, &length), FAILURE_PARTS_MISSING, 3, 5, "trace");
     settings.first_step = 7;
-    expect(engine_configure(s.engine, &settings, &planned), 0, 0, 0, "configure gives the step up");
+    expect(engine_configure(s.engine, &elasticzo_int8, &settings, &planned), 0, 0, 0, "configure gives the step up");
     put_samples(s.engine, &s.batch, 0, 3);
     expect(engine_infer(s.engine, 3, &evaluation), 0, 0, 0, "infer");
     put_samples(s.engine, &s.batch, 0, 3);

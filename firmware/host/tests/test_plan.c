@@ -3,14 +3,39 @@
 
 #include "chain_made.h"
 #include "check.h"
-#include "net/plan.h"
+#include "formats/bfp8.h"
 #include "trainee.h"
 
-static graph_file_t opened(const graph_made_t *made) {
-    graph_file_t file;
-    const failure_t failure = graph_file_open_as(&file, made->bytes, made->size, FORMAT_BFP8);
+typedef struct {
+    model_t model;
+    placing_t placed; /* by size, the largest first */
+} planned_t;
+
+static planned_t *opened(const graph_made_t *made) {
+    planned_t *planned = take(sizeof *planned);
+    planned->model = (model_t){.format = &bfp8, .method = &elasticzo_int8, .in_ram = true};
+    const failure_t failure = graph_file_open(&planned->model.file, made->bytes, made->size);
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    return file;
+    return planned;
+}
+
+/* Make the plan, and see what was placed. */
+static uint32_t make(planned_t *planned, elasticzo_settings_t settings) {
+    model_t *model = &planned->model;
+    memcpy(model->settings_bytes, &settings, sizeof settings);
+    model->training = elasticzo_int8.training(&model->settings, &model->file);
+    const uint32_t size = model_plan(model);
+    plan_t again = model->plan;
+    plan_open(&planned->placed, &again);
+    elasticzo_demand(&planned->placed, model, (start_t){.from = 0, .to = model->file.layers});
+    while (planned->placed.count > 0 && planned->placed.buffer[planned->placed.count - 1].bytes == 0) {
+        planned->placed.count--; /* in the memory of another */
+    }
+    return size;
+}
+
+static uint32_t offset_of(const planned_t *planned, const buffer_t *buffer) {
+    return planned->model.plan.at[buffer->place];
 }
 
 static bool share_a_slot(const buffer_t *a, const buffer_t *b) {
@@ -22,50 +47,45 @@ static bool share_a_slot(const buffer_t *a, const buffer_t *b) {
     return false;
 }
 
-static bool is_free(const plan_t *plan, const bool *placed, const buffer_t *buffer, uint32_t offset) {
-    for (uint32_t i = 0; i < plan->buffers; i++) {
-        const buffer_t *other = &plan->buffer[i];
-        const bool apart = offset + buffer->size <= other->offset || other->offset + other->size <= offset;
-        if (placed[i] && share_a_slot(buffer, other) && !apart) {
+static bool is_free(const planned_t *planned, uint32_t before, const buffer_t *buffer, uint32_t offset) {
+    for (uint32_t i = 0; i < before; i++) {
+        const buffer_t *other = &planned->placed.buffer[i];
+        const uint32_t at = offset_of(planned, other);
+        const bool apart = offset + buffer->bytes <= at || at + other->bytes <= offset;
+        if (share_a_slot(buffer, other) && !apart) {
             return false;
         }
     }
     return true;
 }
 
-/* Place everything again by trying every multiple of 8, and compare. */
-static void check_placement(const plan_t *plan) {
-    bool placed[PLAN_MAX_BUFFERS] = {false};
-    uint32_t size = 0;
-    for (uint32_t round = 0; round < plan->buffers; round++) {
-        uint32_t next = 0;
-        for (uint32_t i = 1; i < plan->buffers && round > 0; i++) {
-            if (!placed[i] && (placed[next] || plan->buffer[i].size > plan->buffer[next].size)) {
-                next = i;
-            }
-        }
-        const buffer_t *buffer = &plan->buffer[next];
-        uint32_t offset = 0;
-        while (!is_free(plan, placed, buffer, offset)) {
+/* Place everything again by trying every multiple of 8 behind the file, and compare. */
+static void check_placement(const planned_t *planned) {
+    const uint32_t file = (planned->model.file.size + 7) / 8 * 8;
+    uint32_t size = file;
+    for (uint32_t i = 0; i < planned->placed.count; i++) {
+        const buffer_t *buffer = &planned->placed.buffer[i];
+        uint32_t offset = file;
+        CHECK(i == 0 || buffer[-1].bytes >= buffer->bytes, "buffer %u is larger than the one before it", i);
+        while (!is_free(planned, i, buffer, offset)) {
             offset += 8;
         }
-        CHECK(buffer->offset == offset, "buffer %u of %u at %u, not %u", next, plan->buffers, buffer->offset, offset);
-        placed[next] = true;
-        size = offset + buffer->size > size ? offset + buffer->size : size;
+        CHECK(offset_of(planned, buffer) == offset, "buffer %u of %u at %u, not %u", i, planned->placed.count,
+              offset_of(planned, buffer), offset);
+        size = offset + buffer->bytes > size ? offset + buffer->bytes : size;
     }
-    CHECK(plan->size == size && plan->buffer[0].offset == 0, "size %u, not %u", plan->size, size);
+    CHECK(planned->model.plan.size == size, "size %u, not %u", planned->model.plan.size, size);
+    CHECK(planned->model.plan.at[PLAN_FILE] == 0 && planned->model.plan.always == file, "the file comes first");
 }
 
 static void test_placement(void) {
     for (int round = 0; round < 150; round++) {
         graph_made_t file;
         chain_random(&file);
-        const graph_file_t network = opened(&file);
-        plan_t *plan = take(sizeof *plan);
-        const settings_t settings = draw_settings((uint8_t)draw(0, graph_weighted(&network)));
-        plan_make(plan, &network, &settings);
-        check_placement(plan);
-        free(plan);
+        planned_t *planned = opened(&file);
+        (void)make(planned, draw_settings((uint8_t)draw(0, graph_weighted(&planned->model.file))));
+        check_placement(planned);
+        free(planned);
         made_free(&file);
     }
 }
@@ -76,13 +96,25 @@ typedef struct {
     uint8_t first, last;
 } row_t;
 
-static void check_rows(const plan_t *plan, const row_t *rows, uint32_t n) {
-    CHECK(plan->buffers == n, "%u buffers, not %u", plan->buffers, n);
-    for (uint32_t i = 0; i < n; i++) {
-        const buffer_t *buffer = &plan->buffer[i];
-        CHECK(buffer->size == (rows[i].size + 7) / 8 * 8, "buffer %u: %u bytes, not %u", i, buffer->size, rows[i].size);
-        CHECK(buffer->first == rows[i].first && buffer->last == rows[i].last, "buffer %u: slots %u to %u, not %u to %u",
-              i, buffer->first, buffer->last, rows[i].first, rows[i].last);
+/* The file, then the others by size, equal ones in the order of the table. */
+static void check_rows(const planned_t *planned, const row_t *rows, uint32_t n) {
+    row_t sorted[PLAN_MAX_BUFFERS];
+    CHECK(planned->placed.count == n - 1, "%u buffers, not %u", planned->placed.count, n - 1);
+    for (uint32_t i = 1; i < n; i++) {
+        const row_t row = {.size = (rows[i].size + 7) / 8 * 8, .first = rows[i].first, .last = rows[i].last};
+        uint32_t at = i - 1;
+        for (; at > 0 && sorted[at - 1].size < row.size; at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = row;
+    }
+    CHECK(planned->model.plan.always == (rows[0].size + 7) / 8 * 8, "the file");
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const buffer_t *buffer = &planned->placed.buffer[i];
+        CHECK(buffer->bytes == sorted[i].size, "buffer %u: %u bytes, not %u", i, buffer->bytes, sorted[i].size);
+        CHECK(buffer->first == sorted[i].first && buffer->last == sorted[i].last,
+              "buffer %u: slots %u to %u, not %u to %u", i, buffer->first, buffer->last, sorted[i].first,
+              sorted[i].last);
     }
 }
 
@@ -91,8 +123,7 @@ static void check_rows(const plan_t *plan, const row_t *rows, uint32_t n) {
 static void test_table(void) {
     graph_made_t file;
     chain_small(&file);
-    const graph_file_t network = opened(&file);
-    plan_t *plan = take(sizeof *plan);
+    planned_t *planned = opened(&file);
 
     const row_t forward[] = {
         {file.size, 0, 19},
@@ -112,8 +143,8 @@ static void test_table(void) {
         {10 * 10 * 2 + 64 + 4 * 3 * 7, 0, 0},
         {6 * 6 * 3 + 64 + 4 * 3 * 7, 3, 3}, /* scratch */
     };
-    plan_make(plan, &network, &(settings_t){.partition = 4, .batch = 4, .slots = 4});
-    check_rows(plan, forward, sizeof forward / sizeof forward[0]);
+    (void)make(planned, (elasticzo_settings_t){.partition = 4, .batch = 4, .slots = 4});
+    check_rows(planned, forward, sizeof forward / sizeof forward[0]);
 
     const row_t all[] = {
         {file.size, 0, 19},
@@ -147,9 +178,11 @@ static void test_table(void) {
         {360, 0, 19},
         {216, 0, 19}, /* grad */
     };
-    plan_make(plan, &network, &(settings_t){.partition = 0, .batch = 4, .slots = 4});
-    check_rows(plan, all, sizeof all / sizeof all[0]);
-    CHECK(plan->layer[1].act == plan->layer[0].act && plan->layer[7].err == plan->layer[6].err, "relu in place");
+    (void)make(planned, (elasticzo_settings_t){.partition = 0, .batch = 4, .slots = 4});
+    check_rows(planned, all, sizeof all / sizeof all[0]);
+    const plan_t *plan = &planned->model.plan;
+    CHECK(plan_at(plan, PLAN_VALUE, 2) == plan_at(plan, PLAN_VALUE, 1), "relu in place");
+    CHECK(plan_at(plan, PLAN_ERROR, 8) == plan_at(plan, PLAN_ERROR, 7), "relu in place on the way back");
 
     const row_t last_two[] = {
         {file.size, 0, 19},
@@ -174,9 +207,9 @@ static void test_table(void) {
         {220, 0, 19},
         {880, 0, 19}, /* grad */
     };
-    plan_make(plan, &network, &(settings_t){.partition = 2, .batch = 4, .slots = 4});
-    check_rows(plan, last_two, sizeof last_two / sizeof last_two[0]);
-    free(plan);
+    (void)make(planned, (elasticzo_settings_t){.partition = 2, .batch = 4, .slots = 4});
+    check_rows(planned, last_two, sizeof last_two / sizeof last_two[0]);
+    free(planned);
     made_free(&file);
 }
 
@@ -184,8 +217,7 @@ static void test_table(void) {
 static void test_table_of_groups(void) {
     graph_made_t file;
     chain_small(&file);
-    const graph_file_t network = opened(&file);
-    plan_t *plan = take(sizeof *plan);
+    planned_t *planned = opened(&file);
 
     const row_t streamed[] = {
         {file.size, 0, 19},
@@ -209,8 +241,8 @@ static void test_table_of_groups(void) {
         {5, 9, 10},
         {220, 0, 19}, /* err, grad */
     };
-    plan_make(plan, &network, &(settings_t){.partition = 3, .loss = LOSS_INTEGER, .batch = 7, .slots = 3});
-    check_rows(plan, streamed, sizeof streamed / sizeof streamed[0]);
+    (void)make(planned, (elasticzo_settings_t){.partition = 3, .loss = LOSS_INTEGER, .batch = 7, .slots = 3});
+    check_rows(planned, streamed, sizeof streamed / sizeof streamed[0]);
 
     const row_t grouped[] = {
         {file.size, 0, 19},
@@ -237,13 +269,13 @@ static void test_table_of_groups(void) {
         {220, 0, 19},
         {880, 0, 19}, /* grad */
     };
-    plan_make(plan, &network,
-              &(settings_t){.partition = 2, .loss = LOSS_INTEGER, .scope = SCOPE_BATCH, .batch = 3, .slots = 3});
-    check_rows(plan, grouped, sizeof grouped / sizeof grouped[0]);
+    (void)make(planned, (elasticzo_settings_t){
+                            .partition = 2, .loss = LOSS_INTEGER, .scope = SCOPE_BATCH, .batch = 3, .slots = 3});
+    check_rows(planned, grouped, sizeof grouped / sizeof grouped[0]);
 
-    plan_make(plan, &network, &(settings_t){.partition = 0, .loss = LOSS_INTEGER, .batch = 3, .slots = 3});
-    CHECK(plan->buffers == 30, "%u buffers: without zeroth order no logits are kept", plan->buffers);
-    free(plan);
+    (void)make(planned, (elasticzo_settings_t){.partition = 0, .loss = LOSS_INTEGER, .batch = 3, .slots = 3});
+    CHECK(planned->placed.count == 29, "%u buffers: without zeroth order no logits are kept", planned->placed.count);
+    free(planned);
     made_free(&file);
 }
 
@@ -256,17 +288,16 @@ static void test_bounds(void) {
     }
     chain_fully_connected(&file, 2, -8);
     made_finish(&file, 127);
-    const graph_file_t network = opened(&file);
-    plan_t *plan = take(sizeof *plan);
-    const settings_t settings = {.batch = 1, .slots = 1};
-    plan_make(plan, &network, &settings);
-    CHECK(plan->buffers == 3 + 32 + 32 + 31 + 32 + 31 + 31 + 32, "%u buffers", plan->buffers);
-    check_placement(plan);
+    planned_t *planned = opened(&file);
+    const elasticzo_settings_t settings = {.batch = 1, .slots = 1};
+    (void)make(planned, settings);
+    CHECK(planned->placed.count == 2 + 32 + 32 + 31 + 32 + 31 + 31 + 32, "%u buffers", planned->placed.count);
+    check_placement(planned);
 
     graph_layer_t *layer = made_record(&file, 5);
     layer->out_h = layer->out_w = layer->out_c = UINT16_MAX;
-    CHECK(plan_make(plan, &network, &settings) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
-    free(plan);
+    CHECK(make(planned, settings) == UINT32_MAX, "a tensor of 2^48 bytes has no place");
+    free(planned);
     made_free(&file);
 }
 

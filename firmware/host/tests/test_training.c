@@ -4,8 +4,8 @@
 #include "arith/float32.h"
 #include "arith/xxh32.h"
 #include "check.h"
+#include "engine/trace.h"
 #include "naive_step.h"
-#include "net/trace.h"
 #include "trainee.h"
 
 static uint32_t cycles(void) {
@@ -35,18 +35,18 @@ static void check_result(const step_result_t *found, const step_result_t *expect
 }
 
 static void train_one_step(engine_t *engine, naive_model_t *model, uint32_t step) {
-    const settings_t *settings = &engine->settings;
+    const elasticzo_settings_t *settings = elasticzo_settings(&engine->model);
     const bool resident = settings->slots == settings->batch && draw(0, 1) == 0;
     batch_t batch = draw_batch(&model->file, (uint32_t)draw(1, settings->batch));
-    const step_result_t found = resident ? step_at_once(engine, step, &batch) : step_in_parts(engine, step, &batch);
+    const trained_t found = resident ? step_at_once(engine, step, &batch) : step_in_parts(engine, step, &batch);
     const step_result_t expected = naive_step(model, settings, step, batch.inputs, batch.labels, batch.count);
-    check_result(&found, &expected);
+    check_result(&found.result, &expected);
     check_weights(engine, model, found.digests);
     free_batch(&batch);
 }
 
 static void evaluate(engine_t *engine, naive_model_t *model) {
-    batch_t batch = draw_batch(&model->file, engine->settings.slots);
+    batch_t batch = draw_batch(&model->file, engine->model.settings.slots);
     const uint32_t classes = graph_header(&model->file)->classes, last = model->file.layers - 1u;
     uint8_t *predictions = take(batch.count), *digested = take(batch.count * (classes + 2));
     infer_result_t result = {.predictions = predictions};
@@ -74,7 +74,8 @@ static void evaluate(engine_t *engine, naive_model_t *model) {
 }
 
 /* Forward and backward by the plain forms, of the group that the traced sample is in; returns its place there. */
-static uint32_t trace_plainly(naive_model_t *model, const settings_t *settings, const batch_t *batch, uint32_t slot) {
+static uint32_t trace_plainly(naive_model_t *model, const elasticzo_settings_t *settings, const batch_t *batch,
+                              uint32_t slot) {
     const bool grouped = settings->scope == SCOPE_BATCH;
     const uint32_t first = grouped ? 0 : slot, count = grouped ? batch->count : 1;
     naive_model_forward(model, batch->inputs + first * batch->elements, count);
@@ -101,13 +102,13 @@ static void check_stage_in_pieces(engine_t *engine, uint16_t slot, uint32_t stag
 
 /* One sample stage by stage: the digests of all stages, then every stage in pieces of seven bytes. */
 static void trace_a_sample(engine_t *engine, naive_model_t *model) {
-    batch_t batch = draw_batch(&model->file, (uint32_t)draw(1, engine->settings.slots));
+    batch_t batch = draw_batch(&model->file, (uint32_t)draw(1, engine->model.settings.slots));
     const uint32_t layers = model->file.layers;
     const uint16_t slot = (uint16_t)draw(0, (int32_t)batch.count - 1);
-    uint32_t digests[2 * ENGINE_MAX_LAYERS], length = sizeof digests;
+    uint32_t digests[ENGINE_MAX_TENSORS], length = sizeof digests;
     put_samples(engine, &batch, 0, batch.count);
     CHECK(engine_trace(engine, slot, TRACE_ALL_STAGES, 0, (uint8_t *)digests, &length).code == 0, "trace");
-    const uint32_t member = trace_plainly(model, &engine->settings, &batch, slot);
+    const uint32_t member = trace_plainly(model, elasticzo_settings(&engine->model), &batch, slot);
     CHECK(length == (layers + model->errors) * sizeof digests[0], "%u bytes of digests", length);
     for (uint32_t i = 0; i < layers; i++) {
         const uint32_t n = graph_outputs(graph_layer(&model->file, (uint8_t)i));
@@ -126,18 +127,18 @@ static void trace_a_sample(engine_t *engine, naive_model_t *model) {
 
 /* The settings that a schedule may change between two steps. */
 static void change_settings(engine_t *engine) {
-    settings_t settings = engine->settings;
+    elasticzo_settings_t settings = *elasticzo_settings(&engine->model);
     uint32_t planned = 0;
     settings.first_step = engine->under_way.step;
     settings.b_zo = (uint8_t)draw(1, 7);
     settings.b_bp = (uint8_t)draw(1, 7);
     settings.p_zero = (uint8_t)draw(0, 255);
     settings.r_max = (uint8_t)draw(1, settings.perturb == PERTURB_EXACT ? 63 : 127);
-    CHECK(engine_configure(engine, &settings, &planned).code == 0, "configure in mid-training");
+    CHECK(engine_configure(engine, &elasticzo_int8, &settings, &planned).code == 0, "configure in mid-training");
 }
 
 /* Two steps, an evaluation, a trace, a change of the schedule and a third step. */
-static void train(const graph_made_t *file, settings_t settings) {
+static void train(const graph_made_t *file, elasticzo_settings_t settings) {
     naive_model_t model;
     naive_model_begin(&model, file, settings.batch);
     trainee_t trainee = trainee_begin(file, &settings, cycles);
@@ -162,7 +163,7 @@ void test_training(void) {
         graph_made_t file;
         graph_file_t opened;
         chain_random(&file);
-        CHECK(graph_file_open_as(&opened, file.bytes, file.size, FORMAT_BFP8).code == 0, "a bad file");
+        CHECK(graph_file_open(&opened, file.bytes, file.size).code == 0, "a bad file");
         train(&file, draw_settings((uint8_t)draw(0, graph_weighted(&opened))));
         made_free(&file);
     }

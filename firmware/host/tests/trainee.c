@@ -1,6 +1,7 @@
 #include "trainee.h"
 
 #include "check.h"
+#include "trainer/registry.h"
 
 batch_t draw_batch(const graph_file_t *file, uint32_t count) {
     const uint32_t elements = (uint32_t)graph_elements(file, 0);
@@ -26,8 +27,8 @@ void free_batch(batch_t *batch) {
     free(batch->inputs);
 }
 
-settings_t draw_settings(uint8_t partition) {
-    settings_t settings = {
+elasticzo_settings_t draw_settings(uint8_t partition) {
+    elasticzo_settings_t settings = {
         .partition = partition,
         .b_zo = (uint8_t)draw(1, 7),
         .b_bp = (uint8_t)draw(1, 7),
@@ -36,10 +37,10 @@ settings_t draw_settings(uint8_t partition) {
         .scope = (uint8_t)draw(SCOPE_SAMPLE, SCOPE_BATCH),
         .perturb = (uint8_t)draw(PERTURB_CLAMPED, PERTURB_EXACT),
         .logit_error = (uint8_t)draw(LOGIT_ERROR_NITI, LOGIT_ERROR_ZERO_SUM),
-        .batch = (uint16_t)draw(1, 5),
-        .seed = (uint32_t)draw(INT32_MIN, INT32_MAX),
-        .first_step = draw(0, 1) == 0 ? 0 : (uint32_t)draw(INT32_MIN, INT32_MAX),
     };
+    settings.batch = (uint16_t)draw(1, 5);
+    settings.seed = (uint32_t)draw(INT32_MIN, INT32_MAX);
+    settings.first_step = draw(0, 1) == 0 ? 0 : (uint32_t)draw(INT32_MIN, INT32_MAX);
     settings.loss_fraction = settings.loss == LOSS_INTEGER ? (uint8_t)draw(0, 6) : 0;
     settings.r_max = (uint8_t)draw(1, settings.perturb == PERTURB_EXACT ? 63 : 127);
     settings.slots = settings.scope == SCOPE_BATCH ? settings.batch : (uint16_t)draw(1, settings.batch);
@@ -56,22 +57,27 @@ static void load(engine_t *engine, const graph_made_t *file) {
     CHECK(engine_load_end(engine).code == 0, "load_end");
 }
 
-static uint32_t bytes_planned(const graph_made_t *file, const settings_t *settings) {
-    graph_file_t opened;
-    plan_t *plan = take(sizeof *plan);
-    CHECK(graph_file_open_as(&opened, file->bytes, file->size, FORMAT_BFP8).code == 0, "a bad file");
-    const uint32_t planned = plan_make(plan, &opened, settings);
-    free(plan);
+/* The file alone does not leave room for a plan: the refusal says how much is needed. */
+static uint32_t bytes_planned(engine_t *engine, const graph_made_t *file, const elasticzo_settings_t *settings) {
+    uint8_t *arena = take(file->size);
+    uint32_t planned = 0;
+    engine_init(engine, registry_formats, arena, file->size, NULL);
+    load(engine, file);
+    const failure_t failure = engine_configure(engine, &elasticzo_int8, settings, &planned);
+    CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a == planned, "configure: code %u, a %u", failure.code,
+          failure.a);
+    free(arena);
     return planned;
 }
 
-trainee_t trainee_begin(const graph_made_t *file, const settings_t *settings, uint32_t (*cycles)(void)) {
-    trainee_t trainee = {.engine = take(sizeof(engine_t)), .planned = bytes_planned(file, settings)};
+trainee_t trainee_begin(const graph_made_t *file, const elasticzo_settings_t *settings, uint32_t (*cycles)(void)) {
+    trainee_t trainee = {.engine = take(sizeof(engine_t))};
     uint32_t told = 0;
+    trainee.planned = bytes_planned(trainee.engine, file, settings);
     trainee.arena = take(trainee.planned);
-    engine_init(trainee.engine, trainee.arena, trainee.planned, cycles);
+    engine_init(trainee.engine, registry_formats, trainee.arena, trainee.planned, cycles);
     load(trainee.engine, file);
-    const failure_t failure = engine_configure(trainee.engine, settings, &told);
+    const failure_t failure = engine_configure(trainee.engine, &elasticzo_int8, settings, &told);
     CHECK(failure.code == 0 && told == trainee.planned, "configure: code %u, a %u, %u bytes planned", failure.code,
           failure.a, told);
     return trainee;
@@ -93,20 +99,20 @@ void put_samples(engine_t *engine, const batch_t *batch, uint32_t first, uint32_
     }
 }
 
-static step_result_t end_step(engine_t *engine, uint32_t step, uint32_t count) {
-    step_result_t result;
-    const failure_t failure = engine_step(engine, step, (uint16_t)count, &result);
+static trained_t end_step(engine_t *engine, uint32_t step, uint32_t count) {
+    trained_t trained;
+    const failure_t failure = engine_step(engine, step, (uint16_t)count, &trained.result, trained.digests);
     CHECK(failure.code == 0, "step: code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    return result;
+    return trained;
 }
 
-step_result_t step_at_once(engine_t *engine, uint32_t step, const batch_t *batch) {
+trained_t step_at_once(engine_t *engine, uint32_t step, const batch_t *batch) {
     put_samples(engine, batch, 0, batch->count);
     return end_step(engine, step, batch->count);
 }
 
-step_result_t step_in_parts(engine_t *engine, uint32_t step, const batch_t *batch) {
-    const settings_t *settings = &engine->settings;
+trained_t step_in_parts(engine_t *engine, uint32_t step, const batch_t *batch) {
+    const elasticzo_settings_t *settings = elasticzo_settings(&engine->model);
     const uint8_t passes = settings->partition > 0 ? 2 : 1;
     for (uint8_t pass = 0; pass < passes; pass++) {
         for (uint32_t first = 0; first < batch->count;) {

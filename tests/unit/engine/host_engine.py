@@ -10,39 +10,58 @@ import numpy as np
 
 from hil.methods.elasticzo_settings import WORDS, Settings
 
-MOST_LAYERS = 32
+MOST_TENSORS, MOST_BUFFERS = 128, 321
 ALL_STAGES = 0xFFFF
 
 
 class Failure(ctypes.Structure):
-    """failure_t of net/failure.h."""
+    """failure_t of graph/failure.h."""
 
     _fields_ = [("code", ctypes.c_uint8), ("a", ctypes.c_uint32), ("b", ctypes.c_uint32)]
 
 
+SETTINGS_OF_ALL = (
+    ("seed", ctypes.c_uint32),
+    ("first_step", ctypes.c_uint32),
+    ("batch", ctypes.c_uint16),
+    ("slots", ctypes.c_uint16),
+)  # of engine/training.h
+
+
 class EngineSettings(ctypes.Structure):
-    """settings_t of net/training.h."""
+    """elasticzo_settings_t of methods/elasticzo_int8.h."""
 
     _fields_ = [
+        *SETTINGS_OF_ALL,
         *((name, ctypes.c_uint8) for name in (
             "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "logit_error", "loss_fraction",
         )),
-        ("batch", ctypes.c_uint16), ("seed", ctypes.c_uint32), ("slots", ctypes.c_uint16), ("first_step", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+class GraphEngineSettings(ctypes.Structure):
+    """tflite8_settings_t of methods/tflite8_settings.h."""
+
+    _fields_ = [
+        *SETTINGS_OF_ALL,
+        *((name, ctypes.c_uint8) for name in (
+            "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "direction", "gns", "qas", "sparsity", "queries", "flags",
+        )),
+        ("eta", ctypes.c_float), ("momentum", ctypes.c_float),
     ]  # fmt: skip
 
 
 class StepResult(ctypes.Structure):
-    """step_result_t of net/training.h."""
+    """step_result_t of engine/training.h."""
 
     _fields_ = [
         ("step", ctypes.c_uint32), ("loss_plus", ctypes.c_float), ("loss_minus", ctypes.c_float), ("sign", ctypes.c_int8),
         *((f"cycles_{name}", ctypes.c_uint64) for name in ("perturb", "forward", "backward", "update", "digest", "total")),
-        ("digests", ctypes.c_uint32 * MOST_LAYERS),
     ]  # fmt: skip
 
 
 class InferResult(ctypes.Structure):
-    """infer_result_t of net/training.h."""
+    """infer_result_t of engine/training.h."""
 
     _fields_ = [
         ("correct", ctypes.c_uint16), ("logits_digest", ctypes.c_uint32), ("predictions", ctypes.POINTER(ctypes.c_uint8))
@@ -74,35 +93,48 @@ class Step:
         return self.step, self.loss_plus, self.loss_minus, self.sign, self.digests
 
 
-class HostEngine:
+class Engine:
     """An engine with a network loaded.
 
     Args:
         library: the shared library of firmware/host.
         blob: a network file.
         arena: bytes.
+        flash: the file stays where it is, outside the arena.
 
     Raises:
         EngineRefused: by every method, where the engine refuses.
     """
 
-    def __init__(self, library: ctypes.CDLL, blob: bytes, arena: int = 1 << 20) -> None:
+    def __init__(self, library: ctypes.CDLL, blob: bytes, arena: int = 1 << 20, flash: bool = False) -> None:
         self._library = library
         library.host_engine_new.restype = ctypes.c_void_p
         self._engine = ctypes.c_void_p(library.host_engine_new(ctypes.c_uint32(arena)))
-        sizes = (ctypes.c_uint32 * 3)()
+        sizes = (ctypes.c_uint32 * 4)()
         library.host_sizes(sizes)
-        assert list(sizes) == [ctypes.sizeof(kind) for kind in (EngineSettings, StepResult, Failure)]
-        self._call("engine_load_begin", ctypes.c_uint32(len(blob)))
-        self._call("engine_load_data", ctypes.c_uint32(0), blob, ctypes.c_uint32(len(blob)))
-        self._call("engine_load_end")
+        described = (EngineSettings, GraphEngineSettings, StepResult, Failure)
+        assert list(sizes) == [ctypes.sizeof(kind) for kind in described]
+        self._file_size = len(blob)
+        size = ctypes.c_uint32(len(blob))
+        self._flash = (ctypes.c_uint64 * (len(blob) // 8 + 1))()  # aligned, and kept while the engine lives
+        ctypes.memmove(self._flash, blob, len(blob))
+        if flash:
+            self._call("engine_use_flash", self._flash, size)
+        else:
+            self._call("engine_load_begin", size)
+            self._call("engine_load_data", ctypes.c_uint32(0), blob, size)
+            self._call("engine_load_end")
         library.engine_tensors.restype = library.engine_layers.restype = ctypes.c_uint8
-        self.tensors: int = library.engine_tensors(self._engine)
         self.layers: int = library.engine_layers(self._engine)
 
     def close(self) -> None:
         """Give the memory back."""
         self._library.host_engine_free(self._engine)
+
+    @property
+    def tensors(self) -> int:
+        """How many tensors are trained, or could be."""
+        return int(self._library.engine_tensors(self._engine))
 
     def _call(self, name: str, *arguments: object) -> None:
         function = getattr(self._library, name)
@@ -111,27 +143,12 @@ class HostEngine:
         if failure.code:
             raise EngineRefused(failure)
 
-    def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
-        """Place the buffers; return the bytes planned."""
-        words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
-        numbers = {
-            name: getattr(settings, name)
-            for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
-        }
-        chosen = EngineSettings(**words, **numbers, slots=slots, first_step=first_step)
-        planned = ctypes.c_uint32()
-        self._call("engine_configure", ctypes.byref(chosen), ctypes.byref(planned))
-        return planned.value
-
-    def buffers(self) -> list[tuple[int, int, int, int]]:
-        """Return size, offset, first and last slot of every buffer, in the order of docs/memory.md."""
-        self._library.host_plan_buffers.restype = ctypes.c_uint16
-        found = []
-        for index in range(self._library.host_plan_buffers(self._engine)):
-            fields = (ctypes.c_uint32 * 4)()
-            self._library.host_plan_buffer(self._engine, ctypes.c_uint16(index), fields)
-            found.append(tuple(fields))
-        return found
+    def _place(self, first: int, end: int) -> list[tuple[int, ...]]:
+        """Place the buffers of the layers first..end - 1: bytes, offset, first and last slot, line, value or layer."""
+        fields = (ctypes.c_uint32 * 6 * MOST_BUFFERS)()
+        self._library.host_place.restype = ctypes.c_uint16
+        placed = self._library.host_place(self._engine, ctypes.c_uint8(first), ctypes.c_uint8(end), fields)
+        return [tuple(buffer) for buffer in fields[:placed]]
 
     def samples(self, images: np.ndarray, labels: Sequence[int]) -> None:
         """Fill the slots from 0 on: images uint8 [n, ...], labels [n]."""
@@ -159,14 +176,14 @@ class HostEngine:
         return self._train("host_run", ctypes.c_uint32(step), ctypes.c_uint16(steps), ctypes.c_uint16(count))
 
     def _train(self, name: str, *arguments: object) -> Step:
-        result = StepResult()
-        self._call(name, *arguments, ctypes.byref(result))
+        result, digests = StepResult(), (ctypes.c_uint32 * MOST_TENSORS)()
+        self._call(name, *arguments, ctypes.byref(result), digests)
         cycles = {
             kind: getattr(result, f"cycles_{kind}")
             for kind in ("perturb", "forward", "backward", "update", "digest", "total")
         }
-        digests = tuple(result.digests[: self.tensors])
-        return Step(result.step, result.loss_plus, result.loss_minus, result.sign, digests, cycles)
+        trained = tuple(digests[: self.tensors])
+        return Step(result.step, result.loss_plus, result.loss_minus, result.sign, trained, cycles)
 
     def laps(self) -> list[tuple[int, ...]]:
         """Return the cycles of each step of the last run, of its first 32 at most: perturb, forward, backward, update."""
@@ -196,12 +213,36 @@ class HostEngine:
 
     def digests(self) -> tuple[int, ...]:
         """Return the digest of every trained tensor."""
-        words = (ctypes.c_uint32 * MOST_LAYERS)()
+        words = (ctypes.c_uint32 * MOST_TENSORS)()
         self._call("engine_digests", words)
         return tuple(words[: self.tensors])
 
+    def _read(self, tensor: int, size: int, offset: int) -> bytes:
+        out = (ctypes.c_uint8 * size)()
+        self._call("engine_read_tensor", ctypes.c_uint8(tensor), ctypes.c_uint32(offset), ctypes.c_uint32(size), out)
+        return bytes(out)
+
+
+class HostEngine(Engine):
+    """An engine with a network in bfp8, trained by ElasticZO."""
+
+    def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
+        """Place the buffers; return the bytes planned."""
+        words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
+        numbers = {
+            name: getattr(settings, name)
+            for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
+        }
+        chosen = EngineSettings(**words, **numbers, slots=slots, first_step=first_step)
+        planned = ctypes.c_uint32()
+        self._call("host_configure", ctypes.byref(chosen), ctypes.byref(planned))
+        return planned.value
+
+    def buffers(self) -> list[tuple[int, ...]]:
+        """Return size, offset, first and last slot of every buffer: the network file, then those that are placed."""
+        file = (-(-self._file_size // 8) * 8, 0, 0, 2 * self.layers + 1)
+        return [file, *(buffer[:4] for buffer in self._place(0, self.layers))]
+
     def tensor(self, tensor: int, size: int) -> np.ndarray:
         """Return a trained tensor, int8 [size]."""
-        out = (ctypes.c_uint8 * size)()
-        self._call("engine_read_tensor", ctypes.c_uint8(tensor), ctypes.c_uint32(0), ctypes.c_uint32(size), out)
-        return np.frombuffer(bytes(out), np.int8)
+        return np.frombuffer(self._read(tensor, size, 0), np.int8)

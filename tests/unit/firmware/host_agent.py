@@ -80,7 +80,7 @@ def engine_sources() -> list[Path]:
     """Return the files of the whole agent and the training engine, but for the link and the port."""
     engine = [
         path
-        for room in ("arith", "kernels", "methods", "net", "graph")
+        for room in ("arith", "kernels", "graph", "engine", "formats", "methods")
         for path in sorted((FIRMWARE / room).glob("*.c"))
     ]
     trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]

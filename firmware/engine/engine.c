@@ -1,0 +1,324 @@
+#include "engine/engine.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "arith/xxh32.h"
+#include "engine/slots.h"
+#include "engine/trace.h"
+#include "kernels/losses.h"
+
+#define PAINT 0xA5C3965Au
+
+void engine_init(engine_t *engine, const format_t *const *formats, uint8_t *arena, uint32_t arena_size,
+                 uint32_t (*cycles)(void)) {
+    *engine = (engine_t){
+        .formats = formats,
+        .arena_size = arena_size,
+        .model = {.arena = arena, .watch = {.cycles = cycles}},
+    };
+}
+
+void engine_reset(engine_t *engine) {
+    engine_init(engine, engine->formats, engine->model.arena, engine->arena_size, engine->model.watch.cycles);
+}
+
+bool engine_has_network(const engine_t *engine) {
+    return engine->model.format != NULL;
+}
+
+failure_t engine_load_begin(engine_t *engine, uint32_t total) {
+    engine_reset(engine);
+    if (total > engine->arena_size) {
+        return refusal(FAILURE_DOES_NOT_FIT, total, engine->arena_size);
+    }
+    engine->total = total;
+    return no_failure();
+}
+
+failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *data, uint32_t n) {
+    if (engine->total == 0 || engine_has_network(engine)) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (offset != engine->received) {
+        return refusal(FAILURE_OUT_OF_ORDER, offset, engine->received);
+    }
+    if (n > engine->total - engine->received) {
+        return refusal(FAILURE_BAD_LENGTH, n, engine->total - engine->received);
+    }
+    memcpy(engine->model.arena + offset, data, n);
+    engine->received += n;
+    return no_failure();
+}
+
+/* Without settings, all could be trained that a format may train. */
+static training_t all_of(const model_t *model) {
+    return (training_t){
+        .layers = graph_weighted_layers(&model->file), .weights = true, .biases = model->format->has_biases};
+}
+
+/* Use a file that is in RAM, or in flash. */
+static failure_t use(engine_t *engine, const uint8_t *bytes, uint32_t size, bool in_ram) {
+    model_t *model = &engine->model;
+    const failure_t failure = graph_file_open_to_train(&model->file, bytes, size);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const format_t *const *format = engine->formats;
+    while (*format != NULL && (*format)->number != graph_layer(&model->file, 0)->format) {
+        format++;
+    }
+    if (*format == NULL || (!in_ram && !(*format)->stays_in_flash)) {
+        return graph_other_format();
+    }
+    model->format = *format;
+    model->in_ram = in_ram;
+    model->exponent[0] = model->format->input_exponent;
+    model->training = all_of(model);
+    plan_clear(&model->plan);
+    return no_failure();
+}
+
+failure_t engine_load_end(engine_t *engine) {
+    if (engine->total == 0 || engine_has_network(engine)) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    if (engine->received < engine->total) {
+        return refusal(FAILURE_NETWORK_TRUNCATED, engine->received, engine->total);
+    }
+    return use(engine, engine->model.arena, engine->received, true);
+}
+
+failure_t engine_use_flash(engine_t *engine, const uint8_t *file, uint32_t size) {
+    engine_reset(engine);
+    return use(engine, file, size, false);
+}
+
+/* Paint whole words behind what stays, for engine_arena_peak(). */
+static void paint_arena(engine_t *engine) {
+    const uint32_t word = PAINT;
+    for (uint32_t at = engine->model.plan.kept; at + sizeof word <= engine->arena_size; at += (uint32_t)sizeof word) {
+        memcpy(engine->model.arena + at, &word, sizeof word);
+    }
+}
+
+/* With a file in flash: what is trained now, where it is not what was trained before. */
+static void copy_trained(engine_t *engine) {
+    const training_t *now = &engine->model.training, *before = &engine->copied;
+    const bool same = now->layers == before->layers && now->weights == before->weights && now->biases == before->biases;
+    if (!engine->model.in_ram && !same) {
+        model_copy_trained(&engine->model);
+        engine->copied = *now;
+    }
+}
+
+failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
+    model_t *model = &engine->model;
+    if (!engine_has_network(engine)) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    const failure_t failure =
+        method->format == model->format->number ? method->check(settings, &model->file) : graph_other_format();
+    if (failure.code != 0) {
+        return failure;
+    }
+    memcpy(model->settings_bytes, settings, method->settings_bytes);
+    model->method = method;
+    model->training = method->training(&model->settings, &model->file);
+    *planned = model_plan(model);
+    if (*planned > engine->arena_size) {
+        model->method = NULL;
+        model->training = all_of(model);
+        return refusal(FAILURE_DOES_NOT_FIT, *planned, engine->arena_size);
+    }
+    engine->under_way = (step_t){.step = model->settings.first_step};
+    model->limited = false;
+    copy_trained(engine);
+    paint_arena(engine);
+    if (method->begin != NULL) {
+        method->begin(model);
+    }
+    slots_empty(engine);
+    return no_failure();
+}
+
+failure_t engine_check_configured(const engine_t *engine) {
+    if (!engine_has_network(engine)) {
+        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    }
+    return engine->model.method != NULL ? no_failure() : refusal(FAILURE_NOT_CONFIGURED, 0, 0);
+}
+
+failure_t engine_check_whole(const engine_t *engine) {
+    const failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0 && engine->under_way.through > 0) {
+        return refusal(FAILURE_PARTS_MISSING, engine->under_way.through, engine->model.settings.batch);
+    }
+    return failure;
+}
+
+failure_t engine_check_at_rest(const engine_t *engine, uint16_t count) {
+    const failure_t failure = engine_check_whole(engine);
+    return failure.code == 0 ? slots_check(engine, count) : failure;
+}
+
+/* The logits of the sample in a slot. */
+static const int8_t *forward(model_t *model, uint16_t slot) {
+    const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
+    pass_run_all(model, &pass);
+    return model_logits(model, 0);
+}
+
+failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
+    model_t *model = &engine->model;
+    const failure_t failure = engine_check_at_rest(engine, count);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint32_t classes = model_classes(model);
+    xxh32_t digest;
+    xxh32_begin(&digest, 0);
+    result->correct = 0;
+    for (uint16_t slot = 0; slot < count; slot++) {
+        const int8_t *logits = forward(model, slot);
+        const int16_t exponent = model_logits_exponent(model);
+        const uint32_t predicted = argmax_s8(logits, classes);
+        xxh32_update(&digest, logits, classes);
+        xxh32_update(&digest, &exponent, sizeof exponent);
+        result->predictions[slot] = (uint8_t)predicted;
+        result->correct = (uint16_t)(result->correct + (predicted == slot_label(engine, slot)));
+    }
+    result->logits_digest = xxh32_end(&digest);
+    slots_empty(engine);
+    return no_failure();
+}
+
+failure_t engine_forward(engine_t *engine, uint16_t slot) {
+    const failure_t failure = engine_check_at_rest(engine, (uint16_t)(slot + 1));
+    if (failure.code == 0) {
+        (void)forward(&engine->model, slot);
+    }
+    return failure;
+}
+
+/* A sample of a group is traced with all of its group. */
+static failure_t check_trace(const engine_t *engine, uint16_t slot) {
+    const failure_t failure = engine_check_whole(engine);
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (slot >= engine->model.settings.slots) {
+        return refusal(FAILURE_BAD_SLOT, slot, engine->model.settings.slots);
+    }
+    const uint16_t filled = slots_filled(engine);
+    const bool there = engine->model.training.grouped ? slot < filled : slot_holds(engine, slot);
+    return there ? no_failure() : refusal(FAILURE_SLOTS_EMPTY, filled, slot);
+}
+
+failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
+                       uint32_t *length) {
+    model_t *model = &engine->model;
+    const failure_t failure = check_trace(engine, slot);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const bool grouped = model->training.grouped;
+    const uint16_t first = grouped ? 0 : slot;
+    stages_t stages = {.wanted = stage, .offset = offset, .out = out, .room = *length};
+    const observer_t observer = {.see = stages_see, .context = &stages, .member = (uint16_t)(slot - first)};
+    model->observer = &observer;
+    model->method->trace(model, first, grouped ? slots_filled(engine) : 1);
+    model->observer = NULL;
+    *length = stages.length;
+    if (model->training.consumed) {
+        slot_empty(engine, slot);
+    }
+    return no_failure();
+}
+
+uint8_t engine_tensors(const engine_t *engine) {
+    return engine_has_network(engine) ? model_tensors(&engine->model) : 0;
+}
+
+uint8_t engine_layers(const engine_t *engine) {
+    return engine_has_network(engine) ? engine->model.file.layers : 0;
+}
+
+uint32_t engine_network_digest(const engine_t *engine) {
+    return engine_has_network(engine) ? graph_header(&engine->model.file)->digest : 0;
+}
+
+/* Whether it is known which tensors are trained. */
+static failure_t check_tensors(const engine_t *engine) {
+    const bool known = engine_has_network(engine) && engine->model.format->trains_all;
+    return known ? no_failure() : engine_check_configured(engine);
+}
+
+failure_t engine_digests(const engine_t *engine, void *digests) {
+    const failure_t failure = check_tensors(engine);
+    const uint8_t tensors = failure.code == 0 ? model_tensors(&engine->model) : 0;
+    for (uint8_t i = 0; i < tensors; i++) {
+        const trained_tensor_t tensor = model_tensor(&engine->model, i);
+        const uint32_t digest = xxh32(tensor.bytes, tensor.size, 0);
+        memcpy((uint8_t *)digests + i * sizeof digest, &digest, sizeof digest);
+    }
+    return failure;
+}
+
+/* Whether a trained tensor has these bytes. */
+static failure_t check_bytes(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length) {
+    if (tensor >= model_tensors(&engine->model)) {
+        return refusal(FAILURE_BAD_TENSOR, tensor, offset);
+    }
+    const uint32_t size = model_tensor(&engine->model, tensor).size;
+    const bool inside = offset <= size && length <= size - offset;
+    return inside ? no_failure() : refusal(FAILURE_BAD_TENSOR, tensor, offset);
+}
+
+failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
+    failure_t failure = check_tensors(engine);
+    if (failure.code == 0) {
+        failure = check_bytes(engine, tensor, offset, length);
+    }
+    if (failure.code == 0) {
+        memcpy(out, model_tensor(&engine->model, tensor).bytes + offset, length);
+    }
+    return failure;
+}
+
+failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
+    failure_t failure = engine_check_whole(engine);
+    if (failure.code == 0) {
+        failure = check_bytes(engine, tensor, offset, length);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    const trained_tensor_t to = model_tensor(&engine->model, tensor);
+    for (uint32_t i = 0; to.weights && i < length; i++) {
+        if ((int8_t)data[i] == INT8_MIN) {
+            return refusal(FAILURE_BAD_TENSOR, tensor, offset + i);
+        }
+    }
+    memcpy(to.bytes + offset, data, length);
+    engine->model.limited = false;
+    if (to.weights && engine->model.format->rewritten != NULL) {
+        engine->model.format->rewritten(&engine->model, to.layer);
+    }
+    return no_failure();
+}
+
+uint32_t engine_arena_peak(const engine_t *engine) {
+    const uint32_t pattern = PAINT;
+    const uint8_t *paint = (const uint8_t *)&pattern;
+    const model_t *model = &engine->model;
+    if (model->method == NULL) {
+        return engine->received;
+    }
+    const uint32_t kept = model->plan.kept;
+    uint32_t end = engine->arena_size / 4 * 4;
+    while (end > kept && model->arena[end - 1] == paint[(end - 1) % 4]) {
+        end--;
+    }
+    return end > kept || !model->in_ram ? end : model->file.size;
+}

@@ -1,0 +1,103 @@
+/* A network with its settings, placed in its arena, and what its samples leave behind. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "engine/observe.h"
+#include "engine/plan.h"
+#include "engine/stopwatch.h"
+#include "engine/stretches.h"
+#include "engine/training.h"
+
+/* Where the cycles of a step go: by phase, and forward and backward by layer. */
+typedef struct {
+    uint64_t perturb, update, digest;
+    uint64_t forward[GRAPH_MAX_LAYERS]; /* the loss counts to the last layer */
+    uint64_t backward[GRAPH_MAX_LAYERS];
+} cycle_account_t;
+
+typedef struct {
+    uint8_t *arena;
+    graph_file_t file;
+    bool in_ram;                       /* the file: at the beginning of the arena; else in flash */
+    bool limited;                      /* what is trained lies where it rests between steps */
+    const struct format_table *format; /* NULL: there is no network */
+    const struct method_table *method; /* NULL: there are no settings */
+    union {
+        settings_t settings;
+        uint8_t settings_bytes[SETTINGS_BYTES]; /* with those of the method */
+    };
+    training_t training; /* without settings: all that could be trained */
+    plan_t plan;
+    int16_t exponent[PLAN_LENGTH]; /* of every value, for the last group; 0 where values have a scale */
+    int16_t gradient_exponent[GRAPH_MAX_LAYERS];
+    float gradient_factor
+        [GRAPH_MAX_LAYERS];     /* C of the output, as it was found on the last way back: docs/arithmetic-backward.md */
+    const observer_t *observer; /* of every value and error; NULL in training */
+    stopwatch_t watch;
+    cycle_account_t account;
+    stretches_t stretches;
+    uint64_t macs, layer_runs; /* of the step or run, as the watch runs: docs/memory-graph.md, what is run */
+} model_t;
+
+/* A trained tensor, as bytes: int8 weights, or int32 biases. */
+typedef struct {
+    uint8_t *bytes;
+    uint32_t size;
+    uint8_t layer;
+    bool weights;
+} trained_tensor_t;
+
+/* Weights and biases of a layer: in the file; or copied, as what is trained of a file in flash is. Only what is
+   trained may be written. */
+int8_t *model_weights(const model_t *model, uint8_t l);
+int32_t *model_biases(const model_t *model, uint8_t l);
+
+/* The trained tensors, input to output: of each trained layer the weights, then the biases. Their number; and one of
+   them. */
+uint8_t model_tensors(const model_t *model);
+trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
+
+/* Copy what is trained out of a file in flash. */
+void model_copy_trained(const model_t *model);
+
+/* Make the plan for all starts, and place the buffers that come first; returns the bytes that are needed. Place those
+   again. Place those of the start at layer `from`, which is behind the one that is placed: what is kept is moved. */
+uint32_t model_plan(model_t *model);
+void model_place_first(model_t *model);
+void model_place_start(model_t *model, uint8_t from);
+
+static inline int8_t *model_s8(const model_t *model, uint32_t offset) {
+    return (int8_t *)(model->arena + offset);
+}
+
+/* Offsets are multiples of 8, and so is the address of the arena. */
+static inline int32_t *model_s32(const model_t *model, uint32_t offset) {
+    return (int32_t *)(void *)(model->arena + offset);
+}
+
+static inline int8_t *model_buffer(const model_t *model, enum plan_line line, uint8_t i) {
+    return model_s8(model, plan_at(&model->plan, line, i));
+}
+
+static inline int32_t *model_words(const model_t *model, enum plan_line line, uint8_t i) {
+    return model_s32(model, plan_at(&model->plan, line, i));
+}
+
+static inline int8_t *model_sample(const model_t *model, uint16_t slot) {
+    return model_s8(model, model->plan.at[PLAN_SAMPLES]) + slot * graph_elements(&model->file, 0);
+}
+
+static inline uint16_t model_classes(const model_t *model) {
+    return graph_header(&model->file)->classes;
+}
+
+/* The logits of a member of the group that went through last. */
+static inline const int8_t *model_logits(const model_t *model, uint16_t member) {
+    return model_buffer(model, PLAN_VALUE, model->file.layers) + member * model_classes(model);
+}
+
+static inline int16_t model_logits_exponent(const model_t *model) {
+    return model->exponent[model->file.layers];
+}
+
+#endif

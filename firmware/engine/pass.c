@@ -1,0 +1,59 @@
+#include "engine/pass.h"
+
+#include "engine/format.h"
+
+const int8_t *pass_value(const model_t *model, const pass_t *pass, uint8_t value) {
+    if (value == 0 && !model->training.consumed) {
+        return pass->sample;
+    }
+    return value > 0 && value == pass->replaced ? pass->nodes : model_buffer(model, PLAN_VALUE, value);
+}
+
+/* A layer has been run: what it cost, and what it gave; of the values within a chain there is nothing to be seen. */
+static void account_for(model_t *model, const pass_t *pass, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint8_t value = (uint8_t)(l + 1);
+    if (model->watch.running) {
+        model->macs += graph_products(layer) * pass->count;
+        model->layer_runs += pass->count;
+    }
+    stopwatch_book(&model->watch, &model->account.forward[l]);
+    if (is_joined_behind(&model->training, l)) {
+        observe(model->observer, model_s8(model, 0), 0, 0);
+    } else {
+        observe(model->observer, model_buffer(model, PLAN_VALUE, value), graph_outputs(layer), model->exponent[value]);
+    }
+}
+
+void pass_run(model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
+    for (uint8_t l = from; l < to; l++) {
+        if (is_joined_behind(&model->training, l) && !in_set(model->training.joined, l)) {
+            model->format->run_chain(model, pass, l);
+        } else if (!in_set(model->training.joined, l)) {
+            model->format->run(model, pass, l);
+        }
+        account_for(model, pass, l);
+    }
+}
+
+void pass_enter(model_t *model, uint8_t from) {
+    model_place_start(model, from);
+    stopwatch_book(&model->watch, &model->account.perturb);
+}
+
+void pass_run_all(model_t *model, const pass_t *pass) {
+    const uint8_t first = first_of_set(model->training.starts);
+    model_place_first(model);
+    if (first > 0) {
+        pass_run(model, pass, 0, first);
+        pass_enter(model, first);
+    }
+    pass_run(model, pass, first, model->file.layers);
+}
+
+float pass_loss(model_t *model, const pass_t *pass, uint16_t label) {
+    const uint8_t n = model->file.layers;
+    const float loss = model->format->loss(model, pass_value(model, pass, n), label);
+    stopwatch_book(&model->watch, &model->account.forward[n - 1]);
+    return loss;
+}

@@ -1,0 +1,119 @@
+#include "engine/slots.h"
+
+#include "engine/format.h"
+
+/* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample. */
+enum { EMPTY_LABEL = UINT16_MAX, EMPTY_VALUE = INT8_MIN };
+
+static uint8_t *narrow_labels(const engine_t *engine) {
+    return engine->model.arena + engine->model.plan.at[PLAN_LABELS];
+}
+
+static uint16_t *wide_labels(const engine_t *engine) {
+    return (uint16_t *)(void *)narrow_labels(engine);
+}
+
+static bool has_wide_labels(const engine_t *engine) {
+    return engine->model.format->label_bytes == sizeof(uint16_t);
+}
+
+uint16_t slot_label(const engine_t *engine, uint16_t slot) {
+    return has_wide_labels(engine) ? wide_labels(engine)[slot] : narrow_labels(engine)[slot];
+}
+
+bool slot_holds(const engine_t *engine, uint16_t slot) {
+    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL
+                                   : *model_sample(&engine->model, slot) != EMPTY_VALUE;
+}
+
+void slot_empty(engine_t *engine, uint16_t slot) {
+    if (has_wide_labels(engine)) {
+        wide_labels(engine)[slot] = EMPTY_LABEL;
+    } else {
+        *model_sample(&engine->model, slot) = EMPTY_VALUE;
+    }
+}
+
+void slots_empty(engine_t *engine) {
+    for (uint16_t slot = 0; slot < engine->model.settings.slots; slot++) {
+        slot_empty(engine, slot);
+    }
+    engine->filled = 0;
+}
+
+failure_t slots_check(const engine_t *engine, uint16_t count) {
+    const uint16_t slots = engine->model.settings.slots;
+    uint32_t filled = 0;
+    if (count == 0 || count > slots) {
+        return refusal(FAILURE_BAD_SLOT, count, slots);
+    }
+    for (uint16_t slot = 0; slot < count; slot++) {
+        filled += slot_holds(engine, slot);
+    }
+    return filled == count ? no_failure() : refusal(FAILURE_SLOTS_EMPTY, filled, count);
+}
+
+uint16_t slots_filled(const engine_t *engine) {
+    uint16_t slot = 0;
+    while (slot < engine->model.settings.slots && slot_holds(engine, slot)) {
+        slot++;
+    }
+    return slot;
+}
+
+static failure_t check_slot(const engine_t *engine, uint16_t slot, uint8_t label) {
+    const failure_t failure = engine_check_configured(engine);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint16_t slots = engine->model.settings.slots;
+    const bool allowed = slot < slots && label < model_classes(&engine->model);
+    return allowed ? no_failure() : refusal(FAILURE_BAD_SLOT, slot, slots);
+}
+
+static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+                      uint32_t n) {
+    const bool last = offset + n == graph_elements(&engine->model.file, 0);
+    slot_empty(engine, slot);
+    engine->model.format->load(model_sample(&engine->model, slot) + offset, pixels, n);
+    engine->filling = slot;
+    engine->filled = last ? 0 : offset + n;
+    if (last && has_wide_labels(engine)) {
+        wide_labels(engine)[slot] = label;
+    } else if (last) {
+        narrow_labels(engine)[slot] = label;
+    }
+}
+
+failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
+    failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0) {
+        const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
+        failure = n == expected ? check_slot(engine, slot, label) : refusal(FAILURE_BAD_LENGTH, n, expected);
+    }
+    if (failure.code == 0) {
+        put_piece(engine, slot, label, 0, pixels, n);
+    }
+    return failure;
+}
+
+failure_t engine_put_part(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+                          uint32_t n) {
+    if (engine_has_network(engine) && !has_wide_labels(engine)) {
+        return graph_other_format(); /* the first piece would write over the mark of an empty slot */
+    }
+    const failure_t failure = check_slot(engine, slot, label);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint32_t expected = slot == engine->filling ? engine->filled : 0;
+    const uint32_t left = (uint32_t)graph_elements(&engine->model.file, 0) - (offset > 0 ? expected : 0);
+    if (offset > 0 && offset != expected) {
+        return refusal(FAILURE_OUT_OF_ORDER, offset, expected);
+    }
+    if (n == 0 || n > left) {
+        return refusal(FAILURE_BAD_LENGTH, n, left);
+    }
+    put_piece(engine, slot, label, offset, pixels, n);
+    return no_failure();
+}

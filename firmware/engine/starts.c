@@ -1,0 +1,71 @@
+/* The plan of a step: a method may have its buffers placed anew at several layers (docs/memory-graph.md, groups and
+   starts). */
+#include <stddef.h>
+
+#include "engine/format.h"
+#include "engine/method.h"
+
+/* The file, or copies of what is trained of it; then what the method keeps. */
+static void stand_all(model_t *model) {
+    const training_t *training = &model->training;
+    plan_t *plan = &model->plan;
+    plan_clear(plan);
+    if (model->in_ram) {
+        plan_stand(plan, PLAN_FILE, model->file.size);
+    }
+    for (uint8_t l = 0; !model->in_ram && l < model->file.layers; l++) {
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const uint32_t sums = model->format->channel_bytes * graph_channels(layer);
+        if (in_set(training->layers, l) && training->weights) {
+            plan_stand(plan, plan_place(PLAN_WEIGHTS, l), (graph_weight_count(layer) + 3ull) / 4 * 4 + sums);
+        }
+        if (in_set(training->layers, l) && training->biases) {
+            plan_stand(plan, plan_place(PLAN_BIASES, l), sizeof(int32_t) * graph_channels(layer));
+        }
+    }
+    plan->kept = plan->always;
+    if (model->method->stand != NULL) {
+        model->method->stand(plan, model);
+    }
+    plan->size = plan->always;
+}
+
+static void place(model_t *model, start_t start, uint8_t *arena) {
+    placing_t placing;
+    plan_open(&placing, &model->plan);
+    model->method->demand(&placing, model, start);
+    plan_close(&placing, arena);
+}
+
+/* Nothing is in the arena yet but value 0, where it is consumed: at the end of what stays. */
+static void place_first(model_t *model) {
+    const uint8_t first = first_of_set(model->training.starts);
+    if (model->training.consumed) {
+        model->plan.at[PLAN_SAMPLES] = model->plan.at[plan_place(PLAN_VALUE, 0)] = model->plan.always;
+    }
+    place(model, (start_t){.from = 0, .to = first > 0 ? first : model->file.layers}, NULL);
+}
+
+/* With one start for all layers they lie there. */
+void model_place_first(model_t *model) {
+    if (model->training.starts > 1) {
+        place_first(model);
+    }
+}
+
+void model_place_start(model_t *model, uint8_t from) {
+    place(model, (start_t){.from = from, .to = model->file.layers}, model->arena);
+}
+
+uint32_t model_plan(model_t *model) {
+    const uint8_t n = model->file.layers;
+    stand_all(model);
+    place_first(model);
+    for (uint8_t l = start_from(&model->training, 1, n); l < n; l = start_from(&model->training, (uint8_t)(l + 1), n)) {
+        place(model, (start_t){.from = l, .to = n}, NULL);
+    }
+    if (model->plan.size < UINT32_MAX) {
+        model_place_first(model);
+    }
+    return model->plan.size;
+}

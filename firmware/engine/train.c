@@ -1,0 +1,196 @@
+/* The part of the engine that trains: parts of a step, steps, runs of steps. */
+#include <stddef.h>
+
+#include "engine/engine.h"
+#include "engine/slots.h"
+
+static failure_t check_step(const engine_t *engine, uint32_t step) {
+    const failure_t failure = engine_check_configured(engine);
+    if (failure.code == 0 && step != engine->under_way.step) {
+        return refusal(FAILURE_OUT_OF_ORDER, step, engine->under_way.step);
+    }
+    return failure;
+}
+
+/* The samples that the pass of a part may have; `turns`: the part begins the next pass. */
+static uint32_t most_of_pass(const engine_t *engine, bool turns) {
+    const step_t *under_way = &engine->under_way;
+    if (turns) {
+        return under_way->through;
+    }
+    if (engine->model.training.grouped && under_way->through > 0) {
+        return under_way->through; /* its group, which has to be whole, has been through */
+    }
+    return under_way->pass > 0 ? under_way->samples : engine->model.settings.batch;
+}
+
+/* The pass that a part belongs to must be the one that is running, from where it stands, or the next from its
+   beginning. */
+static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t first, uint16_t count) {
+    const step_t *under_way = &engine->under_way;
+    const uint8_t passes = engine->model.training.passes;
+    const bool turns = pass == 1 && under_way->pass == 0;
+    if (pass >= passes) {
+        return refusal(FAILURE_BAD_SLOT, pass, passes);
+    }
+    if (turns && under_way->through == 0) {
+        return refusal(FAILURE_PARTS_MISSING, 0, engine->model.settings.batch);
+    }
+    if (pass < under_way->pass) {
+        return refusal(FAILURE_OUT_OF_ORDER, pass, under_way->pass);
+    }
+    const uint32_t expected = turns ? 0 : under_way->through;
+    const uint32_t most = most_of_pass(engine, turns);
+    if (first != expected) {
+        return refusal(FAILURE_OUT_OF_ORDER, first, expected);
+    }
+    return (uint32_t)first + count > most ? refusal(FAILURE_BAD_SLOT, (uint32_t)first + count, most) : no_failure();
+}
+
+static void begin_account(model_t *model) {
+    model->account = (cycle_account_t){.perturb = 0};
+    model->macs = model->layer_runs = 0;
+    model->watch.bookings = 0;
+}
+
+static void take(engine_t *engine, uint8_t pass, uint16_t count) {
+    model_t *model = &engine->model;
+    model->method->take(model, &engine->under_way, pass, count);
+    stopwatch_stop(&model->watch);
+}
+
+/* All passes of a step whose samples are in slots 0..count-1. */
+static void take_all(engine_t *engine, uint16_t count) {
+    for (uint8_t pass = 0; pass < engine->model.training.passes; pass++) {
+        take(engine, pass, count);
+    }
+}
+
+failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count) {
+    failure_t failure = check_step(engine, step);
+    if (failure.code == 0) {
+        failure = slots_check(engine, count);
+    }
+    if (failure.code == 0) {
+        failure = check_place(engine, pass, first, count);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (engine->under_way.through == 0) {
+        begin_account(&engine->model);
+    }
+    take(engine, pass, count);
+    slots_empty(engine);
+    return no_failure();
+}
+
+/* Whether a step that came in parts has been through all its passes with `count` samples. */
+static failure_t check_parts(const engine_t *engine, uint16_t count) {
+    const step_t *under_way = &engine->under_way;
+    const bool last = under_way->pass + 1 == engine->model.training.passes;
+    const uint16_t samples = under_way->pass == 0 ? under_way->through : under_way->samples;
+    if (!last || under_way->through < samples || samples != count) {
+        return refusal(FAILURE_PARTS_MISSING, last ? under_way->through : 0, count);
+    }
+    return no_failure();
+}
+
+static void finish(engine_t *engine, step_result_t *result) {
+    model_t *model = &engine->model;
+    step_t *under_way = &engine->under_way;
+    result->sign = model->method->finish(model, under_way);
+    stopwatch_stop(&model->watch);
+    result->step = under_way->step;
+    result->loss_plus = under_way->loss[0];
+    result->loss_minus = under_way->loss[1];
+    *under_way = (step_t){.step = under_way->step + 1};
+}
+
+static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
+    uint64_t total = 0;
+    for (uint8_t l = 0; l < layers; l++) {
+        total += cycles[l];
+    }
+    return total;
+}
+
+/* Cycles that the account holds by now. */
+static lap_t booked(const engine_t *engine) {
+    const cycle_account_t *account = &engine->model.account;
+    const uint8_t layers = engine->model.file.layers;
+    return (lap_t){.perturb = account->perturb,
+                   .forward = total_of_layers(account->forward, layers),
+                   .backward = total_of_layers(account->backward, layers),
+                   .update = account->update};
+}
+
+void engine_report(engine_t *engine, step_result_t *result, void *digests) {
+    model_t *model = &engine->model;
+    stopwatch_start(&model->watch);
+    (void)engine_digests(engine, digests); /* there are settings */
+    stopwatch_book(&model->watch, &model->account.digest);
+    stopwatch_stop(&model->watch);
+    const lap_t all = booked(engine);
+    result->cycles_perturb = all.perturb;
+    result->cycles_forward = all.forward;
+    result->cycles_backward = all.backward;
+    result->cycles_update = all.update;
+    result->cycles_digest = model->account.digest;
+    result->cycles_total = all.perturb + all.forward + all.backward + all.update + result->cycles_digest;
+    slots_empty(engine);
+}
+
+failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result, void *digests) {
+    const bool begun = engine->under_way.through > 0;
+    failure_t failure = check_step(engine, step);
+    if (failure.code == 0) {
+        failure = begun ? check_parts(engine, count) : slots_check(engine, count);
+    }
+    if (failure.code != 0) {
+        return failure;
+    }
+    if (!begun) {
+        begin_account(&engine->model);
+        take_all(engine, count);
+    }
+    finish(engine, result);
+    engine_report(engine, result, digests);
+    return no_failure();
+}
+
+failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {
+    const settings_t *settings = &engine->model.settings;
+    const failure_t failure = check_step(engine, step);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint16_t most =
+        engine->model.training.consumed ? 1 : UINT16_MAX; /* a sample that is consumed is there for one step */
+    if (settings->slots < settings->batch) {
+        return refusal(FAILURE_BAD_SLOT, settings->slots, settings->batch);
+    }
+    return steps == 0 || steps > most ? refusal(FAILURE_BAD_SLOT, steps, most) : engine_check_at_rest(engine, count);
+}
+
+static lap_t since(const lap_t *before, const lap_t *now) {
+    return (lap_t){.perturb = now->perturb - before->perturb,
+                   .forward = now->forward - before->forward,
+                   .backward = now->backward - before->backward,
+                   .update = now->update - before->update};
+}
+
+void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
+    lap_t before = {.perturb = 0};
+    begin_account(&engine->model);
+    engine->lap_count = 0;
+    for (uint16_t i = 0; i < steps; i++) {
+        take_all(engine, count);
+        finish(engine, result);
+        const lap_t after = booked(engine);
+        if (engine->lap_count < ENGINE_MAX_LAPS) {
+            engine->laps[engine->lap_count++] = since(&before, &after);
+        }
+        before = after;
+    }
+}

@@ -1,0 +1,147 @@
+#include "formats/tflite8.h"
+
+#include <string.h>
+
+#include "formats/tflite8_sizes.h"
+#include "kernels/losses.h"
+#include "kernels/tflite_add_s8.h"
+#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/tflite_layer.h"
+#include "kernels/tflite_pooling_s8.h"
+
+enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
+
+/* Sums go with the weights: copied behind those of a file in flash. */
+tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_parameters_t own = graph_parameters(&model->file, layer);
+    const uint32_t copied = plan_at(&model->plan, PLAN_WEIGHTS, l);
+    const uint32_t behind = (graph_weight_count(layer) + 3u) / 4u * 4u;
+    return (tensors_t){
+        .weights = model_weights(model, l),
+        .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + behind) : (int32_t *)(uintptr_t)own.sum,
+        .bias = model_biases(model, l),
+        .multiplier = own.multiplier,
+        .shift = own.shift,
+        .scale = own.scale,
+    };
+}
+
+/* fold_bias with an input zero of -1 adds them to what is there. */
+void tflite8_sum_weights(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
+    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
+    const bool depthwise = layer->op == OP_DEPTHWISE;
+    memset(tensors.sums, 0, channels * sizeof tensors.sums[0]);
+    tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1,
+                     tensors.sums);
+}
+
+static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero,
+                 int32_t *folded) {
+    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
+    if (!in_set(pass->perturbed, l)) {
+        tflite_fold_bias_sums(tensors->bias, tensors->sums, zero, channels, folded);
+    } else if (layer->op == OP_DEPTHWISE) {
+        tflite_fold_bias(tensors->bias, tensors->weights, taps, channels, channels, 1, zero, folded);
+    } else {
+        tflite_fold_bias(tensors->bias, tensors->weights, taps, 1, channels, taps, zero, folded);
+    }
+}
+
+layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
+    const int8_t zero = graph_zero(&model->file, layer->reads[0]);
+    int8_t *work = model_buffer(model, PLAN_WORK, l);
+    int32_t *folded = (int32_t *)(void *)work;
+    fold(pass, l, layer, &tensors, zero, folded);
+    return (layer_args_t){
+        .layer = layer,
+        .shape = graph_shape(layer),
+        .weights = tensors.weights,
+        .factors = {.input_zero = zero,
+                    .output_zero = output->zero,
+                    .act_min = output->act_min,
+                    .act_max = output->act_max,
+                    .bias = folded,
+                    .multiplier = tensors.multiplier,
+                    .shift = tensors.shift,
+                    .requantize =
+                        graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
+        .work = work,
+        .scratch = work + folded_bytes(layer),
+    };
+}
+
+static void run_with_weights(const model_t *model, const pass_t *pass, uint8_t l, const int8_t *in, int8_t *out) {
+    const layer_args_t args = tflite8_layer_args(model, pass, l);
+    switch (args.layer->op) {
+    case OP_CONV2D: tflite_conv2d_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case OP_DEPTHWISE: tflite_depthwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    case OP_POINTWISE: tflite_pointwise_s8(in, args.weights, &args.shape, &args.factors, args.scratch, out); break;
+    default:
+        tflite_fully_connected_s8(in, args.weights, shape_inputs(&args.shape), shape_outputs(&args.shape),
+                                  &args.factors, (int32_t *)(void *)args.scratch, out);
+    }
+}
+
+static void run_add(const model_t *model, const graph_layer_t *layer, const int8_t *a, const int8_t *b, int8_t *out) {
+    const graph_file_t *file = &model->file;
+    const graph_output_t *output = graph_output(file, layer);
+    const graph_factors_t *factors = graph_factors(file, layer);
+    const int8_t zeros[3] = {graph_zero(file, layer->reads[0]), graph_zero(file, layer->reads[1]), output->zero};
+    tflite_operand_t operands[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        operands[i] =
+            (tflite_operand_t){.multiplier = factors->multiplier[i], .shift = factors->shift[i], .zero = zeros[i]};
+    }
+    const tflite_add_t add = {.a = operands[0],
+                              .b = operands[1],
+                              .out = operands[2],
+                              .act_min = output->act_min,
+                              .act_max = output->act_max,
+                              .single = graph_header(file)->single != 0};
+    tflite_add_s8(a, b, graph_outputs(layer), &add, out);
+}
+
+static void run(model_t *model, const pass_t *pass, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_output_t *output = graph_output(&model->file, layer);
+    const layer_shape_t shape = graph_shape(layer);
+    const int8_t *in = pass_value(model, pass, layer->reads[0]);
+    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
+    switch (layer->op) {
+    case OP_MAX_POOL: tflite_max_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
+    case OP_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
+    case OP_ADD: run_add(model, layer, in, pass_value(model, pass, layer->reads[1]), out); break;
+    default: run_with_weights(model, pass, l, in, out);
+    }
+}
+
+static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = (int8_t)(pixels[i] - MIDDLE);
+    }
+}
+
+static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
+    return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
+}
+
+const format_t tflite8 = {
+    .number = FORMAT_TFLITE8,
+    .label_bytes = sizeof(uint16_t),
+    .stays_in_flash = true,
+    .has_biases = true,
+    .channel_bytes = sizeof(int32_t),
+    .load = load,
+    .run = run,
+    .run_chain = tflite8_run_chain,
+    .loss = loss,
+    .rewritten = tflite8_sum_weights,
+};

@@ -1,0 +1,41 @@
+/* The format tflite8: int8 with a scale and a zero point a tensor, as TFLite has it (docs/arithmetic-tflite.md). Its
+   forward pass is called through its table. */
+#ifndef TFLITE8_H
+#define TFLITE8_H
+
+#include "engine/format.h"
+#include "kernels/tflite_layer.h"
+
+extern const format_t tflite8;
+
+/* Weights and what goes with them, by output channel. Only those of a trained layer may be written. */
+typedef struct {
+    int8_t *weights;
+    int32_t *sums; /* of the weights */
+    int32_t *bias;
+    const int32_t *multiplier;
+    const int8_t *shift;
+    const float *scale;
+} tensors_t;
+
+tensors_t tflite8_tensors(const model_t *model, uint8_t l);
+
+/* Make the sums of a trained layer's weights anew. */
+void tflite8_sum_weights(const model_t *model, uint8_t l);
+
+/* What the kernels of a layer with weights take beside their input. */
+typedef struct {
+    const graph_layer_t *layer;
+    layer_shape_t shape;
+    const int8_t *weights;
+    tflite_layer_t factors;
+    int8_t *work, *scratch;
+} layer_args_t;
+
+/* Fold the input's zero point into the bias of a layer, and gather the rest. */
+layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_t l);
+
+/* Run the chain that begins with layer l, row by row (docs/memory-graph.md, groups and starts). */
+void tflite8_run_chain(model_t *model, const pass_t *pass, uint8_t l);
+
+#endif

@@ -1,0 +1,175 @@
+#include "methods/tflite8_gradient.h"
+
+#include <string.h>
+
+#include "kernels/bfp8_gradient.h"
+#include "kernels/gradient_update.h"
+#include "kernels/limits.h"
+
+/* d of a layer: what is drawn for it. */
+static uint32_t dimensions_of(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const training_t *training = &model->training;
+    return in_set(training->nodes, l) ? graph_outputs(layer)
+                                      : trained_weights(training, layer) + trained_biases(training, layer);
+}
+
+static uint32_t dimensions(const model_t *model, uint8_t l) {
+    uint32_t sum = 0;
+    if (tflite8_settings(model)->wise == WISE_LAYER) {
+        return dimensions_of(model, l);
+    }
+    for (uint8_t i = 0; i < model->file.layers; i++) {
+        sum += in_set(model->training.layers, i) ? dimensions_of(model, i) : 0;
+    }
+    return sum;
+}
+
+static float rate_of(const model_t *model, uint8_t l, uint32_t samples) {
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    if (settings->method != METHOD_POOR_MANS) {
+        return update_rate(settings->eta, false, samples, 1, 1);
+    }
+    return update_rate(settings->eta, settings->gns != 0, samples, settings->queries, dimensions(model, l));
+}
+
+static gradient_update_t update_of(const model_t *model, uint8_t l, uint32_t samples, int32_t exponent) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const tensors_t tensors = tflite8_tensors(model, l);
+    const bool back = tflite8_settings(model)->method == METHOD_BP;
+    return (gradient_update_t){
+        .rate = rate_of(model, l, samples),
+        .nodes = back || in_set(model->training.nodes, l),
+        .factor = back ? model->gradient_factor[l] : 1.0f,
+        .qas = tflite8_settings(model)->qas != 0,
+        .depthwise = layer->op == OP_DEPTHWISE,
+        .taps = graph_taps(layer),
+        .channels = graph_channels(layer),
+        .input_scale = graph_scale(&model->file, layer->reads[0]),
+        .weight_scale = tensors.scale,
+        .multiplier = tensors.multiplier,
+        .shift = tensors.shift,
+        .exponent = exponent,
+    };
+}
+
+static int32_t *sum_of(const model_t *model, uint8_t l) {
+    return model_words(model, PLAN_GRADIENT, l);
+}
+
+static int32_t align(model_t *model, bool first, uint8_t l, int32_t x) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+    int32_t exponent = model->gradient_exponent[l];
+    const int32_t shift = align_gradient_s32(sum_of(model, l), n, first, x, &exponent);
+    model->gradient_exponent[l] =
+        (int16_t)exponent; /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
+    return shift;
+}
+
+gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x) {
+    gradient_sink_t sink = {.model = model, .l = l, .at_once = tflite8_settings(model)->batch == 1};
+    if (sink.at_once) {
+        sink.update = update_of(model, l, 1, x);
+    } else {
+        sink.shift = align(model, sample->number == 0, l, x);
+    }
+    return sink;
+}
+
+/* The coordinates of a layer that begin at `first` of its weights, or behind them at `first` of its biases. */
+static float *velocities(const model_t *model, uint8_t l, uint32_t first) {
+    return (float *)(void *)model_buffer(model, TFLITE8_VELOCITY, l) + first;
+}
+
+static void update_weights(const model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
+                           const gradient_update_t *update) {
+    const tensors_t tensors = tflite8_tensors(model, l);
+    const float momentum = tflite8_settings(model)->momentum;
+    if (tflite8_has_velocities(tflite8_settings(model))) {
+        apply_velocity_s8(tensors.weights + first, velocities(model, l, first), gradient, first, n, momentum, update,
+                          tensors.sums);
+    } else {
+        apply_gradient_s8(tensors.weights + first, gradient, first, n, update, tensors.sums);
+    }
+}
+
+static void update_biases(const model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
+                          const gradient_update_t *update) {
+    const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, l));
+    int32_t *bias = tflite8_tensors(model, l).bias + first;
+    if (tflite8_has_velocities(tflite8_settings(model))) {
+        apply_velocity_s32(bias, velocities(model, l, behind + first), gradient, first, n,
+                           tflite8_settings(model)->momentum, update);
+    } else {
+        apply_gradient_s32(bias, gradient, first, n, update);
+    }
+}
+
+static void book(const gradient_sink_t *sink, uint64_t *to) {
+    stopwatch_book(&sink->model->watch, to);
+}
+
+void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    book(sink, &sink->model->account.backward[sink->l]);
+    if (sink->at_once) {
+        update_weights(sink->model, sink->l, first, n, gradient, &sink->update);
+        book(sink, &sink->model->account.update);
+    } else {
+        add_gradient_s32(sum_of(sink->model, sink->l) + first, gradient, n, sink->shift);
+    }
+}
+
+void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    const model_t *model = sink->model;
+    book(sink, &sink->model->account.backward[sink->l]);
+    if (sink->at_once) {
+        update_biases(model, sink->l, first, n, gradient, &sink->update);
+        book(sink, &sink->model->account.update);
+    } else {
+        const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
+        add_gradient_s32(sum_of(model, sink->l) + behind + first, gradient, n, sink->shift);
+    }
+}
+
+void gradient_update_summed(model_t *model, uint32_t samples) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (!in_set(model->training.layers & model->training.reached, l)) {
+            continue;
+        }
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const uint32_t weights = trained_weights(&model->training, layer),
+                       biases = trained_biases(&model->training, layer);
+        const gradient_update_t update = update_of(model, l, samples, model->gradient_exponent[l]);
+        update_weights(model, l, 0, weights, sum_of(model, l), &update);
+        update_biases(model, l, 0, biases, sum_of(model, l) + weights, &update);
+    }
+}
+
+void tflite8_clear_velocities(model_t *model) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const size_t n = (size_t)trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+        if (tflite8_has_velocities(tflite8_settings(model)) && in_set(model->training.layers, l)) {
+            memset(velocities(model, l, 0), 0, n * sizeof(float));
+        }
+    }
+}
+
+void tflite8_limit_trained(model_t *model) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (!in_set(model->training.layers, l)) {
+            continue;
+        }
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const tensors_t tensors = tflite8_tensors(model, l);
+        if (model->training.weights) {
+            limit_s8(tensors.weights, graph_weight_count(layer), WEIGHT_LIMIT);
+            tflite8_sum_weights(model, l);
+        }
+        if (model->training.biases) {
+            limit_s32(tensors.bias, graph_channels(layer), BIAS_LIMIT);
+        }
+    }
+    stopwatch_book(&model->watch, &model->account.perturb);
+}

@@ -1,0 +1,159 @@
+#include <string.h>
+
+#include "agent/memory.h"
+#include "methods/elasticzo_int8.h"
+#include "methods/tflite8_settings.h"
+#include "trainer/registry.h"
+#include "trainer/requests.h"
+
+/* The methods know nothing of the link, but use its words. */
+#define SAME_WORD(name) _Static_assert((int)name == (int)MSG_##name, #name)
+SAME_WORD(LOSS_FLOAT);
+SAME_WORD(LOSS_INTEGER);
+SAME_WORD(SCOPE_SAMPLE);
+SAME_WORD(SCOPE_BATCH);
+SAME_WORD(PERTURB_CLAMPED);
+SAME_WORD(PERTURB_EXACT);
+SAME_WORD(LOGIT_ERROR_NITI);
+SAME_WORD(LOGIT_ERROR_ZERO_SUM);
+
+failure_t request_load_begin(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_load_begin_request_t fields;
+    (void)reply;
+    memcpy(&fields, request->body, sizeof fields);
+    return engine_load_begin(&trainer->engine, fields.total);
+}
+
+failure_t request_load_data(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_load_data_request_t fields;
+    (void)reply;
+    memcpy(&fields, request->body, sizeof fields);
+    const size_t n = request->length - sizeof fields;
+    return engine_load_data(&trainer->engine, fields.offset, request->body + sizeof fields, (uint32_t)n);
+}
+
+/* Commands of MLPerf Tiny are for bfp8. */
+static failure_t loaded(trainer_t *trainer, failure_t outcome, link_reply_t *reply) {
+    const engine_t *engine = &trainer->engine;
+    if (outcome.code == 0) {
+        const msg_load_end_reply_t answer = {
+            .network_digest = engine_network_digest(engine),
+            .tensors = engine_tensors(engine),
+            .layers = engine_layers(engine),
+        };
+        link_put_reply(reply, &answer, sizeof answer);
+        if (engine->model.format->number != FORMAT_BFP8) {
+            mlperf_tiny_end(&trainer->tiny);
+        }
+    }
+    return outcome;
+}
+
+failure_t request_load_end(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    (void)request;
+    return loaded(trainer, engine_load_end(&trainer->engine), reply);
+}
+
+/* A file that is not all in flash is refused before anything reads there. */
+failure_t request_use_flash(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_use_flash_request_t fields;
+    memcpy(&fields, request->body, sizeof fields);
+    const memory_range_t flash = memory_flash();
+    const uint32_t from = fields.address - (uint32_t)(uintptr_t)flash.base; /* beyond the end where it lies before */
+    const uint32_t left = from < flash.size ? flash.size - from : 0;
+    if (fields.total > left) {
+        return refusal(FAILURE_DOES_NOT_FIT, fields.total, left);
+    }
+    return loaded(trainer, engine_use_flash(&trainer->engine, flash.base + from, fields.total), reply);
+}
+
+failure_t request_configure(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_configure_request_t fields;
+    memcpy(&fields, request->body, sizeof fields);
+    const elasticzo_settings_t settings = {
+        .partition = fields.partition,
+        .b_zo = fields.b_zo,
+        .b_bp = fields.b_bp,
+        .p_zero = fields.p_zero,
+        .r_max = fields.r_max,
+        .loss = fields.loss,
+        .scope = fields.scope,
+        .perturb = fields.perturb,
+        .logit_error = fields.logit_error,
+        .loss_fraction = fields.loss_fraction,
+        .batch = fields.batch,
+        .seed = fields.seed,
+        .slots = fields.slots,
+        .first_step = fields.first_step,
+    };
+    uint32_t planned = 0;
+    const failure_t outcome = engine_configure(&trainer->engine, registry_elasticzo(), &settings, &planned);
+    if (outcome.code == 0) {
+        const msg_configure_reply_t answer = {.arena_planned = planned, .arena_size = trainer->engine.arena_size};
+        link_put_reply(reply, &answer, sizeof answer);
+    }
+    return outcome;
+}
+
+failure_t request_configure_graph(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_configure_graph_request_t fields;
+    memcpy(&fields, request->body, sizeof fields);
+    const tflite8_settings_t settings = {
+        .method = fields.method,
+        .train = fields.train,
+        .blocks = fields.blocks,
+        .train_bias = fields.train_bias,
+        .perturb = fields.perturb,
+        .wise = fields.wise,
+        .difference = fields.difference,
+        .direction = fields.direction,
+        .gns = fields.gns,
+        .qas = fields.qas,
+        .sparsity = fields.sparsity,
+        .queries = fields.queries,
+        .flags = fields.flags,
+        .eta = fields.eta,
+        .batch = fields.batch,
+        .seed = fields.seed,
+        .slots = fields.slots,
+        .first_step = fields.first_step,
+        .momentum = fields.momentum,
+    };
+    engine_t *engine = &trainer->engine;
+    uint32_t planned = 0;
+    const failure_t outcome = engine_configure(engine, registry_tflite8(fields.method), &settings, &planned);
+    if (outcome.code == 0) {
+        const msg_configure_graph_reply_t answer = {
+            .arena_planned = planned, .arena_size = engine->arena_size, .tensors = engine_tensors(engine)};
+        link_put_reply(reply, &answer, sizeof answer);
+    }
+    return outcome;
+}
+
+failure_t request_digests(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    (void)request;
+    const failure_t outcome = engine_digests(&trainer->engine, reply->body);
+    reply->length = outcome.code == 0 ? engine_tensors(&trainer->engine) * sizeof(uint32_t) : 0;
+    return outcome;
+}
+
+failure_t request_read_tensor(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_read_tensor_request_t fields;
+    memcpy(&fields, request->body, sizeof fields);
+    if (fields.length > MSG_MAX_BODY) {
+        return refusal(FAILURE_BAD_TENSOR, fields.tensor, fields.offset);
+    }
+    const failure_t outcome =
+        engine_read_tensor(&trainer->engine, fields.tensor, fields.offset, fields.length, reply->body);
+    reply->length = outcome.code == 0 ? fields.length : 0;
+    return outcome;
+}
+
+failure_t request_write_tensor(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
+    msg_write_tensor_request_t fields;
+    (void)reply;
+    memcpy(&fields, request->body, sizeof fields);
+    const size_t n = request->length - sizeof fields;
+    return engine_write_tensor(&trainer->engine, fields.tensor, fields.offset, (uint32_t)n,
+                               request->body + sizeof fields);
+}
