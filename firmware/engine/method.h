@@ -4,6 +4,21 @@
 
 #include "engine/pass.h"
 
+/* A field of the request with the settings: its value, and its bounds. */
+typedef struct {
+    uint32_t value, least, most;
+} range_t;
+
+/* Refuse the first field that is out of range, by its index and its value. */
+static inline failure_t ranges_check(const range_t *fields, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
+            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
+        }
+    }
+    return no_failure();
+}
+
 /* The layers from..to - 1 are run, with the buffers placed for them. Only what is run before the first start does not
    end with the last layer. */
 typedef struct {

@@ -1,5 +1,7 @@
 #include "engine/pass.h"
 
+#include <stddef.h>
+
 #include "engine/format.h"
 
 const int8_t *pass_value(const model_t *model, const pass_t *pass, uint8_t value) {
@@ -9,30 +11,32 @@ const int8_t *pass_value(const model_t *model, const pass_t *pass, uint8_t value
     return value > 0 && value == pass->replaced ? pass->nodes : model_buffer(model, PLAN_VALUE, value);
 }
 
-/* A layer has been run: what it cost, and what it gave; of the values within a chain there is nothing to be seen. */
-static void account_for(model_t *model, const pass_t *pass, uint8_t l) {
-    const graph_layer_t *layer = graph_layer(&model->file, l);
+/* Show the value that a layer has made; of those within a chain there is nothing to be seen. */
+static void show(const model_t *model, uint8_t l) {
     const uint8_t value = (uint8_t)(l + 1);
-    if (model->watch.running) {
-        model->macs += graph_products(layer) * pass->count;
-        model->layer_runs += pass->count;
-    }
-    stopwatch_book(&model->watch, &model->account.forward[l]);
     if (is_joined_behind(&model->training, l)) {
         observe(model->observer, model_s8(model, 0), 0, 0);
     } else {
-        observe(model->observer, model_buffer(model, PLAN_VALUE, value), graph_outputs(layer), model->exponent[value]);
+        observe(model->observer, model_buffer(model, PLAN_VALUE, value), graph_outputs(graph_layer(&model->file, l)),
+                model->exponent[value]);
     }
 }
 
 void pass_run(model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
+    const format_t *format = model->format;
     for (uint8_t l = from; l < to; l++) {
-        if (is_joined_behind(&model->training, l) && !in_set(model->training.joined, l)) {
-            model->format->run_chain(model, pass, l);
-        } else if (!in_set(model->training.joined, l)) {
-            model->format->run(model, pass, l);
+        if (!in_set(model->training.joined, l)) {
+            (is_joined_behind(&model->training, l) ? format->run_chain : format->run)(model, pass, l);
         }
-        account_for(model, pass, l);
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        if (model->watch.running) {
+            model->macs += graph_products(layer) * pass->count;
+            model->layer_runs += pass->count;
+        }
+        stopwatch_book(&model->watch, &model->account.forward[l]);
+        if (model->observer != NULL) {
+            show(model, l);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ static bool count(uint32_t *sum, uint64_t bytes) {
 }
 
 static void insert(placing_t *placing, uint16_t i, buffer_t buffer) {
-    if (placing->count == PLAN_MAX_BUFFERS) {
+    if (placing->count == placing->room) {
         placing->sum = UINT32_MAX;
         return;
     }

@@ -62,22 +62,25 @@ typedef struct {
     uint8_t first, last;
 } buffer_t;
 
-/* Five lines of a network of the most layers, values among them: no method has more at a time. */
-enum { PLAN_MAX_BUFFERS = 5 * GRAPH_MAX_LAYERS + 1 };
+/* No method has more buffers at a time: five lines of 64 layers, values among them, or seven and six others of 32. Of
+   a network of few layers there are fewer: a plan for it takes less stack. */
+enum {
+    PLAN_MAX_BUFFERS = 5 * GRAPH_MAX_LAYERS + 1,
+    PLAN_FEW_LAYERS = 16,
+    PLAN_FEW_BUFFERS = 7 * PLAN_FEW_LAYERS + 6,
+};
 
 /* Buffers on their way into a plan: first those that are kept, by their offsets, then the others, the largest first. */
 typedef struct {
     plan_t *plan;
     uint32_t sum; /* bytes of all, side by side; UINT32_MAX: more than can be told */
-    uint16_t kept, count;
-    buffer_t buffer[PLAN_MAX_BUFFERS];
+    uint16_t kept, count, room;
+    buffer_t *buffer;
 } placing_t;
 
-/* Begin to place, behind what stays. */
-static inline void plan_open(placing_t *placing, plan_t *plan) {
-    placing->plan = plan;
-    placing->sum = plan->always;
-    placing->kept = placing->count = 0;
+/* Begin to place, behind what stays, with room for so many buffers. */
+static inline placing_t plan_open(plan_t *plan, buffer_t *buffer, uint16_t room) {
+    return (placing_t){.plan = plan, .sum = plan->always, .room = room, .buffer = buffer};
 }
 
 /* A buffer that is placed already, and is moved to the end of what stays with what is in it. Before all that are

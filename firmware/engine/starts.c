@@ -30,11 +30,29 @@ static void stand_all(model_t *model) {
     plan->size = plan->always;
 }
 
-static void place(model_t *model, start_t start, uint8_t *arena) {
-    placing_t placing;
-    plan_open(&placing, &model->plan);
+static void place_with(model_t *model, start_t start, uint8_t *arena, buffer_t *buffers, uint16_t room) {
+    placing_t placing = plan_open(&model->plan, buffers, room);
     model->method->demand(&placing, model, start);
     plan_close(&placing, arena);
+}
+
+/* Apart, so that each takes its own stack. */
+__attribute__((noinline)) static void place_few(model_t *model, start_t start, uint8_t *arena) {
+    buffer_t buffers[PLAN_FEW_BUFFERS];
+    place_with(model, start, arena, buffers, PLAN_FEW_BUFFERS);
+}
+
+__attribute__((noinline)) static void place_many(model_t *model, start_t start, uint8_t *arena) {
+    buffer_t buffers[PLAN_MAX_BUFFERS];
+    place_with(model, start, arena, buffers, PLAN_MAX_BUFFERS);
+}
+
+static void place(model_t *model, start_t start, uint8_t *arena) {
+    if (model->file.layers <= PLAN_FEW_LAYERS) {
+        place_few(model, start, arena);
+    } else {
+        place_many(model, start, arena);
+    }
 }
 
 /* Nothing is in the arena yet but value 0, where it is consumed: at the end of what stays. */

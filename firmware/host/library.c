@@ -59,8 +59,8 @@ void host_sizes(uint32_t sizes[4]) {
    what was placed: bytes, offset, first and last slot, line, and value or layer of each buffer. Returns how many. */
 uint16_t host_place(engine_t *engine, uint8_t from, uint8_t to, uint32_t (*fields)[6]) {
     model_t *model = &engine->model;
-    placing_t placing;
-    plan_open(&placing, &model->plan);
+    buffer_t buffers[PLAN_MAX_BUFFERS];
+    placing_t placing = plan_open(&model->plan, buffers, PLAN_MAX_BUFFERS);
     model->method->demand(&placing, model, (start_t){.from = from, .to = to});
     plan_close(&placing, NULL);
     uint16_t told = 0;

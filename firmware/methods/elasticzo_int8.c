@@ -192,9 +192,7 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
 static failure_t check(const settings_t *settings_of_all, const graph_file_t *file) {
     const elasticzo_settings_t *settings = (const void *)settings_of_all;
     const uint32_t fewest_slots = settings->scope == SCOPE_BATCH ? settings->batch : 1;
-    const struct {
-        uint32_t value, least, most;
-    } fields[] = {
+    const range_t fields[] = {
         {settings->partition, 0, graph_weighted(file)},
         {settings->b_zo, 1, 7},
         {settings->b_bp, 1, 7},
@@ -209,12 +207,7 @@ static failure_t check(const settings_t *settings_of_all, const graph_file_t *fi
         {settings->seed, 0, UINT32_MAX},
         {settings->slots, fewest_slots, settings->batch},
     };
-    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
-            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
-        }
-    }
-    return no_failure();
+    return ranges_check(fields, sizeof fields / sizeof fields[0]);
 }
 
 static training_t training(const settings_t *settings_of_all, const graph_file_t *file) {

@@ -33,9 +33,10 @@ static float rate_of(const model_t *model, uint8_t l, uint32_t samples) {
     return update_rate(settings->eta, settings->gns != 0, samples, settings->queries, dimensions(model, l));
 }
 
-static gradient_update_t update_of(const model_t *model, uint8_t l, uint32_t samples, int32_t exponent) {
+static gradient_update_t update_of(const gradient_sink_t *sink, uint32_t samples, int32_t exponent) {
+    const model_t *model = sink->model;
+    const uint8_t l = sink->l;
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const tensors_t tensors = tflite8_tensors(model, l);
     const bool back = tflite8_settings(model)->method == METHOD_BP;
     return (gradient_update_t){
         .rate = rate_of(model, l, samples),
@@ -46,9 +47,9 @@ static gradient_update_t update_of(const model_t *model, uint8_t l, uint32_t sam
         .taps = graph_taps(layer),
         .channels = graph_channels(layer),
         .input_scale = graph_scale(&model->file, layer->reads[0]),
-        .weight_scale = tensors.scale,
-        .multiplier = tensors.multiplier,
-        .shift = tensors.shift,
+        .weight_scale = sink->tensors.scale,
+        .multiplier = sink->tensors.multiplier,
+        .shift = sink->tensors.shift,
         .exponent = exponent,
     };
 }
@@ -68,9 +69,10 @@ static int32_t align(model_t *model, bool first, uint8_t l, int32_t x) {
 }
 
 gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x) {
-    gradient_sink_t sink = {.model = model, .l = l, .at_once = tflite8_settings(model)->batch == 1};
+    gradient_sink_t sink = {
+        .model = model, .l = l, .at_once = model->settings.batch == 1, .tensors = tflite8_tensors(model, l)};
     if (sink.at_once) {
-        sink.update = update_of(model, l, 1, x);
+        sink.update = update_of(&sink, 1, x);
     } else {
         sink.shift = align(model, sample->number == 0, l, x);
     }
@@ -82,27 +84,28 @@ static float *velocities(const model_t *model, uint8_t l, uint32_t first) {
     return (float *)(void *)model_buffer(model, TFLITE8_VELOCITY, l) + first;
 }
 
-static void update_weights(const model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
-                           const gradient_update_t *update) {
-    const tensors_t tensors = tflite8_tensors(model, l);
-    const float momentum = tflite8_settings(model)->momentum;
-    if (tflite8_has_velocities(tflite8_settings(model))) {
-        apply_velocity_s8(tensors.weights + first, velocities(model, l, first), gradient, first, n, momentum, update,
-                          tensors.sums);
+static void update_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    const model_t *model = sink->model;
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    int8_t *weights = sink->tensors.weights + first;
+    if (tflite8_has_velocities(settings)) {
+        apply_velocity_s8(weights, velocities(model, sink->l, first), gradient, first, n, settings->momentum,
+                          &sink->update, sink->tensors.sums);
     } else {
-        apply_gradient_s8(tensors.weights + first, gradient, first, n, update, tensors.sums);
+        apply_gradient_s8(weights, gradient, first, n, &sink->update, sink->tensors.sums);
     }
 }
 
-static void update_biases(const model_t *model, uint8_t l, uint32_t first, uint32_t n, const int32_t *gradient,
-                          const gradient_update_t *update) {
-    const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, l));
-    int32_t *bias = tflite8_tensors(model, l).bias + first;
-    if (tflite8_has_velocities(tflite8_settings(model))) {
-        apply_velocity_s32(bias, velocities(model, l, behind + first), gradient, first, n,
-                           tflite8_settings(model)->momentum, update);
+static void update_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    const model_t *model = sink->model;
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
+    int32_t *bias = sink->tensors.bias + first;
+    if (tflite8_has_velocities(settings)) {
+        apply_velocity_s32(bias, velocities(model, sink->l, behind + first), gradient, first, n, settings->momentum,
+                           &sink->update);
     } else {
-        apply_gradient_s32(bias, gradient, first, n, update);
+        apply_gradient_s32(bias, gradient, first, n, &sink->update);
     }
 }
 
@@ -113,7 +116,7 @@ static void book(const gradient_sink_t *sink, uint64_t *to) {
 void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
     book(sink, &sink->model->account.backward[sink->l]);
     if (sink->at_once) {
-        update_weights(sink->model, sink->l, first, n, gradient, &sink->update);
+        update_weights(sink, first, n, gradient);
         book(sink, &sink->model->account.update);
     } else {
         add_gradient_s32(sum_of(sink->model, sink->l) + first, gradient, n, sink->shift);
@@ -124,7 +127,7 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
     const model_t *model = sink->model;
     book(sink, &sink->model->account.backward[sink->l]);
     if (sink->at_once) {
-        update_biases(model, sink->l, first, n, gradient, &sink->update);
+        update_biases(sink, first, n, gradient);
         book(sink, &sink->model->account.update);
     } else {
         const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
@@ -140,9 +143,10 @@ void gradient_update_summed(model_t *model, uint32_t samples) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const uint32_t weights = trained_weights(&model->training, layer),
                        biases = trained_biases(&model->training, layer);
-        const gradient_update_t update = update_of(model, l, samples, model->gradient_exponent[l]);
-        update_weights(model, l, 0, weights, sum_of(model, l), &update);
-        update_biases(model, l, 0, biases, sum_of(model, l) + weights, &update);
+        gradient_sink_t sink = {.model = model, .l = l, .tensors = tflite8_tensors(model, l)};
+        sink.update = update_of(&sink, samples, model->gradient_exponent[l]);
+        update_weights(&sink, 0, weights, sum_of(model, l));
+        update_biases(&sink, 0, biases, sum_of(model, l) + weights);
     }
 }
 

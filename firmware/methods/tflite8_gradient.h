@@ -4,7 +4,6 @@
 #define TFLITE8_GRADIENT_H
 
 #include "kernels/gradient_update.h"
-#include "kernels/zeroth_order_gradient.h"
 #include "methods/tflite8_step.h"
 
 /* The gradient of a layer, of one sample, while it is made. */
@@ -13,6 +12,7 @@ typedef struct {
     uint8_t l;
     bool at_once;  /* it updates its layer; else it is summed up */
     int32_t shift; /* of the sample's gradient against that of the samples before */
+    tensors_t tensors;
     gradient_update_t update;
 } gradient_sink_t;
 
@@ -35,9 +35,5 @@ void tflite8_limit_trained(model_t *model);
 /* Of the errors of a layer's output, with exponent `x`: section 5 there, NP, and docs/arithmetic-backward.md, section
    3. */
 void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
-
-/* Of the nodes of a layer, from queries at the beginning of their streams: docs/arithmetic-zeroth-order.md, section
-   5, NP. */
-void node_gradient(model_t *model, const sample_t *sample, uint8_t l, query_t *queries);
 
 #endif

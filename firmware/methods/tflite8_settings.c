@@ -8,57 +8,42 @@
 
 enum { ALL_BLOCKS = 15, MOST_QUERIES = 127, ALL_FLAGS = FLAG_CONSUMED | FLAG_FUSED };
 
-/* The fields of the request, where they are named here. */
-enum field { FIELD_METHOD = 0, FIELD_BLOCKS = 2, FIELD_ETA = 13, FIELD_MOMENTUM = 18 };
-
-static bool eta_is_allowed(float eta) {
-    return eta > 0.0f && eta <= LARGEST_ETA;
-}
-
-static bool momentum_is_allowed(float momentum) {
-    return momentum >= 0.0f && momentum < 1.0f;
+/* A number that is allowed, or refused whatever its bits are. */
+static range_t float_field(float value, bool allowed) {
+    return (range_t){.value = float32_bits(value), .least = allowed ? 0 : 1, .most = allowed ? UINT32_MAX : 0};
 }
 
 failure_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file) {
     const tflite8_settings_t *settings = (const void *)settings_of_all;
-    const bool by_weights = settings->perturb == PERTURB_WEIGHT;
-    const struct {
-        uint32_t value, least, most;
-    } fields[] = {
+    const training_t training = tflite8_training(settings_of_all, file);
+    const bool poor_mans = settings->method == METHOD_POOR_MANS, some = training.layers != 0;
+    const range_t fields[] = {
         {settings->method, METHOD_POOR_MANS, METHOD_BP},
         {settings->train, TRAIN_ALL, TRAIN_POINTWISE},
-        {settings->blocks, 0, ALL_BLOCKS},
+        {settings->blocks, some ? 0 : ALL_BLOCKS + 1, ALL_BLOCKS},
         {settings->train_bias, settings->train == TRAIN_BIAS, 1},
         {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
         {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
-        {settings->difference, DIFFERENCE_FORWARD, by_weights ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
-        {settings->direction, DIRECTION_SAMPLE,
-         settings->method == METHOD_POOR_MANS ? DIRECTION_BATCH : DIRECTION_SAMPLE},
+        {settings->difference, DIFFERENCE_FORWARD,
+         settings->perturb == PERTURB_WEIGHT ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
+        {settings->direction, DIRECTION_SAMPLE, poor_mans ? DIRECTION_BATCH : DIRECTION_SAMPLE},
         {settings->gns, 0, 1},
         {settings->qas, 0, 1},
         {settings->sparsity, 0, UINT8_MAX},
         {settings->queries, 1, MOST_QUERIES},
         {settings->flags, 0, ALL_FLAGS},
-        {float32_bits(settings->eta), 0, UINT32_MAX},
+        float_field(settings->eta, settings->eta > 0.0f && settings->eta <= LARGEST_ETA),
         {settings->batch, 1, UINT16_MAX},
         {settings->seed, 0, UINT32_MAX},
         {settings->slots, 1, settings->batch},
         {settings->first_step, 0, UINT32_MAX},
-        {float32_bits(settings->momentum), 0, UINT32_MAX},
+        float_field(settings->momentum, settings->momentum >= 0.0f && settings->momentum < 1.0f),
     };
-    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        const bool none = i == FIELD_BLOCKS && tflite8_training(settings_of_all, file).layers == 0;
-        const bool bad_eta = i == FIELD_ETA && !eta_is_allowed(settings->eta);
-        const bool bad_momentum = i == FIELD_MOMENTUM && !momentum_is_allowed(settings->momentum);
-        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most || none || bad_eta || bad_momentum) {
-            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
-        }
+    const failure_t failure = ranges_check(fields, sizeof fields / sizeof fields[0]);
+    if (failure.code == 0 && settings->method == METHOD_BP && !tflite8_pools_pass_errors(file, &training)) {
+        return refusal(FAILURE_BAD_SETTING, 0, settings->method);
     }
-    const training_t training = tflite8_training(settings_of_all, file);
-    if (settings->method == METHOD_BP && !tflite8_pools_pass_errors(file, &training)) {
-        return refusal(FAILURE_BAD_SETTING, FIELD_METHOD, settings->method);
-    }
-    return no_failure();
+    return failure;
 }
 
 static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {

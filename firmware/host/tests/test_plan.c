@@ -9,6 +9,7 @@
 typedef struct {
     model_t model;
     placing_t placed; /* by size, the largest first */
+    buffer_t buffer[PLAN_MAX_BUFFERS];
 } planned_t;
 
 static planned_t *opened(const graph_made_t *made) {
@@ -26,7 +27,7 @@ static uint32_t make(planned_t *planned, elasticzo_settings_t settings) {
     model->training = elasticzo_int8.training(&model->settings, &model->file);
     const uint32_t size = model_plan(model);
     plan_t again = model->plan;
-    plan_open(&planned->placed, &again);
+    planned->placed = plan_open(&again, planned->buffer, PLAN_MAX_BUFFERS);
     elasticzo_demand(&planned->placed, model, (start_t){.from = 0, .to = model->file.layers});
     while (planned->placed.count > 0 && planned->placed.buffer[planned->placed.count - 1].bytes == 0) {
         planned->placed.count--; /* in the memory of another */
