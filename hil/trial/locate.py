@@ -22,7 +22,7 @@ from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors, differing_terms, first_weight
 
 if TYPE_CHECKING:
-    from hil.reference.methods import Reference, Stage
+    from hil.reference.methods import Reference, Stage, StepOutcome
     from hil.trial.prepare import Prepared
 
 
@@ -44,7 +44,7 @@ class WrongStep:
     images: np.ndarray
     labels: np.ndarray
     reply: Stepped
-    outcome: StepLike
+    outcome: StepOutcome
 
 
 def locate(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference:
