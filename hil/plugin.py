@@ -11,13 +11,14 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
 from hil.rig import Bench, Rig, choose, is_attached, read_bench
-from hil.session import collection, course, summary
-from hil.session.course import TRACKER
-from hil.session.ledger import JUNIT, RECORDER, Recorder
+from hil.session import collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
-from hil.session.trials import WRITER, Trials
+from hil.session.recorder import JUNIT, RECORDER, Recorder
+from hil.session.run_trial import WRITER, Trials
+from hil.session.tracker import TRACKER
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Add the rig's options, and the hooks of the other modules."""
     add_options(parser)
     pluginmanager.register(collection)
-    pluginmanager.register(course)
+    pluginmanager.register(tracker)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest's JUnit writer reads its path
@@ -44,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
         names = boards.names() if "all" in chosen else [boards.load(name).name for name in chosen]
         _bench_of(config)
         for name in names:
-            boards.image_of(name, config.getoption("elf"))
+            image_of(name, config.getoption("elf"))
     except RigError as error:
         raise pytest.UsageError(str(error)) from error
     config.option.board = list(dict.fromkeys(names))
@@ -52,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = _worker_input(config)
     if worker is not None:
         config.stash[WRITER] = TrialWriter(Path(worker[FOLDER_KEY]))
-        from hil.parallel import end_with_parent
+        from hil.session.xdist import end_with_parent
 
         end_with_parent()
     elif not config.option.collectonly:
@@ -105,7 +106,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give all trials of an attached board to one worker; every worker has stand-ins of its own."""
     if RECORDER not in config.stash or config.option.dist != "load":
         return None
-    from hil.parallel import ByBoard
+    from hil.session.xdist import ByBoard
 
     bench, reality = _bench_of(config), config.getoption("reality")
     attached = [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods import GraphMethod
 from hil.methods.deepzero import DeepZero
 from hil.methods.graph_settings import GraphSettings

@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 from hil.data import load
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.networks import build
 from hil.reference.formats.tflite8.graph import forward
 

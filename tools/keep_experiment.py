@@ -13,8 +13,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from hil.experiment.curve import CURVE_FILE, RUN_FILE, checkpoint_path, read_curve
-from hil.experiment.pool import complete
+from hil.experiments.curve import CURVE_FILE, RUN_FILE, checkpoint_path, read_curve
+from hil.experiments.pool import complete
 
 RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
 

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from hil.data import load
 from hil.graph.file import encode
-from hil.graph.ir import Op
+from hil.graph.graph import Op
 from hil.networks import WEIGHTS, find_network
 from hil.networks.floating import FloatGraph, FloatLayer
 from hil.networks.quantize import quantize

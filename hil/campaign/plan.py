@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hil.bounded import SMALL_TEXT, read_json, read_toml
+from hil.bounded_read import SMALL_TEXT, read_json, read_toml
+from hil.dataclass_json import rebuilt
 from hil.errors import RigError, shown
-from hil.fields import rebuilt
 from hil.methods import find_method
-from hil.record.whole import write_atomic
+from hil.record.atomic_write import write_atomic
 from hil.trial import TrialSpec
 from hil.trial.prepare import SELECTED, Prepared
 

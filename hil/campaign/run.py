@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hil.campaign.board_checkpoints import fetch_checkpoint
 from hil.campaign.board_slots import BoardSlots
 from hil.campaign.checkpoints import Checkpoints, ResumePoint
-from hil.campaign.home import STOP
+from hil.campaign.folder import STOP
 from hil.campaign.journal import NAME, Journal, read_journal
-from hil.campaign.keeper import StepSaver, StopRequested
-from hil.campaign.on_board import fetch_checkpoint
 from hil.campaign.plan import Plan
 from hil.campaign.signals import StopSignal
+from hil.campaign.step_saver import StepSaver, StopRequested
 from hil.errors import RigError
 from hil.record import TrialWriter
 from hil.rig import Rig

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.campaign.checkpoints import Checkpoints
-from hil.campaign.home import is_running
+from hil.campaign.folder import is_running
 from hil.campaign.journal import NAME, read_journal
 from hil.campaign.plan import read_plan
 

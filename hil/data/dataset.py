@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.data.corrupt import corrupted
+from hil.data.corruption.by_name import corrupted
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.resize import resized
 from hil.data.rotate import rotated

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hil.data.routes import Parts, describe, route
+from hil.data.download_routes import Parts, describe, route
 from hil.data.store import FOLDER_VARIABLE, PARTS, Known, data_folder, file_name, find_set, known_sets, read_set, verify
 from hil.errors import RigError
 

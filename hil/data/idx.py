@@ -11,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from hil.bounded import up_to
+from hil.bounded_read import up_to
 from hil.errors import RigError
 
 UINT8 = 0x08

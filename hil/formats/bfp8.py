@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.graph.ir import Node
+from hil.graph.graph import Node
 
 WORDS = "an exponent a tensor"
 ACCUMULATOR = 4  # bytes of an accumulator or of a gradient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hil.graph.ir import Node, Op
+from hil.graph.graph import Node, Op
 from hil.graph.plan import up
 
 WORDS = "TFLite int8"

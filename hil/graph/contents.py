@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.graph.ir import BFP8_INPUT_EXPONENT, POOLS, Format, Op
+from hil.graph.graph import BFP8_INPUT_EXPONENT, POOLS, Format, Op
 from hil.graph.record import OUTPUT, Arrays, Factors, Header, Output, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40

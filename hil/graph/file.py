@@ -10,8 +10,8 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.ir import AddFactors, Format, Graph, Node, Op, Parameters, named
+from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
+from hil.graph.graph import AddFactors, Format, Graph, Node, Op, Parameters, named
 from hil.graph.record import (
     HEADER,
     OUTPUT,

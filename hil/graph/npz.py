@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.lib import format as npy
 
-from hil.bounded import read_file, take
+from hil.bounded_read import read_file, take
 from hil.errors import RigError, said_by
 
 LARGEST = 256 << 20  # bytes of a file, and of all its arrays: the weights of the largest network have 2 MB

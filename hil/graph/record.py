@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.graph.ir import WEIGHTED, Format, Op
+from hil.graph.graph import WEIGHTED, Format, Op
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hil.bounded import packaged_toml
+from hil.bounded_read import packaged_toml
 
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "f32": "f"}
 WORDS = {"u32[]": "I", "u64[]": "Q"}

@@ -9,8 +9,8 @@ from typing import Any
 
 from hil.errors import Blocked
 from hil.link.failures import Refused, Silent
-from hil.link.swallowed import swallowed
 from hil.link.transport import Transport
+from hil.link.xon_xoff import swallowed
 
 EVERY_BYTE = bytes(range(256))
 MOST_ECHOES = 5  # of `settle`, on a line on which each of them has to be sent again

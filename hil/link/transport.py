@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from hil.errors import Blocked
-from hil.link.answers import FrameDecoder, ResetDetector
 from hil.link.failures import Refused, Silent
-from hil.link.flying import InFlight, SentRequest, longest_wire
+from hil.link.flow_control import FlowControl
+from hil.link.frame_decoder import FrameDecoder, ResetDetector
 from hil.link.frames import Frame
+from hil.link.in_flight import InFlight, SentRequest, longest_wire
 from hil.link.messages import Description, description, encode
-from hil.link.pace import FlowControl
-from hil.link.waiting import POLL_AFTER_S, PendingRequest, RequestTime
+from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
 from hil.link.wire import Counters, Port, Wire
 
 LOG = logging.getLogger(__name__)

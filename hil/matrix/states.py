@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hil.boards import image_of
 from hil.errors import RigError
+from hil.images import image_of
 from hil.matrix.cells import Cell
 from hil.trial import does_not_fit
 

@@ -1,1 +1,1 @@
-"""Turn what endpoints give into quantities: watermarks, cycles."""
+"""The energy of the user's own firmware between two edges of a pin: windows, figures and their uncertainty."""

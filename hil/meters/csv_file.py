@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.energy.capture import Capture, Edge
 from hil.errors import RigError
-from hil.measure.capture import Capture, Edge
 from hil.meters.csv_columns import BITS, Column, changes, find_columns, unused
 from hil.meters.csv_layout import Layout, find_layout
 from hil.meters.csv_text import CLOCK, LARGEST, CsvText
-from hil.meters.readings import missing
+from hil.meters.reading_checks import missing
 
 DAY_S = 86_400.0
 LEVELS = {

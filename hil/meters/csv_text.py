@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hil.bounded import take
+from hil.bounded_read import take
 from hil.errors import RigError
 
 LONGEST = 256 << 20  # bytes of a file: 10 million lines of a time and a current

@@ -11,14 +11,14 @@ from typing import Protocol
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
-from hil.measure.synchronise import Stamped
 from hil.meters import fnb58_report as report
+from hil.meters.host_marked_window import Unmarked
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.optional import library
-from hil.meters.unmarked import Unmarked
+from hil.meters.optional_library import library
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
 RATE_HZ = 100

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hil.energy.capture import Capture, Edge
+from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
-from hil.measure.capture import Capture, Edge
-from hil.measure.data_sheet import DataSheet
 from hil.meters.joulescope_stream import Levels, Samples
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.optional import library
+from hil.meters.optional_library import library
 
 RATES_HZ = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 RANGES = {10.0: "10 A", 0.18: "180 mA", 0.018: "18 mA", 1.8e-3: "1.8 mA", 180e-6: "180 uA", 18e-6: "18 uA"}

@@ -1,7 +1,8 @@
 """The Keithley 2450 source meter: it feeds the board through its terminals and finds the marker's edges on digital line 1.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/meters/keithley.py; AZERo:ONCE: the QCoDeS driver of the 2450. Each reading brings
-the status of the source with it (TRACe:DATA?, SOURSTATus), of which bit 5 is that the limit of current held it back (8-29, STAT_LIMIT).
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/meters/keithley_buffers.py; AZERo:ONCE: the
+QCoDeS driver of the 2450. Each reading includes the status of the source (TRACe:DATA?, SOURSTATus). Bit 5 says that the
+current limit was active (8-29, STAT_LIMIT).
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
-from hil.meters.keithley import BEFORE, BUFFERS, PartedBuffers, blocks
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
+from hil.meters.interval_variation import Pace
+from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, blocks
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.pace import Pace
-from hil.meters.readings import require_numbers
+from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 

@@ -2,7 +2,7 @@
 
 Sources: 2461 Reference Manual (2461-901-01 A), 6-71 and 6-53 (the same digitize commands), DMM7510 Reference Manual (DMM7510-901-01 Rev. B), 6-13, 6-158
 and 8-83: the aperture is how long a sample looks at the signal, and `AUTO` makes it as long as the interval between samples, so that a reading is a
-mean without a gap, not an instant. See also hil/meters/keithley.py.
+mean without a gap, not an instant. See also hil/meters/keithley_buffers.py.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hil.measure.capture import Capture, joined
-from hil.measure.data_sheet import DataSheet
-from hil.meters.keithley import AFTER, BEFORE, STEPS, PartedBuffers, blocks
+from hil.energy.capture import Capture, joined
+from hil.energy.data_sheet import DataSheet
+from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, PartedBuffers, blocks
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import edge_between, missing, require_complete, require_numbers
+from hil.meters.reading_checks import edge_between, missing, require_complete, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 

@@ -19,12 +19,12 @@ import math
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
+from hil.meters.interval_variation import Pace
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.pace import Pace
-from hil.meters.readings import edge_between, require_numbers
+from hil.meters.reading_checks import edge_between, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 

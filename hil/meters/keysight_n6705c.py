@@ -3,7 +3,7 @@
 Its external data log keeps about 20 s and overwrites what is older, so it is fetched while the board trains. Records have no time stamps: a record's time
 is its number. The log cannot see the marker, but the mainframe's digital port can, and is asked for its level; so edges are dated by the host, each
 between the last query that saw the old level and the first that saw the new one. The log begins after its trigger was sent, and so early that every fetch
-can have held the records it held; what is left between the two widens the edges, and the power narrows them (hil/measure/edge_check.py). Records that are
+can have held the records it held; what is left between the two widens the edges, and the power narrows them (hil/energy/edge_check.py). Records that are
 lost show as a count that falls ever further behind the host's clock.
 
 At its limit of current the output gives less than the board wants: bit 1 (CC) of the operation status or bit 7 (LIM+) of the questionable status, of
@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hil.energy.capture import Capture, Edge
+from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.measure.capture import Capture, Edge
-from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import NOT_A_NUMBER, require_below_limit, require_numbers
+from hil.meters.reading_checks import NOT_A_NUMBER, require_below_limit, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 

@@ -11,9 +11,9 @@ import re
 
 import numpy as np
 
+from hil.energy.capture import Capture, Edge
+from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
-from hil.measure.capture import Capture, Edge
-from hil.measure.data_sheet import DataSheet
 from hil.meters.lpm01a_stream import Stream
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.serial_line import Line

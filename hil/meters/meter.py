@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
 
 
 @dataclass(frozen=True)

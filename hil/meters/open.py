@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import RigError
-from hil.measure.data_sheet import load_data_sheet
-from hil.meters.beside_visa import DRIVERS as BESIDE_VISA
-from hil.meters.beside_visa import open_beside_visa
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.keysight_n6705c import KeysightN6705C
 from hil.meters.meter import Host, Meter, Setting
+from hil.meters.open_without_visa import DRIVERS as BESIDE_VISA
+from hil.meters.open_without_visa import open_beside_visa
 from hil.meters.polled_scpi import PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
@@ -63,7 +63,7 @@ def open_meter(
     if key not in MODELS:
         if not sheet.dialect:
             raise RigError(
-                f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/measure/meters/polled-scpi.toml."
+                f"{key} says nothing of how the instrument is asked: add a table [dialect] as in hil/meters/data_sheets/polled-scpi.toml."
             )
         by_visa = PolledScpi
     if by_visa is not None and not address:

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hil.energy.capture import Capture, Edge
+from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.measure.capture import Capture, Edge
-from hil.measure.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.optional import library
+from hil.meters.optional_library import library
 
 PORT = 1905
 CURRENT, VOLTAGE, MARKER = "mc", "mv", "i1"

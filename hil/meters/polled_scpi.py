@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import Stamped
 from hil.errors import Blocked, RigError, close_matches
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
-from hil.measure.synchronise import Stamped
+from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading, refresh_s
-from hil.meters.unmarked import check_range
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
 

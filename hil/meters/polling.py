@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.meters.meter import Host, Spoiled
-from hil.meters.readings import NOT_A_NUMBER, OVERLOAD
+from hil.meters.reading_checks import NOT_A_NUMBER, OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
 FEWEST_CHANGES = 6  # of the answer: fewer may be the board's own

@@ -6,7 +6,7 @@ voltage, current and power of one instant; there is no buffer, no marker and one
 
 from __future__ import annotations
 
-from hil.measure.data_sheet import DataSheet
+from hil.energy.data_sheet import DataSheet
 from hil.meters.meter import Host, Spoiled
 from hil.meters.polled_scpi import Dialect, PolledScpi
 from hil.meters.polling import JITTER

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
-from hil.measure.synchronise import Stamped
+from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.readings import require_below_limit, require_numbers
-from hil.meters.unmarked import check_range
+from hil.meters.reading_checks import require_below_limit, require_numbers
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
 

@@ -10,15 +10,15 @@ from functools import partial
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import DataSheet
-from hil.measure.synchronise import Stamped
+from hil.meters.host_marked_window import Unmarked
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import Poller
 from hil.meters.serial_line import Line
 from hil.meters.tc66c_record import RECORD, Tc66cReadings, name_of, parse
-from hil.meters.unmarked import Unmarked
 
 BAUD = 115_200
 POLL = b"getva"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hil.measure.data_sheet import DataSheet
+from hil.energy.data_sheet import DataSheet
+from hil.meters.host_marked_window import Unmarked
 from hil.meters.meter import Host, Spoiled
-from hil.meters.unmarked import Unmarked
 from hil.visa import VisaSession
 
 

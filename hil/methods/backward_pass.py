@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.graph.ir import POOLS, Graph, Node, Op
+from hil.graph.graph import POOLS, Graph, Node, Op
 from hil.graph.plan import Span
 
 

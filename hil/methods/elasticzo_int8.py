@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hil.graph.file import places_in_file
-from hil.graph.ir import Format, Graph, Op, chain
+from hil.graph.graph import Format, Graph, Op, chain
 from hil.graph.plan import Plan
 from hil.methods import elasticzo_memory
 from hil.methods.elasticzo_settings import VARIANTS, Settings

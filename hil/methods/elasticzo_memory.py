@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.formats.bfp8 import ACCUMULATOR, EXPONENT, gradient_scratch_size, scratch_size
 from hil.graph.file import file_size
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.graph.plan import Buffer, Layout, Plan, Span, Start
 from hil.methods.elasticzo_settings import Settings
 

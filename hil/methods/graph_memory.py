@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hil.formats.tflite8 import gradient_sums, input_error, work
 from hil.graph.file import file_size
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.graph.plan import Buffer, Layout, Plan, Span, Start, up
 from hil.methods.backward_pass import BackwardPass
 from hil.methods.graph_settings import GraphSettings

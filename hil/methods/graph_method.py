@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.errors import Blocked
 from hil.graph.file import places_in_file
-from hil.graph.ir import Format, Graph, Op
+from hil.graph.graph import Format, Graph, Op
 from hil.graph.plan import Plan
 from hil.methods.graph_memory import inference_peak, plan_graph
 from hil.methods.graph_settings import GraphSettings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.methods.settings import MethodSettings, described
 
 TABLE = described("graphs")

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from hil.formats.tflite8 import ring_width
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.graph.plan import Span
 from hil.methods.backward_pass import BackwardPass
 from hil.methods.graph_settings import GraphSettings

@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.errors import RigError, close_matches
 from hil.graph.file import encode
-from hil.graph.ir import Format, Graph, Shape
+from hil.graph.graph import Format, Graph, Shape
 from hil.graph.plan import Plan
 from hil.methods.least_cycles import LeastCycles
 from hil.methods.settings import MethodSettings

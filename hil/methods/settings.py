@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from hil.bounded import SMALL_TEXT, read_toml
+from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches, shown
 
 FILE = Path(__file__).with_name("methods.toml")

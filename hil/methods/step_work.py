@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from hil.bounded import read_file
+from hil.bounded_read import read_file
 from hil.errors import RigError, close_matches
 from hil.graph.file import decode
-from hil.graph.ir import Format, Graph
+from hil.graph.graph import Format, Graph
 from hil.networks.drawing import calibration_images
 from hil.networks.floating import FloatGraph
 from hil.networks.lenet5 import lenet5

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hil.graph.ir import Op, Shape
+from hil.graph.graph import Op, Shape
 from hil.networks.floating import FloatGraph, FloatLayer
 
 CALIBRATION = 1  # second word of the seed of the images; weights have the seed alone

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op, Shape, bfp8_node, chain, named
+from hil.graph.graph import Graph, Node, Op, Shape, bfp8_node, chain, named
 
 INPUT: Shape = (28, 28, 1)
 CLASSES = 10

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hil.errors import RigError
-from hil.graph.ir import POOLS, AddFactors, Graph, Node, Op, Parameters, named
+from hil.graph.graph import POOLS, AddFactors, Graph, Node, Op, Parameters, named
 from hil.networks.floating import FloatGraph, FloatLayer
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128

@@ -9,10 +9,10 @@ from pydantic import Field, TypeAdapter, with_config
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from typing_extensions import NotRequired, TypedDict
 
-from hil.record.asked import AskedTest, Totals
-from hil.record.energy_part import Figure
-from hil.record.kinds import CLOSED, OPEN, Flag, Integer, Items, Named, Sentence
+from hil.record.energy import Figure
+from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Sentence
 from hil.record.trial_record import TrialRecord
+from hil.record.verdicts import AskedTest, Totals
 
 SCHEMA = 2
 State = Literal["running", "ended", "interrupted"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from hil.bounded import read_json
-from hil.fields import rebuilt
-from hil.record.inside import safe_file
-from hil.record.whole import write_atomic
+from hil.bounded_read import read_json
+from hil.dataclass_json import rebuilt
+from hil.record.atomic_write import write_atomic
+from hil.record.safe_paths import safe_file
 
 FILE = "soak.json"
 LARGEST = 64 << 20  # bytes; a row has 200, and an hour on two boards gives about 10,000 rows

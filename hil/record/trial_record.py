@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from hil.record.energy_part import Energy
-from hil.record.kinds import (
+from hil.record.energy import Energy
+from hil.record.field_types import (
     NO_COLUMN,
     Change,
     Count,
@@ -23,8 +23,8 @@ from hil.record.kinds import (
     Sha256,
     Word,
 )
-from hil.record.latency_part import Latency
-from hil.record.parts import (
+from hil.record.latency import Latency
+from hil.record.trial_parts import (
     Accuracy,
     Analytic,
     Evaluation,

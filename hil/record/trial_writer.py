@@ -9,15 +9,15 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hil.bounded import read_json
+from hil.bounded_read import read_json
+from hil.energy.capture import Capture
 from hil.errors import RigError
-from hil.measure.capture import Capture
-from hil.record.checked import validated
-from hil.record.inside import RERUN, safe_file, safe_folder
+from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.quantities import quantities
 from hil.record.results import TRIAL
+from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.trial_record import TrialRecord
-from hil.record.whole import atomic_file, write_atomic
+from hil.record.validation import validated
 
 if TYPE_CHECKING:  # imported late: it takes about as long as sending a network to a board
     import pandas as pd
@@ -62,7 +62,7 @@ class TrialWriter:
         power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet, latency.parquet, and power.parquet (format: hil/record/trace.py).
+        """Write trial.json, steps.parquet, latency.parquet, and power.parquet (format: hil/record/power_trace.py).
 
         Args:
             record: of the trial. trial.json also has its `quantities`: the figures with unit and provenance.
@@ -81,7 +81,7 @@ class TrialWriter:
                 with atomic_file(folder / name) as partial:
                     table.to_parquet(partial)
         if power:
-            from hil.record.trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
+            from hil.record.power_trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
 
             with TraceWriter(folder / "power.parquet", record.energy["meter"] if record.energy else {}) as trace:
                 for number, capture in enumerate(power):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.record.whole import atomic_file
+from hil.record.atomic_write import atomic_file
 
 
 def write_weights(path: Path, weights: Sequence[np.ndarray], **others: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.graph.ir import Node, Op
+from hil.graph.graph import Node, Op
 from hil.reference.arith import INT32_MAX, INT32_MIN, trunc_shift
 from hil.reference.formats.bfp8.layers import exact_float
 

@@ -15,11 +15,11 @@ from plotly.offline import get_plotlyjs
 
 from hil.errors import RigError, said_by
 from hil.record import Run, read_run, write_atomic
-from hil.record.inside import safe_folder
+from hil.record.safe_paths import safe_folder
 from hil.report import formats
 from hil.report.figures import PHASES
-from hil.report.files import LIBRARY
 from hil.report.overview import BAD, ORDER
+from hil.report.run_files import LIBRARY
 from hil.report.views import View, overview_view, trial_views
 
 FILTERS = ("number", "percent", "seconds", "figure", "kib", "parts")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, percent
-from hil.report.row import Row
+from hil.report.paper_row import Row
 
 # Table 1: accuracy in percent after 100 epochs of 50,000 images, batch 256, for INT8 and INT8*.
 TABLE_1: dict[str, dict[str, tuple[float, float | None]]] = {

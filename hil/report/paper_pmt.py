@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, seconds
-from hil.report.row import Row
+from hil.report.paper_row import Row
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 import plotly.graph_objects as go
 
-from hil.measure.capture import Edge
-from hil.measure.decimate import keep_peaks
-from hil.measure.window import PHASES
-from hil.record.tables import read_table
-from hil.record.trace import read_facts
+from hil.energy.capture import Edge
+from hil.energy.trace_thinning import keep_peaks
+from hil.energy.window import PHASES
+from hil.record.parquet import read_table
+from hil.record.power_trace import read_facts
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
 
 STEPS = "steps"  # one of PHASES

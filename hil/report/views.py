@@ -8,17 +8,17 @@ from urllib.parse import quote
 import pandas as pd
 
 from hil.record import AskedTest, Run, TrialRecord, quantities
-from hil.record.inside import safe_file, safe_folder
+from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.soak import read_soak
-from hil.report.energy_papers import energy_comparison
-from hil.report.energy_view import burden_of, flags_of, window_rows
+from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
-from hil.report.files import File, files_in, tails
 from hil.report.losses import loss_rows
 from hil.report.overview import banner, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
+from hil.report.paper_energy import energy_comparison
 from hil.report.paper_pmt import pmt_rows
 from hil.report.power import Trace, phase_rows, read_trace, zooms
+from hil.report.run_files import File, files_in, tails
 from hil.report.soak import soak_view
 from hil.report.trial_figures import has_curve, trial_figures
 

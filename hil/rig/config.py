@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hil import boards
-from hil.bounded import SMALL_TEXT, read_toml
+from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
 

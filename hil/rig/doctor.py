@@ -9,10 +9,11 @@ from pathlib import Path
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.images import image_of
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
-from hil.rig.attached import cycles_of, endpoints_of
+from hil.rig.bench_endpoints import cycles_of, endpoints_of
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
 from hil.standins import renode
@@ -160,7 +161,7 @@ def _port_opens(named: BenchBoard) -> str:
 
 
 def _agent_answers(named: BenchBoard) -> str:
-    board, image = boards.load(named.name), boards.image_of(named.name)
+    board, image = boards.load(named.name), image_of(named.name)
     target = open_target(board, endpoints_of(named))
     try:
         start, program = image.segments[0]

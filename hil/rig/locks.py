@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
-from hil.bounded import parse_json
+from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
 from hil.rig.lock_file import Held, LockFile, Untrusted, user_name
 

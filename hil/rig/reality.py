@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked
+from hil.images import Image
 from hil.rig.config import BenchBoard
 from hil.standins import StandIn, renode, start_qemu, start_renode, start_virtual
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
-from hil.rig.attached import endpoints_of
+from hil.images import Image
+from hil.rig.bench_endpoints import endpoints_of
 from hil.rig.config import Bench
-from hil.rig.kept import KEPT, KeptStandIns
+from hil.rig.kept_stand_ins import KEPT, KeptStandIns
 from hil.rig.locks import Locks
+from hil.rig.power_cycle import power_cycle
 from hil.rig.reality import choose, start
-from hil.rig.recover import power_cycle
 from hil.standins import StandIn
 from hil.standins.qemu import crash
 from hil.standins.virtual_process import chip_fault

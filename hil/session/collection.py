@@ -9,10 +9,10 @@ import pytest
 from hil.errors import printable
 from hil.record import AskedTest
 from hil.session import summary
-from hil.session.course import TRACKER, Tracker
-from hil.session.ledger import RECORDER, write_plan
 from hil.session.options import SUITE, TIERS, command
-from hil.session.trials import WRITER
+from hil.session.recorder import RECORDER, write_plan
+from hil.session.run_trial import WRITER
+from hil.session.tracker import TRACKER, Tracker
 
 FIXTURES = {"hil_board", "hil_trial"}  # a test that uses one of them runs trials
 

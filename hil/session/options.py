@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hil.energy.step_energy import MLPERF_TINY
 from hil.errors import printable
-from hil.measure.energy import MLPERF_TINY
 from hil.rig import REALITIES
 
 TIERS = ("quick", "nightly")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hil.record.asked import VERDICTS, Totals, totals
-from hil.session.ledger import Recorder
+from hil.record.verdicts import VERDICTS, Totals, totals
+from hil.session.recorder import Recorder
 from hil.trial.terminal import verdict_table
 
 NO_BOARD = "name a board: --board=stm32h7b3"

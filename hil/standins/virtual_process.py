@@ -7,9 +7,10 @@ import json
 import sys
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.images import Image
 from hil.standins.process import StandIn
 
 NEEDS = ("unicorn", "numba")

@@ -6,11 +6,11 @@ import pytest
 
 from hil.data import load
 from hil.errors import RigError
-from hil.experiment.certify import Segment, certify, trial_of
-from hil.experiment.curve import write_run
-from hil.experiment.graphs import GraphRun
-from hil.experiment.tables import Asked, table1
-from hil.experiment.train import Training
+from hil.experiments.certify import Segment, certify, trial_of
+from hil.experiments.curve import write_run
+from hil.experiments.elasticzo_tables import Asked, table1
+from hil.experiments.graphs import GraphRun
+from hil.experiments.train import Training
 from hil.trial import does_not_fit
 
 ADAPTATION = GraphRun(

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked, DeviceFault
+from hil.images import Image
 from hil.link.failures import Refused
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.targets.serial_port import SerialPort

@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, Protocol, cast
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked
+from hil.images import Image
 
 VENDOR, PRODUCT = 0x16C0, 0x0478
 USAGE_PAGE, TEENSY_4 = (

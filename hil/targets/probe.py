@@ -6,11 +6,12 @@ import contextlib
 import logging
 from typing import Any
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked
-from hil.targets import connect
+from hil.images import Image
+from hil.targets import connect_options
+from hil.targets.core_sample import Sample
 from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
-from hil.targets.sample import Sample
 
 LOG = logging.getLogger(__name__)
 DEADLINES_S = {
@@ -62,7 +63,7 @@ class Probe:
         try:
             maker = self._ask(
                 "connect", "connect", "connect",
-                self._id, self._board.pyocd_target, connect.options(self._board), pack, self._board.chip,
+                self._id, self._board.pyocd_target, connect_options.options(self._board), pack, self._board.chip,
             )  # fmt: skip
         except ChipUnreachable:
             self._identify(self._look())  # a wrong chip is the better reason
@@ -179,7 +180,7 @@ class Probe:
             "connect",
             self._id,
             board.pyocd_target,
-            connect.options(board),
+            connect_options.options(board),
             self._pack,
             board.chip,
             True,

@@ -62,7 +62,7 @@ class ProbeProcess:
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hil.targets.child", str(theirs.fileno())],
+                [sys.executable, "-m", "hil.targets.probe_child", str(theirs.fileno())],
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
             )  # fmt: skip
 

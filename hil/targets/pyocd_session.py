@@ -15,9 +15,9 @@ from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
 
 from hil.errors import Blocked
-from hil.targets import connect, derived, pack, remote_probe
+from hil.targets import cmsis_pack, connect_options, pyocd_targets, remote_probe
+from hil.targets.core_sample import REGISTERS, Sample
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
-from hil.targets.sample import REGISTERS, Sample
 
 Segments = Sequence[tuple[int, bytes]]
 ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
@@ -40,7 +40,7 @@ class PyocdSession:
         Args:
             unique_id: the probe's.
             target: pyOCD's name of the chip; another is taken from the pack, where there is one.
-            options: of the session (connect.options); not with a pack.
+            options: of the session (connect_options.options); not with a pack.
             pack_file: CMSIS pack that describes the chip.
             chip: its order code, to find it in the pack.
             running: neither halt nor reset it.
@@ -49,9 +49,9 @@ class PyocdSession:
             Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
         """
         if pack_file is None:
-            derived.register(target)
+            pyocd_targets.register(target)
         else:
-            target, options = pack.target_in(pack_file, chip), connect.with_pack(pack_file)
+            target, options = cmsis_pack.target_in(pack_file, chip), connect_options.with_pack(pack_file)
         if running:
             options = options | {"connect_mode": "attach"}
         self._open(unique_id, target, options)
@@ -76,7 +76,7 @@ class PyocdSession:
 
     def look(self, unique_id: str, address: int) -> int:
         """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""
-        self._open(unique_id, ANY_CORTEX_M, connect.COMMON | {"connect_mode": "attach"})
+        self._open(unique_id, ANY_CORTEX_M, connect_options.COMMON | {"connect_mode": "attach"})
         try:
             return self.word(address)
         finally:

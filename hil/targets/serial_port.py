@@ -13,7 +13,7 @@ import serial.tools.list_ports
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
-from hil.targets.holder import holders
+from hil.targets.device_holders import holders
 
 READ_TIMEOUT_S = 0.02
 WRITE_TIMEOUT_S = 20.0  # for one frame: the longest takes 1.2 s at 9,600 baud; a stand-in on a crowded computer was seen to need more than 8

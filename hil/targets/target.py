@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
+from hil.images import Image
 from hil.targets import flash_cycles
 from hil.targets.boot_loader import Tell
+from hil.targets.flash_route import FlashRoute, route_of
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
-from hil.targets.route import FlashRoute, route_of
 from hil.targets.serial_port import SerialPort, emptied, let_go, open_serial, path_of
 
 

@@ -12,8 +12,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked
+from hil.images import Image
 from hil.targets import uf2_drives
 from hil.targets.uf2_drives import Drive
 from hil.targets.uf2_file import uf2_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hil.bounded import up_to
+from hil.bounded_read import up_to
 
 NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; some lines
 MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")

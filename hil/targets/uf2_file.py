@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from hil.boards import Image
 from hil.errors import Blocked
+from hil.images import Image
 
 MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 FAMILY_IS_PRESENT = 0x2000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from hil.trial.callbacks import Watch
 from hil.trial.prepare import does_not_fit
 from hil.trial.spec import EnergyWindows, LatencySteps, Selection, TrialSpec
-from hil.trial.watch import Watch
 
 if TYPE_CHECKING:
     from hil.trial.run import run_trial

@@ -14,20 +14,20 @@ from hil.meters.meter import Meter
 from hil.meters.open import open_meter
 from hil.rig import Taken
 from hil.targets import Target, open_target
-from hil.targets.route import AlreadyLoaded
+from hil.targets.flash_route import AlreadyLoaded
 from hil.targets.serial_port import open_serial, path_of
-from hil.trial.confirm.identity import check_identity
+from hil.trial.callbacks import Watch
 from hil.trial.device import Device, refused
 from hil.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
+from hil.trial.hang_diagnosis import placed
 from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome
 from hil.trial.prepare import SELECTED, Prepared
+from hil.trial.probe_check import Witness
+from hil.trial.second_sources.identity import check_identity
 from hil.trial.selection import select_block
-from hil.trial.silence import placed
 from hil.trial.stages import StageLogs
-from hil.trial.watch import Watch
-from hil.trial.witness import Witness
 
 LOG = logging.getLogger(__name__)
 ENDS_WITHIN_S = 1.0  # a killed stand-in closes its connections before its process has ended

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked, DeviceFault
+from hil.images import Image
 from hil.link.failures import Refused
+from hil.link.pending_request import RequestTime
 from hil.link.replies import (
     BoardCheckpoint,
     Identity,
@@ -32,7 +34,6 @@ from hil.link.replies import (
     stretches_of,
 )  # fmt: skip
 from hil.link.session import Session
-from hil.link.waiting import RequestTime
 from hil.methods import Method
 from hil.methods.method import Configuration
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.conditions import Conditions
 from hil.errors import Blocked
-from hil.measure.capture import Capture
-from hil.measure.conditions import Conditions
 from hil.meters.meter import Meter
-from hil.trial.confirm.sleep import asleep_by_meter, check_sleep
 from hil.trial.energy_windows import Windows
+from hil.trial.second_sources.sleep import asleep_by_meter, check_sleep
 from hil.trial.spec import EnergyWindows
 
 if TYPE_CHECKING:

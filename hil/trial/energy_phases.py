@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.energy.capture import Capture
+from hil.energy.data_sheet import CurrentRange, DataSheet
+from hil.energy.phase_energy import Counted, PhasesUnknown, first_stretches, seconds_of, split, unresolved
+from hil.energy.step_energy import EnergyResult
 from hil.link.replies import Stepped
-from hil.measure.capture import Capture
-from hil.measure.data_sheet import CurrentRange, DataSheet
-from hil.measure.energy import EnergyResult
-from hil.measure.phases import Counted, PhasesUnknown, first_stretches, seconds_of, split, unresolved
 from hil.trial.latency import LAP_PHASES
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from hil.measure.energy import MLPERF_TINY, EnergyResult
-from hil.measure.mlperf_tiny import form
+from hil.energy.mlperf_tiny import form
+from hil.energy.step_energy import MLPERF_TINY, EnergyResult
 from hil.trial.spec import TrialSpec
 
 Evaluations = Sequence[dict[str, float | int | None]]

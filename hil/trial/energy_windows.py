@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hil.energy.bursts import Fast, fast_of
+from hil.energy.capture import Capture
+from hil.energy.conditions import Conditions
+from hil.energy.current_ranges import first_range, next_range, range_with_headroom
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import HOST
+from hil.energy.mlperf_tiny import SHORTEST_S, WINDOWS
+from hil.energy.phase_energy import Counted
+from hil.energy.provenance import provenance_of
+from hil.energy.step_energy import MLPERF_TINY, EnergyResult, Task, energy_of_windows
+from hil.energy.window import edges_of
+from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.measure.capture import Capture
-from hil.measure.conditions import Conditions
-from hil.measure.data_sheet import DataSheet
-from hil.measure.energy import MLPERF_TINY, EnergyResult, Task, energy_of_windows
-from hil.measure.mlperf_tiny import SHORTEST_S, WINDOWS
-from hil.measure.more import plan_windows, reached
-from hil.measure.phases import Counted
-from hil.measure.provenance import provenance_of
-from hil.measure.ranges import first_range, next_range, range_with_headroom
-from hil.measure.swings import Fast, fast_of
-from hil.measure.synchronise import HOST
-from hil.measure.window import edges_of
-from hil.meters.edges import with_both_edges
 from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
+from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
-from hil.trial.confirm.clock import BOARD_CLOCK
-from hil.trial.confirm.lengths import Lengths
 from hil.trial.energy_phases import SMEARED, counted_of, phases_json
+from hil.trial.second_sources.clock import BOARD_CLOCK
+from hil.trial.second_sources.window_lengths import Lengths
 from hil.trial.spec import EnergyWindows
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from hil.link.replies import Stepped
 from hil.methods.method import Bookings
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
-from hil.trial.confirm.checks import Ran
-from hil.trial.confirm.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.latency_figures import Booking, Cost, Figures, figures
+from hil.trial.second_sources.checks import Ran
+from hil.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.spec import LatencySteps
 
 if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board

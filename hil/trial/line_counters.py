@@ -10,8 +10,8 @@ import struct
 import time
 from dataclasses import dataclass
 
-from hil.boards import Image
 from hil.errors import Blocked
+from hil.images import Image
 from hil.port_errors import PORT_ERRORS
 from hil.targets import Target
 

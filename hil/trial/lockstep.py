@@ -11,18 +11,18 @@ import numpy as np
 from hil.data import batches
 from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
-from hil.measure.sram import through_probe
 from hil.reference.methods import StepOutcome, reference_of
-from hil.trial.confirm.alone import check_alone
-from hil.trial.confirm.checks import Checks, Timed
-from hil.trial.confirm.figures import HOST, Figures
+from hil.trial.callbacks import Watch
 from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors
-from hil.trial.locate import WrongStep, locate
+from hil.trial.locate_difference import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
-from hil.trial.watch import Watch
-from hil.trial.witness import Witness
+from hil.trial.probe_check import Witness
+from hil.trial.second_sources.checks import Checks, Timed
+from hil.trial.second_sources.figures import HOST, Figures
+from hil.trial.second_sources.last_layer import check_alone
+from hil.trial.watermarks import through_probe
 
 # multiply-accumulates in a second of a Cortex-M0+ (16 cycles each), or of an emulator on a busy computer
 SLOWEST_MACS_S = 6e6

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
+from hil.energy.capture import Capture
+from hil.energy.step_energy import EnergyResult
 from hil.errors import Blocked
 from hil.link.replies import Stepped, Work
 from hil.link.wire import Counters
-from hil.measure.capture import Capture
-from hil.measure.energy import EnergyResult
-from hil.measure.sram import Watermarks
 from hil.methods import find_method
 from hil.quantity import Provenance
-from hil.trial.confirm.figures import Figures
 from hil.trial.difference import Difference, differing_tensors, differing_terms
 from hil.trial.latency import total_figures
+from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import TrialSpec
+from hil.trial.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from hil.reference.methods import StepOutcome

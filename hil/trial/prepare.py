@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from hil import boards
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.data import DataSet
 from hil.data import load as load_data
 from hil.errors import Blocked, RigError
 from hil.graph.plan import Plan
+from hil.images import Image, image_of
 from hil.methods import Method
 from hil.trial.choose import method_of
 from hil.trial.spec import TrialSpec
@@ -74,7 +75,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
         Blocked: the plan does not fit the board's arena; nothing has been flashed.
     """
     board = boards.load(spec.board)
-    image = boards.image_of(spec.board, elf)
+    image = image_of(spec.board, elf)
     data = load_data(spec.data)
     subject, slots, planned = _fitting(spec, board, image.arena_size)
     _check_schedule(spec, subject.settings)
@@ -192,7 +193,7 @@ def does_not_fit(spec: TrialSpec, image: Image | None = None) -> str | None:
     """
     board = boards.load(spec.board)
     try:
-        _fitting(spec, board, (image or boards.image_of(spec.board)).arena_size)
+        _fitting(spec, board, (image or image_of(spec.board)).arena_size)
     except Blocked as blocked:
         if blocked.stage == "plan":
             return blocked.reason

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hil import boards
-from hil.boards import Image
+from hil.images import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
 from hil.trial.energy_record import energy_json

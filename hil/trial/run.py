@@ -17,12 +17,12 @@ from hil.link.replies import ImplausibleReply
 from hil.rig import Rig, Taken
 from hil.targets.probe import ChipUnreachable
 from hil.trial.attempt import Attempt
+from hil.trial.callbacks import Watch
+from hil.trial.hang_diagnosis import Hang
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
-from hil.trial.silence import Hang
 from hil.trial.spec import TrialSpec
 from hil.trial.stages import StageLogs
-from hil.trial.watch import Watch
 
 LOG = logging.getLogger(__name__)
 NO_CALLBACKS = Watch()

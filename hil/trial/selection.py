@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from hil.data import DataSet
 from hil.errors import Blocked
+from hil.trial.callbacks import Watch
 from hil.trial.device import Device
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.trial.spec import Selection
-from hil.trial.watch import Watch
 
 
 @dataclass(frozen=True)

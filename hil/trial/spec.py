@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hil.energy.step_energy import MLPERF_TINY
 from hil.errors import RigError, shown
-from hil.measure.energy import MLPERF_TINY
-from hil.trial.bounds import STEPS, check_kind, check_names, check_shares, check_whole, check_word, one_sentence
+from hil.trial.field_checks import STEPS, check_kind, check_names, check_shares, check_whole, check_word, one_sentence
 
 SHORT = {"integer": "int8star", "batch": "batchscope", "exact": "exact"}  # settings in the name of a trial's folder
 

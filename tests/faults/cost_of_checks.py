@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-import hil.session.trials
+import hil.session.run_trial
 import hil.trial.energy
 import hil.trial.lockstep
-from hil.trial.confirm.checks import Checks, Timed
-from hil.trial.confirm.memory import MemoryCheck
+from hil.trial.second_sources.checks import Checks, Timed
+from hil.trial.second_sources.memory import MemoryCheck
 
 CHECKS = (
     (Checks, ("__init__", "step", "first_step", "bookings", "run", "stretches", "sleep", "readings")),
@@ -105,7 +105,7 @@ class Cost:
             for name in names:
                 patch.setattr(place, name, self.check(getattr(place, name)))
         patch.setattr(Timed, "__call__", self.around(Timed.__call__))
-        patch.setattr(hil.session.trials, "run_trial", self.trial(hil.session.trials.run_trial))
+        patch.setattr(hil.session.run_trial, "run_trial", self.trial(hil.session.run_trial.run_trial))
 
 
 class CostOfChecks:

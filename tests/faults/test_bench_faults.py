@@ -2,8 +2,8 @@
 
 import pytest
 
-from hil.boards import image_of
 from hil.graph.file import places_in_file
+from hil.images import image_of
 from hil.networks import build
 
 BYTES_OF_NETWORK = 110_000  # about where the samples of the first step begin on the line

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.boards import image_of, load
+from hil.boards import load
 from hil.campaign.checkpoints import tensor_digests
-from hil.cli import main
+from hil.commands.main import main
 from hil.data import batches
+from hil.images import image_of
 from hil.reference.methods import reference_of
 from hil.trial import TrialSpec
 from hil.trial.outcome import step_digest

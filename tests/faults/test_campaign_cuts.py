@@ -49,7 +49,7 @@ class Campaign:
         (folder / "rig.toml").write_text("")
 
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "hil.cli", "campaign", *arguments]
+        command = [sys.executable, "-m", "hil.commands.main", "campaign", *arguments]
         return subprocess.Popen(
             command,
             cwd=self.folder,

@@ -17,12 +17,13 @@ import pytest
 
 from hil import boards
 from hil.endpoints import Endpoints
+from hil.images import image_of
 from hil.record import read_run
 from hil.standins import StandIn, start_virtual
 
 BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
 GONE_WITHIN_S = 20.0  # pytest-xdist waits for its workers
-BENCH = ("hil.standins", "hil.targets.child", "qemu-system-arm")
+BENCH = ("hil.standins", "hil.targets.probe_child", "qemu-system-arm")
 TRIAL = "test_integers_only"  # six seconds of steps on the slowest stand-in
 NIGHTLY = pytest.mark.tier("nightly")
 
@@ -70,7 +71,7 @@ class Run:
     def await_training(self) -> None:
         """Return when a board is on its way through a trial: the process at its probe runs, and has had time to flash it."""
         end = time.monotonic() + 60
-        while not any("hil.targets.child" in each for each in self.processes()):
+        while not any("hil.targets.probe_child" in each for each in self.processes()):
             assert time.monotonic() < end and self.process.poll() is None, self.process.communicate()[0]
             time.sleep(0.1)
         time.sleep(3.5)
@@ -158,7 +159,7 @@ def test_a_run_on_two_workers_and_qemu(run: Callable[..., Run], tmp_path: Path, 
 def attached(tmp_path: Path) -> Iterator[Endpoints]:
     """A bench that outlives the runs, as one on a desk does, and the rig.toml that names it."""
     board = boards.load("rp2040")
-    stand_in: StandIn = start_virtual(board, boards.image_of(board.name), tmp_path / "bench.log")
+    stand_in: StandIn = start_virtual(board, image_of(board.name), tmp_path / "bench.log")
     at = stand_in.endpoints
     (tmp_path / "rig.toml").write_text(f'[[board]]\nname = "rp2040"\nprobe = "{at.probe}"\nserial = "{at.serial}"\n')
     yield at

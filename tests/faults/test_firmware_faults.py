@@ -9,7 +9,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from firmware_copy import FIRMWARE, build_changed, need_compiler
 
-from hil.boards import image_of
+from hil.images import image_of
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome

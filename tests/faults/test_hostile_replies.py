@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hil.link import pace
+from hil.link import flow_control
 from hil.link.frames import Frame
 from hil.link.messages import REPLY_BIT, decode, description, encode
 from hil.trial import run_trial
@@ -53,7 +53,7 @@ class Changed(ReplayedBoard):
 
 @pytest.fixture
 def trial(records, tmp_path, monkeypatch):
-    monkeypatch.setattr(pace, "SILENCE_S", 2.0)
+    monkeypatch.setattr(flow_control, "SILENCE_S", 2.0)
 
     def run(change):
         with contextlib.closing(Changed(records, change)) as board:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hil.link import pace
+from hil.link import flow_control
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from tests.faults.lines.harm import ACK, NAK, Cut, Only, Swallow
@@ -24,7 +24,7 @@ def rig(tmp_path_factory):
 @pytest.fixture
 def over(rig, tmp_path, monkeypatch):
     """Run a trial over a bad line and return its outcome."""
-    monkeypatch.setattr(pace, "SILENCE_S", 3.0)
+    monkeypatch.setattr(flow_control, "SILENCE_S", 3.0)
 
     def run(**options):
         return run_trial(SPEC, OverRelay(rig, **options), tmp_path)

@@ -13,12 +13,13 @@ import pytest
 
 from hil import boards
 from hil.endpoints import Endpoints
+from hil.images import image_of
 from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard, PowerEntry
 from hil.rig.doctor import OK, examine
 from hil.standins import StandIn
 from hil.targets import open_target
-from hil.targets.connect import COMMON
+from hil.targets.connect_options import COMMON
 from hil.trial import TrialSpec, Watch, lockstep, run_trial
 from hil.trial.recording import trial_record
 
@@ -83,7 +84,7 @@ def test_a_board_that_is_latched_up_is_switched_off_and_on(serve: Serve, tmp_pat
 def test_a_board_that_latches_up_while_it_is_flashed_is_switched_off_and_on(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hil.targets.connect.COMMON", COMMON | {"flash.timeout.program": 5.0})
+    monkeypatch.setattr("hil.targets.connect_options.COMMON", COMMON | {"flash.timeout.program": 5.0})
     said = serve("stm32h7b3", "latch_up:300000")
     with Rig(Bench(board=[named(said, 3.3)])) as rig:
         outcome = run_trial(TrialSpec("stm32h7b3", "cls1", steps=1, batch=2, evaluate=0), rig, tmp_path)
@@ -144,7 +145,7 @@ def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> No
 def test_the_doctor_looks_at_the_power(serve: Serve) -> None:
     board, said = boards.load("rp2040"), serve("rp2040")
     target = open_target(board, Endpoints(board.name, "virtual", said["probe"], said["serial"]))
-    target.flash(boards.image_of(board.name))
+    target.flash(image_of(board.name))
     target.close()
     checks = {check.subject: check for check in examine(Bench(board=[named(said, 3.3)]), [])}
     assert checks["power"].state == OK

@@ -21,7 +21,7 @@ from instruments.trace import Trace, joined
 from instruments.truevolt import Truevolt
 from instruments.world import World
 
-from hil.measure.data_sheet import load_data_sheet
+from hil.energy.data_sheet import load_data_sheet
 
 NAMED = {row.name: row for row in ROWS}
 FEW = [  # one of every cause

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, loss, run, taps, windows
 from tests.oracle.graph_method import moved

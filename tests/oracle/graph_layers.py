@@ -12,7 +12,7 @@ from math import floor
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from tests.oracle.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC

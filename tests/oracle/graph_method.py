@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
 from tests.oracle.layers import accumulated

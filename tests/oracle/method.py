@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import Settings
 from tests.oracle.layers import Group, accumulated, forward, input_error, weight_gradient
 from tests.oracle.loss import integer_losses, logits_error, sample_loss

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hil.errors import RigError, close_matches
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods import Method
 
 

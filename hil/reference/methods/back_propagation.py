@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.formats.tflite8.backward import BackwardPass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.ir import Op
+from hil.graph.graph import Op
 from hil.reference.floats import F
 from hil.reference.formats.tflite8.fast import Own
 from hil.reference.formats.tflite8.loss import deltas

@@ -11,7 +11,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
 from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic, Pass

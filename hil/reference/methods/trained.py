@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.arith import bits
 from hil.reference.floats import F

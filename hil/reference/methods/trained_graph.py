@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.graph.ir import Graph, Node
+from hil.graph.graph import Graph, Node
 from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import NotBuilt, library

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors
 from hil.reference.formats.bfp8.loss import ERROR_EXP

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.errors import Blocked
+from hil.images import Image
 from hil.standins.renode.line import Line
 from hil.standins.renode.platform import Platform
 from hil.standins.renode.robot import Robot

@@ -14,6 +14,7 @@ from types import FrameType
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.images import image_of
 from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.conversation import boot, instructions
 from hil.standins.renode.environment import private_environment
@@ -107,7 +108,7 @@ def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, l
     repl.write_text(description(board, platform), encoding="utf-8")
     robot.deadline_s = DEADLINE_S
     try:
-        boot(robot, board, platform, boards.image_of(board.name, request.elf), repl, line)
+        boot(robot, board, platform, image_of(board.name, request.elf), repl, line)
     except Blocked:
         renode.ended()
         raise

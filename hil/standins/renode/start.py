@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.images import Image
 from hil.standins.process import StandIn
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not

@@ -56,8 +56,8 @@ def _serve(options: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: end.set())
     # Unicorn, numba and pyOCD take a second to load: not for a wrong option, and after the signals are handled.
     try:
-        from hil.standins.virtual.bench import VirtualBoard
         from hil.standins.virtual.symbols import Symbols
+        from hil.standins.virtual.virtual_board import VirtualBoard
     except ModuleNotFoundError as error:
         raise RigError(f"the virtual board needs {error.name}: pip install 'trainrig[virtual]'.") from error
 

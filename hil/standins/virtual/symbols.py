@@ -9,8 +9,8 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from hil.boards.source_lines import SourceLines
 from hil.errors import RigError
+from hil.images.source_lines import SourceLines
 
 
 class Symbols:

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hil import boards
 from hil.endpoints import Endpoints
+from hil.images import image_of
 from hil.standins.process import StandIn
 
 from .fault import BOARD
@@ -34,7 +34,7 @@ class Desk:
             "--board",
             board,
             "--elf",
-            str(boards.image_of(board).path),
+            str(image_of(board).path),
             "--leashed",
         ]
         for one in inject:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hil import boards
+from hil.images import image_of
 
 from .fault import BOARD, Fault, Kind, Measured, Moment
 
@@ -141,7 +141,7 @@ def _probe() -> Iterator[Kind]:
 
 def _board() -> Iterator[Kind]:
     def stuck(rng: np.random.Generator, measured: Measured) -> Fault:
-        address, data = boards.image_of(BOARD).segments[0]
+        address, data = image_of(BOARD).segments[0]
         holes = [at for at, byte in enumerate(data) if byte != 0xFF]
         at = holes[int(rng.integers(len(holes)))]
         bit = int(rng.choice([bit for bit in range(8) if not data[at] >> bit & 1]))
@@ -165,8 +165,8 @@ def _board() -> Iterator[Kind]:
         name = f"board: {'brown-out' if back else 'power cut'} in an update"
 
         def draw(rng: np.random.Generator, measured: Measured) -> Fault:
-            functions = sorted(symbol.address for symbol in boards.image_of(BOARD).table if symbol.is_function)
-            begin = boards.image_of(BOARD).symbols[UPDATE]
+            functions = sorted(symbol.address for symbol in image_of(BOARD).table if symbol.is_function)
+            begin = image_of(BOARD).symbols[UPDATE]
             end = functions[functions.index(begin) + 1]
             times = int(rng.integers(1, UPDATE_LOOKS + 1))
             moment = f"in {UPDATE}, seen there for time {times}"

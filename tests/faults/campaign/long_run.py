@@ -45,7 +45,7 @@ class LongRun:
     def _begin(self, *arguments: str) -> None:
         with (self.folder / "said.txt").open("ab") as said:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hil.cli", "campaign", *arguments], cwd=self.home, env=self.mark.environment() | kept_in(self.folder), start_new_session=True,
+                [sys.executable, "-m", "hil.commands.main", "campaign", *arguments], cwd=self.home, env=self.mark.environment() | kept_in(self.folder), start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
             )  # fmt: skip
 
@@ -100,7 +100,7 @@ class LongRun:
             ValueError: it says no JSON.
         """
         done = subprocess.run(
-            [sys.executable, "-m", "hil.cli", "campaign", "status", "c", "--json"], cwd=self.home, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "hil.commands.main", "campaign", "status", "c", "--json"], cwd=self.home, capture_output=True, text=True, check=False
         )  # fmt: skip
         try:
             return dict(json.loads(done.stdout))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil.errors import Blocked
-from hil.link.pace import FlowControl
+from hil.link.flow_control import FlowControl
 from hil.rig.locks import Locks
 from hil.targets.probe_process import ProbeProcess
 from hil.trial.outcome import Outcome

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
+from hil.images import Image
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, description
 from hil.rig.rig import Taken

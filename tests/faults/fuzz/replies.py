@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from hil.link import pace, transport
+from hil.link import flow_control, transport
 from hil.link.messages import REPLY_BIT
 from hil.record.trial_writer import as_json
 from hil.trial import device, run_trial
@@ -31,7 +31,7 @@ from .replayed import Records, ReplayedBoard
 
 DEADLINE_S = 30.0
 SHORTER = {
-    (pace, "SILENCE_S"): 2.0,
+    (flow_control, "SILENCE_S"): 2.0,
     (transport, "AGAIN_S"): 0.5,
     (device, "STEP_DEADLINE_S"): 4.0,
 }  # for 8, 2 and 120: what falls silent is the most of an hour

@@ -14,9 +14,9 @@ import numpy as np
 
 from hil.link.replies import Identity, Stepped
 from hil.methods.least_cycles import LeastCycles
-from hil.trial.confirm.checks import Checks
-from hil.trial.confirm.figures import Figures
 from hil.trial.latency import LAP_PHASES
+from hil.trial.second_sources.checks import Checks
+from hil.trial.second_sources.figures import Figures
 
 from .trace import Edge, Script, joined
 from .world import World

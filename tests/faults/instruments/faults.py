@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.measure.data_sheet import CurrentRange, DataSheet
+from hil.energy.data_sheet import CurrentRange, DataSheet
 
 from .analog import OVERFLOW
 from .trace import Script

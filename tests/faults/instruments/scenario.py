@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters.meter import Host, Spoiled
 from hil.meters.open import open_meter
 from hil.trial.energy import measure_windows

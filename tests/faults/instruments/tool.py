@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hil.commands import measure
 from hil.errors import Blocked, RigError
-from hil.tools import measure
 
 from .board import enough
 from .scpi import served

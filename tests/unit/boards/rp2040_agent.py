@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.machine import Pace
@@ -23,7 +24,7 @@ class Pico:
         baud = boards.load("rp2040").baud
         self.chip = Rp2040(np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, baud)
         self.chip.flash.array[:] = 0xFF
-        for address, data in boards.image_of("rp2040").segments:
+        for address, data in image_of("rp2040").segments:
             start = address - 0x1000_0000
             self.chip.flash.array[start : start + len(data)] = np.frombuffer(data, np.uint8)
         self.chip.core.code_changed()

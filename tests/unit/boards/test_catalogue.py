@@ -10,6 +10,7 @@ import pytest
 from hil import boards
 from hil.boards import catalogue
 from hil.errors import RigError
+from hil.images import image_of
 from hil.methods.elasticzo_memory import plan
 from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
@@ -164,7 +165,7 @@ def test_a_name_is_not_a_path(name: str) -> None:
 
 def test_a_missing_firmware_names_path_and_cure(tmp_path: Path) -> None:
     with pytest.raises(RigError, match=r"gone\.elf cannot be read .*: give the path of an ELF file"):
-        boards.image_of("stm32h7b3", tmp_path / "gone.elf")
+        image_of("stm32h7b3", tmp_path / "gone.elf")
 
 
 @pytest.mark.parametrize("content", [b"", b":020000040800F2\n", b"\x7fELF"])
@@ -172,4 +173,4 @@ def test_firmware_that_is_no_elf_file_is_refused(tmp_path: Path, content: bytes)
     path = tmp_path / "firmware.hex"
     path.write_bytes(content)
     with pytest.raises(RigError, match=r"firmware\.hex is no ELF file"):
-        boards.image_of("stm32h7b3", path)
+        image_of("stm32h7b3", path)

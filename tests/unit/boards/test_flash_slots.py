@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.link.replies import BoardCheckpoint, checkpoints_of
@@ -64,7 +65,7 @@ class Emulated:
         )
         self.base, self.failed, self.nonce = flash.start, False, 0x5EED_0042
         self.chip.contents[:] = 0xFF
-        for address, data in boards.image_of(board).segments:
+        for address, data in image_of(board).segments:
             self.chip.contents[address - flash.start : address - flash.start + len(data)] = np.frombuffer(
                 data, np.uint8
             )

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
@@ -31,7 +32,7 @@ class Teensy:
         self.chip = Imxrt1062(
             np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, boards.load("imxrt1062").baud
         )
-        ((start, data),) = boards.image_of("imxrt1062").segments
+        ((start, data),) = image_of("imxrt1062").segments
         changed = bytearray(data)
         change(changed)
         self.chip.flash.array[:] = 0xFF
@@ -75,7 +76,7 @@ def check(board: Teensy) -> None:
     said = board.hello()
     assert said["board"].rstrip(b"\0") == b"imxrt1062"
     assert said["clock_hz"] == board.chip.clock.hz == boards.load("imxrt1062").clock_hz
-    assert said["image_digest"] == boards.image_of("imxrt1062").digest
+    assert said["image_digest"] == image_of("imxrt1062").digest
     assert all(
         "769231 baud" in line for line in board.log
     )  # of the boot ROM's clocks, where a reset has left the LPUART on
@@ -159,7 +160,7 @@ def test_a_header_with_a_wrong_byte_does_not_boot(offset: int, what: str) -> Non
 
 def test_its_headers_are_those_that_a_teensy_is_known_to_boot_from() -> None:
     """Offsets and values typed here from PJRC's public start-up code for the Teensy 4.0 (teensy4/bootdata.c); what may differ is named."""
-    data = boards.image_of("imxrt1062").segments[0][1]
+    data = image_of("imxrt1062").segments[0][1]
     words = struct.unpack_from("<128I", data)
     assert words[0] == 0x42464346 and words[1] == 0x56010000 and words[3] == 0x00030301
     assert words[17] & 0xFFFF == 0x0401 and words[17] >> 16 & 0xFF <= 8, (
@@ -174,7 +175,7 @@ def test_its_headers_are_those_that_a_teensy_is_known_to_boot_from() -> None:
     assert header & 0xF0FFFFFF == 0x402000D1 and self_ == 0x60001000 and boot_data == 0x60001020
     assert struct.unpack_from("<3I", data, 0x1020) == (FLASH, len(data), 0)
     stack, start = struct.unpack_from("<2I", data, entry - FLASH)
-    symbols = boards.image_of("imxrt1062").symbols
+    symbols = image_of("imxrt1062").symbols
     assert (stack, start & ~1) == (symbols["__stack_top"], symbols["flexram_start"])
 
 

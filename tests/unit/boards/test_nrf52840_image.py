@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip import core_registers as c
@@ -38,7 +39,7 @@ class Dk:
             boards.load("nrf52840").baud,
             variant,
         )
-        for address, data in boards.image_of("nrf52840").segments:
+        for address, data in image_of("nrf52840").segments:
             self.chip.nvmc.array[address : address + len(data)] = np.frombuffer(data, np.uint8)
         self.chip.core.code_changed()
         self.chip.uicr.words[APPROTECT] = approtect
@@ -80,7 +81,7 @@ def test_the_agent_comes_up() -> None:
     dk = Dk()
     said, entry = dk.hello(), boards.load("nrf52840")
     assert said["board"].rstrip(b"\0") == b"nrf52840"
-    assert said["image_digest"] == boards.image_of("nrf52840").digest
+    assert said["image_digest"] == image_of("nrf52840").digest
     assert said["clock_hz"] == entry.clock_hz == dk.chip.clock.hz
     assert dk.chip.power.crystal()
 
@@ -180,7 +181,7 @@ def test_the_marker_rises_and_falls() -> None:
     edges: list[tuple[str, int, int, int]] = []
     dk = Dk()
     dk.chip.ports[1]._on_edge = lambda pin, level: edges.append(("1", pin, level, dk.chip.clock.now))
-    image = boards.image_of("nrf52840")
+    image = image_of("nrf52840")
 
     for level in (1, 0):
         dk.chip.rouse()

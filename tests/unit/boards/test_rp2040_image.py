@@ -8,6 +8,7 @@ import pytest
 from rp2040_agent import Pico
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import description
 
@@ -68,7 +69,7 @@ def test_the_agent_comes_up_whatever_ran_before(earlier: Callable[[Pico], None])
     entry = boards.load("rp2040")
     said = pico.hello()
     assert said["board"].rstrip(b"\0") == b"rp2040"
-    assert said["image_digest"] == boards.image_of("rp2040").digest
+    assert said["image_digest"] == image_of("rp2040").digest
     assert said["clock_hz"] == entry.clock_hz == pico.chip.clock.hz == pico.chip.clocks.peri_hz()
     assert pico.chip.watchdog.tick_hz() == 1_000_000
     used = DMA | IO_BANK0 | IO_QSPI | PADS_BANK0 | PADS_QSPI | PLL_SYS | TIMER | UART0
@@ -94,4 +95,4 @@ def test_it_leaves_for_usb_boot_once_it_has_answered() -> None:
     assert pico.chip.bus.read(RESETS, 4) & UART0
     assert ask("echo", 3) == [], "nobody is there any more"
     pico.reset_core()  # once: the next start is from flash
-    assert pico.hello()["image_digest"] == boards.image_of("rp2040").digest
+    assert pico.hello()["image_digest"] == image_of("rp2040").digest

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hil import boards
+from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.standins.virtual.chip import core_registers as c
@@ -28,7 +29,7 @@ class Disco:
         self.sent = bytearray()
         self.log: list[str] = []
         self.chip = Stm32F746(np.random.default_rng(1), self.sent.append, lambda *_: None, self.log.append, crystal_hz)
-        for address, data in boards.image_of("stm32f746").segments:
+        for address, data in image_of("stm32f746").segments:
             self.chip.flash.array[address - FLASH :][: len(data)] = np.frombuffer(data, np.uint8)
         self.chip.core.code_changed()
         self.chip.reset()
@@ -63,7 +64,7 @@ def test_the_agent_comes_up_at_216_mhz_and_again_after_a_reset() -> None:
     for _ in range(2):
         said = disco.hello()
         assert said["board"].rstrip(b"\0") == b"stm32f746"
-        assert said["image_digest"] == boards.image_of("stm32f746").digest
+        assert said["image_digest"] == image_of("stm32f746").digest
         assert said["clock_hz"] == entry.clock_hz == disco.chip.clock.hz
         assert said["cpuid"] == 0x410FC271
         assert disco.chip.scb.value["CCR"] >> 16 & 3 == 3, "both caches are on"
@@ -94,7 +95,7 @@ def test_the_regions_cover_the_memories_and_what_the_dma_sends_is_uncached() -> 
             (base, 2 << (attributes >> 1 & 0x1F), attributes >> 8 & 0xFF, attributes >> 16 & 7, attributes & 1)
         )
     cached, uncached = 0b011, 0b000
-    symbols = boards.image_of("stm32f746").symbols
+    symbols = image_of("stm32f746").symbols
     flash, ram, sending, _ = regions
     assert flash[:3] == (FLASH, 1 << 20, 0)
     assert ram == (0x2000_0000, 512 * 1024, 0b1110_0000, cached, 1)  # five eighths: 320 KB

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from hil import boards
+from hil.campaign.board_checkpoints import slots_of
 from hil.campaign.board_slots import BoardSlots
 from hil.campaign.journal import NAME, Journal, read_journal
-from hil.campaign.on_board import slots_of
 from hil.errors import RigError
+from hil.images import image_of
 from hil.link.failures import Refused
 from hil.link.messages import description, encode
 from hil.link.replies import ImplausibleReply
@@ -32,7 +33,7 @@ class Board:
         self.asked: list[str] = []
 
     def hello(self) -> dict[str, Any]:
-        image = boards.image_of("stm32h7b3")
+        image = image_of("stm32h7b3")
         return {
             "board": b"stm32h7b3",
             "clock_hz": 280_000_000,
@@ -70,7 +71,7 @@ class Run:
         self.board, self.path, self.told = board, folder / NAME, list[str]()
         self.journal = Journal(self.path, read_journal(self.path, 0))
         self.slots = BoardSlots(self.journal, CAMPAIGN, every, self.told.append)
-        device = Device(board, boards.load("stm32h7b3"), boards.image_of("stm32h7b3"))  # type: ignore[arg-type]
+        device = Device(board, boards.load("stm32h7b3"), image_of("stm32h7b3"))  # type: ignore[arg-type]
         subject = SimpleNamespace(tensors=[SimpleNamespace(size=40), SimpleNamespace(size=24)])
         self.trial: Any = SimpleNamespace(
             device=device, next_step=0, p=SimpleNamespace(board=boards.load("stm32h7b3"), subject=subject)

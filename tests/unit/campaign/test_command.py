@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.campaign.home import locked
+from hil.campaign.folder import locked
 from hil.campaign.plan import NAME, Plan, TrialRequest
-from hil.cli import main
+from hil.commands.main import main
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_of_two_campaigns_one_is_to_be_named(capsys: pytest.CaptureFixture[str])
 def test_a_folder_that_is_held_is_running_and_refused_to_others(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("mine")
     plan(folder)
-    program = "import sys, time; from pathlib import Path; from hil.campaign.home import locked\nwith locked(Path('mine')): print('held', flush=True); time.sleep(600)"
+    program = "import sys, time; from pathlib import Path; from hil.campaign.folder import locked\nwith locked(Path('mine')): print('held', flush=True); time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "held\n"

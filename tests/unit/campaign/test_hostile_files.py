@@ -19,7 +19,7 @@ from hil.campaign.journal import NAME as JOURNAL
 from hil.campaign.journal import Journal, read_journal
 from hil.campaign.plan import NAME, Plan, TrialRequest
 from hil.campaign.status import sentence, status_of
-from hil.cli import main
+from hil.commands.main import main
 from hil.errors import RigError
 from tests.mutate import damaged_bytes, damaged_fields
 

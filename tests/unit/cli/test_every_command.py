@@ -14,9 +14,9 @@ import pytest
 
 from hil import boards
 from hil.matrix.cells import METHOD_NAMES, NETWORK_NAMES
-from hil.record.writer import RunWriter
+from hil.record.run_writer import RunWriter
 
-HIL = [sys.executable, "-m", "hil.cli"]
+HIL = [sys.executable, "-m", "hil.commands.main"]
 ROOT = Path(__file__).parents[3]
 HANG_S = 120
 
@@ -201,7 +201,7 @@ def test_ctrl_c_ends_a_command_without_a_word(line: str) -> None:
 def test_ctrl_c_ends_a_list_that_is_being_made() -> None:
     """Once Python runs main: an interrupt while it starts is Python's own."""
     program = (
-        "import os, signal, sys, threading; from hil.cli import main; "
+        "import os, signal, sys, threading; from hil.commands.main import main; "
         "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start(); sys.exit(main(['matrix']))"
     )
     ended = subprocess.run(

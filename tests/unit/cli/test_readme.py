@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hil.data.store import PARTS, data_folder, file_name
-from hil.record.writer import RunWriter
+from hil.record.run_writer import RunWriter
 from hil.rig import read_bench
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.data import load
-from hil.data.corrupt import CORRUPTIONS, FAMILIES, SEVERITIES, corrupted
+from hil.data.corruption.by_name import CORRUPTIONS, FAMILIES, SEVERITIES, corrupted
 from hil.data.corruption.digital import _cosines, _overlaps
 from hil.data.corruption.grid import ONE, nearly_normal, read_at, smooth_field
 from hil.data.corruption.noise import poisson_limits

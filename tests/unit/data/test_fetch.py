@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import routes
+from hil.data import download_routes
 from hil.data.fetch import fetch, main
 from hil.data.idx import idx_bytes
 from hil.data.store import PARTS, Known, data_folder, file_name, find_set, known_sets, read_set
@@ -140,7 +140,7 @@ def test_what_a_server_sends_is_hashed_before_it_is_unpacked(
 ) -> None:
     """A file that would unpack to the very bytes is refused all the same: nothing but the known file gets to the decompressor."""
     (site[0] / file_name(PARTS[0])).write_bytes(gzip.compress(FILES[PARTS[0]], 1, mtime=1))
-    monkeypatch.setattr(routes.gzip, "GzipFile", lambda **_: pytest.fail("it was unpacked"))
+    monkeypatch.setattr(download_routes.gzip, "GzipFile", lambda **_: pytest.fail("it was unpacked"))
     with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz is not the file that is known \(SHA-256 "):
         fetch(known(site[1]), tmp_path)
 
@@ -148,7 +148,7 @@ def test_what_a_server_sends_is_hashed_before_it_is_unpacked(
 def test_an_answer_without_an_end_ends_at_the_cap(
     tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes, "LARGEST", 1 << 20)
+    monkeypatch.setattr(download_routes, "LARGEST", 1 << 20)
     (site[0] / file_name(PARTS[0])).write_bytes(bytes((1 << 20) + 1))
     with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz has more than 1 MB, the most that is read of it"):
         fetch(known(site[1]), tmp_path)
@@ -176,7 +176,7 @@ def test_no_network_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_next_source_is_asked(tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes.shutil, "which", lambda tool: None)
+    monkeypatch.setattr(download_routes.shutil, "which", lambda tool: None)
     said: list[str] = []
     fetch(known({"kind": "debian", "package": "no-such-set", "folder": "nowhere"}, site[1]), tmp_path, said.append)
     assert there(tmp_path)
@@ -194,7 +194,7 @@ def test_an_installed_package_is_read_in_place(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for part, data in FILES.items():
         (folder / file_name(part)).write_bytes(gzip.compress(data))
-    assert routes.from_debian("tiny", "usr/share/datasets/tiny", tmp_path) == FILES
+    assert download_routes.from_debian("tiny", "usr/share/datasets/tiny", tmp_path) == FILES
 
 
 def test_a_package_is_unpacked_but_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,10 +213,10 @@ def test_a_package_is_unpacked_but_not_installed(tmp_path: Path, monkeypatch: py
     for tool in tools.iterdir():
         tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
-    assert routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
+    assert download_routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
     (tools / "apt-get").write_text("#!/bin/sh\necho E: Unable to locate package tiny >&2\nexit 100\n")
     with pytest.raises(RigError, match=r"apt-get ended with 100 \(E: Unable to locate package tiny\)"):
-        routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
+        download_routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
 
 
 @pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="there is no dpkg-deb to make a package with")
@@ -242,12 +242,12 @@ def test_a_package_of_another_kind_is_refused(
     (tools / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(deb)], check=True, capture_output=True)
-    assert routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
+    assert download_routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty") == FILES
     victim = folder / file_name(PARTS[1])
     subprocess.run(harm.format(file=victim).split(), check=True)
     subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(deb)], check=True, capture_output=True)
     with pytest.raises(RigError, match=said):
-        routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
+        download_routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
 
 
 def test_a_package_that_unpacks_for_ever_ends_at_the_cap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,9 +258,9 @@ def test_a_package_that_unpacks_for_ever_ends_at_the_cap(tmp_path: Path, monkeyp
     for tool in tools.iterdir():
         tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
-    monkeypatch.setattr(routes, "LARGEST_ARCHIVE", 8 << 20)
+    monkeypatch.setattr(download_routes, "LARGEST_ARCHIVE", 8 << 20)
     with pytest.raises(RigError, match="what dpkg-deb writes has more than 8 MB"):
-        routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
+        download_routes.from_debian("tiny", "usr/share/tiny", tmp_path / "empty")
 
 
 def as_pickle(images: np.ndarray, labels: np.ndarray) -> bytes:
@@ -271,7 +271,7 @@ def as_pickle(images: np.ndarray, labels: np.ndarray) -> bytes:
 
 def test_the_pickle_gives_the_files_back() -> None:
     images = ARRAYS[0].reshape(-1, 784) / np.float32(256)
-    assert routes.from_pickle(as_pickle(images, ARRAYS[1].astype(np.int64))) == FILES
+    assert download_routes.from_pickle(as_pickle(images, ARRAYS[1].astype(np.int64))) == FILES
 
 
 def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
             return (Path.touch, (tmp_path / "harm",))
 
     with pytest.raises(RigError, match="is not allowed"):
-        routes.from_pickle(pickle.dumps(Harm()))
+        download_routes.from_pickle(pickle.dumps(Harm()))
     assert not (tmp_path / "harm").exists()
 
 
@@ -289,7 +289,7 @@ def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
 )
 def test_pixels_of_another_form_are_refused(images: np.ndarray) -> None:
     with pytest.raises(RigError, match="pixels are not k / 256 of 28 x 28"):
-        routes.from_pickle(as_pickle(images, ARRAYS[1]))
+        download_routes.from_pickle(as_pickle(images, ARRAYS[1]))
 
 
 def test_a_wheel_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,14 +308,14 @@ def test_a_wheel_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    assert routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz") == FILES
+    assert download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz") == FILES
     with pytest.raises(RigError, match="pip ended with 1"):
-        routes.from_wheel("tiny-set==1", "0" * 64, "tiny/data.pkl.gz")
+        download_routes.from_wheel("tiny-set==1", "0" * 64, "tiny/data.pkl.gz")
     with pytest.raises(RigError, match="other.pkl.gz in the wheel cannot be read"):
-        routes.from_wheel("tiny-set==1", digest, "other.pkl.gz")
-    monkeypatch.setattr(routes, "LARGEST_ARCHIVE", 1 << 10)
+        download_routes.from_wheel("tiny-set==1", digest, "other.pkl.gz")
+    monkeypatch.setattr(download_routes, "LARGEST_ARCHIVE", 1 << 10)
     with pytest.raises(RigError, match=r"tiny/data\.pkl\.gz, unpacked, has more than 1,024 bytes"):
-        routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz")
+        download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz")
 
 
 def test_the_facts_of_the_real_sets() -> None:

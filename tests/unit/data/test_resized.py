@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.data import load
-from hil.data.corrupt import corrupted
+from hil.data.corruption.by_name import corrupted
 from hil.data.resize import resized
 from hil.errors import RigError
 

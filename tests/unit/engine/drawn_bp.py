@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 
 

@@ -7,7 +7,7 @@ import ctypes
 from hypothesis import given
 
 from engine.test_host_engine import FAST, cases, engine_of, images_of
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.methods.elasticzo_settings import Settings
 from hil.trial.latency import LAP_PHASES

@@ -16,7 +16,7 @@ from reference.test_graph_passes import extreme
 from engine.drawn_bp import bp_settings, rewired, takes_pools
 from engine.graph_engine import GraphEngine
 from hil.graph.file import encode
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.graph_settings import GraphSettings
 from hil.networks import build
 from hil.reference.methods import training_loop

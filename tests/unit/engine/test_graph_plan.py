@@ -17,7 +17,7 @@ from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from hil.errors import RigError
 from hil.graph.file import encode
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.graph.plan import Plan
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.methods import training_loop

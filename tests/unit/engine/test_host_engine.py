@@ -18,7 +18,7 @@ from network.drawn import networks
 
 from engine.host_engine import EngineRefused, HostEngine, Step
 from hil.graph.file import encode
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_memory import plan
 from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build

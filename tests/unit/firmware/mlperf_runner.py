@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.reference.floats import exp32
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 

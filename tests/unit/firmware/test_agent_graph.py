@@ -13,7 +13,7 @@ from agent_link_model import MESSAGES
 from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
 from hil.graph.file import encode
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.graph_settings import WORDS, GraphSettings
 from hil.networks.drawing import Drawing, calibration_images
 from hil.networks.quantize import quantize

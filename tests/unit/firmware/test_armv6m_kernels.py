@@ -231,7 +231,7 @@ def weights(rng: np.random.Generator, n: int, limit: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("r_max", "exact"), [(7, False), (7, True), (63, True), (64, False), (127, False)])
 def test_passes_over_weights(kernels: Kernels, r_max: int, exact: bool) -> None:
-    """All passes of a step, and every way to update (tests/unit/bench calls the committed image with more)."""
+    """All passes of a step, and every way to update (tests/unit/benchmarks calls the committed image with more)."""
     rng = np.random.default_rng(2 * r_max + exact)
     limit = 127 - r_max if exact else 127
     for n, p_zero in ((1, 0), (5, 84), (23, 0), (24, 1), (25, 255), (48, 0), (211, 84)):

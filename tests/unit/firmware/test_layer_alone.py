@@ -1,4 +1,4 @@
-"""The last layer measured alone (hil/trial/confirm/alone.py), on the agent's own code: it takes that network, and the cycles of another layer are refused."""
+"""The last layer measured alone (hil/trial/second_sources/last_layer.py), on the agent's own code: it takes that network, and the cycles of another layer are refused."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.methods.elasticzo_settings import Settings
 from hil.methods.method import Configuration
 from hil.networks import build
-from hil.trial.confirm.alone import check_alone
-from hil.trial.confirm.figures import ALONE, Figures
+from hil.trial.second_sources.figures import ALONE, Figures
+from hil.trial.second_sources.last_layer import check_alone
 
 
 class Board:

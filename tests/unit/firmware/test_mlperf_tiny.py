@@ -16,7 +16,7 @@ from agent_link_model import IDS, Frame, frames, hello
 from host_agent import Agent
 from mlperf_runner import Runner, expected_results, parse
 
-from hil.bench.mlperf_tiny import make_ready
+from hil.commands.mlperf_tiny import make_ready
 from hil.data import load
 from hil.graph.file import decode
 from hil.rig import Bench, Rig

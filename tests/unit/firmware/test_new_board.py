@@ -32,6 +32,7 @@ import json, sys
 from pathlib import Path
 import hil
 from hil import boards
+from hil.images import image_of
 from hil.rig import Bench, Rig
 from hil.trial import EnergyWindows, TrialSpec, run_trial
 
@@ -40,7 +41,7 @@ with Rig(Bench()) as rig:
     outcome = run_trial(spec, rig, Path(sys.argv[1]))
     print(json.dumps({
         "from": hil.__file__, "verdict": outcome.verdict, "reason": outcome.reason, "steps": len(outcome.steps),
-        "arena": boards.image_of("made-up").symbols["__arena_end"],
+        "arena": image_of("made-up").symbols["__arena_end"],
     }))
 """
 
@@ -111,4 +112,4 @@ def test_the_tests_of_every_board_take_it(tree: Path) -> None:
 
 
 def test_a_board_s_list_names_it(tree: Path) -> None:
-    assert "Made-up board" in run(tree, sys.executable, "-c", "from hil.cli import main; main(['boards'])")
+    assert "Made-up board" in run(tree, sys.executable, "-c", "from hil.commands.main import main; main(['boards'])")

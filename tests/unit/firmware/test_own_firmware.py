@@ -15,7 +15,7 @@ import xxhash
 from host_agent import FIRMWARE, tool
 
 from hil import boards
-from hil.boards import Image
+from hil.images import Image, image_of
 from hil.link.failures import Refused
 from hil.link.messages import description
 from hil.link.session import Session, board_name
@@ -36,7 +36,7 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Image:
     tool("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("counter")
     subprocess.run([tool("make"), "-s", "-C", FIRMWARE / "examples/counter", f"BUILD={folder}"], check=True)
-    return boards.image_of(BOARD.name, folder / "counter.elf")
+    return image_of(BOARD.name, folder / "counter.elf")
 
 
 @pytest.fixture
@@ -95,14 +95,14 @@ def test_a_trial_says_what_it_lacks(counter: Image, tmp_path: Path) -> None:
 
 def test_a_whole_firmware_is_recorded_as_the_users_own(tmp_path: Path) -> None:
     tool("qemu-system-arm")
-    mine = shutil.copyfile(boards.image_of(BOARD.name).path, tmp_path / "mine.elf")
+    mine = shutil.copyfile(image_of(BOARD.name).path, tmp_path / "mine.elf")
     records = []
     for elf in (mine, None):
         with Rig(Bench()) as rig:
             outcome = run_trial(TrialSpec(BOARD.name, "cls1", steps=2, evaluate=0), rig, tmp_path, elf)
         assert outcome.verdict == "pass", outcome.reason
         records.append(trial_record(outcome))
-    digest = f"{boards.image_of(BOARD.name).digest:08x}"
+    digest = f"{image_of(BOARD.name).digest:08x}"
     assert records[0].image == {"file": "mine.elf", "digest": digest, "in_manifest": False}
     assert records[1].image == {"file": "mps2-an500.elf", "digest": digest, "in_manifest": True}
     own = f"own firmware: mine.elf (digest {digest.upper()}) is not in the manifest of prebuilt images."
@@ -123,7 +123,7 @@ def test_the_program_of_the_page_passes_a_trial(tmp_path: Path) -> None:
     with Rig(Bench()) as rig:
         outcome = run_trial(TrialSpec(BOARD.name, "cls1", steps=2, evaluate=0), rig, tmp_path, mine)
     assert outcome.verdict == "pass", outcome.reason
-    assert trial_record(outcome).image["digest"] != f"{boards.image_of(BOARD.name).digest:08x}"
+    assert trial_record(outcome).image["digest"] != f"{image_of(BOARD.name).digest:08x}"
 
 
 def test_every_path_of_the_page_is_there() -> None:

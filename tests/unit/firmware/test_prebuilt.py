@@ -22,9 +22,10 @@ from elftools.elf.elffile import ELFFile
 from host_agent import FIRMWARE, tool
 
 from hil import boards
+from hil.images import image_of
 from hil.link.generate import header
 from hil.link.messages import description
-from hil.trial.confirm.counter import SLEEP_TICK
+from hil.trial.second_sources.counter import SLEEP_TICK
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -280,5 +281,5 @@ def test_check_names_the_image_that_differs(tmp_path: Path) -> None:
 
 def test_only_a_firmware_that_sleeps_by_milliseconds_of_the_core_has_the_handler_of_these():
     """The rig reads SysTick's reload value where the image has this symbol; an i.MX RT1062 sleeps by a clock of 100 kHz."""
-    by_core = {name for name in boards.names() if SLEEP_TICK in boards.image_of(name).symbols}
+    by_core = {name for name in boards.names() if SLEEP_TICK in image_of(name).symbols}
     assert by_core == {"stm32h7b3", "stm32f746"}

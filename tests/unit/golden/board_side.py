@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hil import boards
+from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
 from hil.methods import Method
 from hil.rig import Rig
@@ -60,7 +61,7 @@ class BoardTrainer:
 @contextlib.contextmanager
 def virtual_board(name: str, rig: Rig, log: Path) -> Iterator[BoardTrainer]:
     """Take a board's virtual stand-in, bring the prebuilt image onto it and greet it."""
-    board, image = boards.load(name), boards.image_of(name)
+    board, image = boards.load(name), image_of(name)
     with rig.take(board, image, log) as taken:
         target = open_target(board, taken.endpoints, taken.probe_process)
         try:

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import xxhash
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 
 
 def version_1(graph: Graph) -> bytes:

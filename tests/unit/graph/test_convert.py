@@ -16,8 +16,8 @@ from network.drawn import networks
 from network.drawn_graphs import graphs
 
 from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.ir import Graph
-from hil.graph.old import converted
+from hil.graph.graph import Graph
+from hil.graph.old_versions import converted
 from hil.networks import WEIGHTS
 from hil.networks.lenet5 import lenet5
 
@@ -93,7 +93,7 @@ def test_a_new_or_a_foreign_file_is_not_converted() -> None:
 
 
 def hil(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "hil.cli", *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-m", "hil.commands.main", *arguments], capture_output=True, text=True, timeout=120)
 
 
 def test_the_command_replaces_the_file(tmp_path: Path) -> None:

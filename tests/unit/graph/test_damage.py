@@ -11,7 +11,7 @@ from network.drawn import networks
 from network.drawn_graphs import graphs
 
 from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 
 from .files import HEADER, RECORD, sealed
 from .test_file_bfp8 import tiny as tiny_bfp8

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from network.drawn import networks
 
 from hil.graph.file import NetworkFileError, decode, encode, file_size
-from hil.graph.ir import Graph, Node, Op, bfp8_node, chain
+from hil.graph.graph import Graph, Node, Op, bfp8_node, chain
 from hil.networks.lenet5 import lenet5
 
 from .files import HEADER, RECORD, at, patched, same

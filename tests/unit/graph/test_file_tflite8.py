@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from network.drawn_graphs import graphs
 
 from hil.graph.file import NetworkFileError, decode, encode, file_size
-from hil.graph.ir import AddFactors, Graph, Node, Op, Parameters
+from hil.graph.graph import AddFactors, Graph, Node, Op, Parameters
 
 from .files import HEADER, OUTPUT, RECORD, at, parameters_at, patched, same, weights_at
 

@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("transport", "wire", "swallowed"):
+    for module in ("transport", "wire", "xon_xoff"):
         monkeypatch.setattr(f"hil.link.{module}.time", clock)
     return clock
 

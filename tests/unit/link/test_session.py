@@ -11,9 +11,9 @@ from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPo
 
 from hil.errors import Blocked, DeviceFault
 from hil.link.failures import Faulted, Refused
-from hil.link.pace import REPEAT_AFTER_S
+from hil.link.flow_control import REPEAT_AFTER_S
+from hil.link.pending_request import POLL_AFTER_S
 from hil.link.session import Session
-from hil.link.waiting import POLL_AFTER_S
 
 NONCE = 0x12345678
 
@@ -21,7 +21,7 @@ NONCE = 0x12345678
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("transport", "wire", "swallowed"):
+    for module in ("transport", "wire", "xon_xoff"):
         monkeypatch.setattr(f"hil.link.{module}.time", clock)
     return clock
 

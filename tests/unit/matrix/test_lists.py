@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import pytest
 
-from hil.cli import main
+from hil.commands.main import main
+from hil.commands.methods import Method, Setting, methods
 from hil.errors import Blocked, RigError
-from hil.matrix.methods import Method, Setting, methods
 from hil.methods import METHODS
 from hil.networks import build, names
 from hil.trial import TrialSpec, does_not_fit

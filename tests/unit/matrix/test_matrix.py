@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hil.cli import main
+from hil.commands.main import main
 from hil.matrix.cells import Cell, cells
 from hil.matrix.states import Records, row_of
-from hil.record.writer import RunWriter
+from hil.record.run_writer import RunWriter
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
 from hil.trial.recording import steps_table, trial_record
@@ -91,7 +91,7 @@ import sys
 from collections import Counter
 opened = Counter()
 sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "open" else None)
-from hil.cli import main
+from hil.commands.main import main
 assert main(["matrix", "--reports", sys.argv[1]]) == 0
 images = {name: count for name, count in opened.items() if name.endswith(".elf")}
 assert len(images) == 8 and max(images.values()) <= 6, images

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.bench.energy.scene import Load, Stage
-from hil.bench.energy.served import BY_SOCKET
-from hil.measure.data_sheet import load_data_sheet
-from hil.measure.window import Window, window_of
-from hil.meters.edges import with_both_edges
+from hil.benchmarks.energy.simulated_board import Load, Stage
+from hil.benchmarks.energy.virtual_meters import BY_SOCKET
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.window import Window, window_of
 from hil.meters.meter import Host, Setting, Told
 from hil.meters.open import BY_VISA
+from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.truth import VirtualTime
 from hil.visa import VisaSession

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.energy.capture import Edge
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.measure.capture import Edge
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A

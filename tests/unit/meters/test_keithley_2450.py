@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.meter import Spoiled
 from hil.standins.virtual.meter.errors import Errors, Limits

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.energy.capture import joined
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.marker_interval import IntervalSums
 from hil.errors import Blocked
-from hil.measure.between import IntervalSums
-from hil.measure.capture import joined
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters import keithley_dmm
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.meter import Spoiled

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.energy.capture import Edge
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
-from hil.measure.capture import Edge
-from hil.measure.data_sheet import load_data_sheet
-from hil.meters.edges import with_both_edges
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.meter import Host, Spoiled, Told
+from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keysight_34465a import LIMITS, VirtualKeysight34465A
 from tests.unit.meters.board import NO_ERRORS, SECOND, Board, energy_between_edges, served

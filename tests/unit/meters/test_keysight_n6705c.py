@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters.keysight_n6705c import KeysightN6705C
 from hil.meters.meter import Host, Spoiled
 from hil.standins.virtual.meter.errors import Errors

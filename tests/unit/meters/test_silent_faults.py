@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from hil.energy.aliasing import pace_flags
 from hil.errors import Blocked
-from hil.measure.aliasing import pace_flags
 from hil.meters.meter import Spoiled
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.measure.data_sheet import load_data_sheet
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polled_scpi import Dialect, PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800

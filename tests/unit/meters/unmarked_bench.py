@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from hil.measure.data_sheet import DataSheet
+from hil.energy.data_sheet import DataSheet
 from hil.meters.meter import Host, Setting
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime

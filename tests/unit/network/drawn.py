@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.ir import OPS, Format, Graph, Node, Op, Shape, bfp8_node, chain, named
+from hil.graph.graph import OPS, Format, Graph, Node, Op, Shape, bfp8_node, chain, named
 
 WEIGHTS = ("uniform", "extreme", "sparse", "small", "zero")
 

@@ -10,7 +10,7 @@ import pytest
 from hil.data import load
 from hil.errors import RigError
 from hil.graph.file import decode, encode, file_size
-from hil.graph.ir import Format, Graph, Op
+from hil.graph.graph import Format, Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.methods.int8_bp import Int8Bp
 from hil.methods.mcutrain import Mcutrain

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.graph.file import encode
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.graph.plan import Buffer, Plan
 from hil.methods.elasticzo_memory import plan
 from hil.methods.elasticzo_settings import Settings

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hil.errors import RigError
 from hil.graph.file import decode, encode
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.networks.quantize import LARGEST_BIAS, act_limits, add_factors, grid_of, multiplier_of, quantize
 from network import integer_forward

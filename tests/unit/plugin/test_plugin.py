@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from hil import boards
+from hil.images import image_of
 from hil.standins.renode import others_here
 
 
@@ -96,7 +96,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
         (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
         (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
         (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
-        (["--board=stm32h7b3", f"--elf={boards.image_of('stm32f746').path}"], None, "is built for stm32f746, not for stm32h7b3"),
+        (["--board=stm32h7b3", f"--elf={image_of('stm32f746').path}"], None, "is built for stm32f746, not for stm32h7b3"),
     ],
 )  # fmt: skip
 def test_a_wrong_request_is_one_sentence_and_starts_nothing(rig, tmp_path, options, rig_toml, said):
@@ -107,8 +107,8 @@ def test_a_wrong_request_is_one_sentence_and_starts_nothing(rig, tmp_path, optio
 
 
 def test_an_image_that_does_not_match_the_manifest_is_refused(tmp_path, monkeypatch):
-    from hil.boards import image_of, images
     from hil.errors import RigError
+    from hil.images import image_of, images
 
     real = images.PACKAGED if images.PACKAGED.is_dir() else images.CHECKOUT
     (tmp_path / "MANIFEST.toml").write_text((real / "MANIFEST.toml").read_text())

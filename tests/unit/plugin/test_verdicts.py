@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from project import Done, Project
 
-from hil.boards import image_of
 from hil.graph.file import places_in_file
+from hil.images import image_of
 from hil.networks import build
 from hil.record import VERDICTS, schema
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.measure.sram import Watermarks
 from hil.record import RunWriter
 from hil.trial import TrialSpec
 from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import prepare
 from hil.trial.recording import steps_table, trial_record
+from hil.trial.watermarks import Watermarks
 
 
 def _trained(variant):

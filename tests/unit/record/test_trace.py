@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from hil.energy.capture import Capture, Edge
 from hil.errors import RigError
-from hil.measure.capture import Capture, Edge
-from hil.record.trace import GROUP, TraceWriter, pieces, read_facts, thinned
+from hil.record.power_trace import GROUP, TraceWriter, pieces, read_facts, thinned
 
 
 def piece(begin: float, n: int, rng: np.random.Generator, edges: tuple[Edge, ...] = ()) -> Capture:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.graph.ir import KIND, AddFactors, Graph, Node, Op, Parameters, Shape
+from hil.graph.graph import KIND, AddFactors, Graph, Node, Op, Parameters, Shape
 from hil.reference.formats.tflite8 import graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps

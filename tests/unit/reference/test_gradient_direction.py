@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.ir import Graph, Op, bfp8_node, chain
+from hil.graph.graph import Graph, Op, bfp8_node, chain
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.graph.ir import Graph, Op, bfp8_node
+from hil.graph.graph import Graph, Op, bfp8_node
 from hil.reference import gradient
 from hil.reference.gradient import Gradient, batch_gradient, outer_sum
 from tests.oracle import layers as plain

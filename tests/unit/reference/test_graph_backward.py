@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.graph.ir import Node, Op
+from hil.graph.graph import Node, Op
 from hil.networks import build
 from hil.reference.floats import F
 from hil.reference.formats.tflite8.backward import BackwardPass, Errors, joined, logits_error, normalized

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.formats.tflite8.factors import slopes
 from hil.reference.methods.back_propagation import BackPropagation

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.methods import training_loop

@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.graph.ir import Graph, Node, Op, Parameters
+from hil.graph.graph import Graph, Node, Op, Parameters
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.gradient import Gradient

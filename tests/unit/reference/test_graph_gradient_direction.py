@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.methods import training_loop
 from reference import float_graph

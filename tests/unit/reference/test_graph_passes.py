@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.ir import AddFactors, Graph, Node, Op, Parameters
+from hil.graph.graph import AddFactors, Graph, Node, Op, Parameters
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.formats.tflite8.fast import FastLayer

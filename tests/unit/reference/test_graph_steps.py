@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.ir import Graph, Op
+from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
 from hil.reference.formats.tflite8 import graph as spec

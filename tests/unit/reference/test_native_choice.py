@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.ir import Graph, Op, bfp8_node, chain
+from hil.graph.graph import Graph, Op, bfp8_node, chain
 from hil.networks import build
 from hil.reference.native import fastest
 from hil.reference.native.library import Native

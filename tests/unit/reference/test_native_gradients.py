@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.ir import Node, Op, bfp8_node
+from hil.graph.graph import Node, Op, bfp8_node
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.gradient import batch_gradient

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.ir import Node, Op, bfp8_node
+from hil.graph.graph import Node, Op, bfp8_node
 from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.native.library import Native
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from hil.data import batches, load
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
@@ -20,7 +20,7 @@ from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import OWN
 from hil.reference.native.library import Native
 
-from .test_plain_against_vectorised import method_settings, samples
+from .test_oracle_against_vectorised import method_settings, samples
 
 STEPS = 50
 

@@ -15,6 +15,7 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked
+from hil.images import image_of
 from hil.standins.renode import process
 from hil.standins.renode.conversation import boot, instructions, number
 from hil.standins.renode.environment import private_environment
@@ -25,7 +26,7 @@ from hil.standins.renode.robot import Robot
 
 pytest.importorskip("unicorn")
 BOARD = boards.load("stm32h7b3")
-IMAGE = boards.image_of(BOARD.name)
+IMAGE = image_of(BOARD.name)
 Install = Callable[..., Path]
 Connect = Callable[..., Robot]
 
@@ -62,7 +63,7 @@ def boot_board(robot: Robot, folder: Path, line: Line, name: str = BOARD.name) -
     platform = load_platform(board)
     repl = folder / "a board.repl"  # with a space
     repl.write_text(description(board, platform))
-    boot(robot, board, platform, boards.image_of(name), repl, line)
+    boot(robot, board, platform, image_of(name), repl, line)
 
 
 def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Line) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.cli import main
+from hil.commands.main import main
 from hil.rig import Bench
 from hil.rig.doctor import NOTE, OK, WRONG, Check, examine
 from hil.standins.renode import modelled

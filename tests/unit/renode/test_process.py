@@ -14,8 +14,9 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked
+from hil.images import Image, image_of
 from hil.link.session import Session
-from hil.rig.kept import KeptStandIns
+from hil.rig.kept_stand_ins import KeptStandIns
 from hil.standins import StandIn
 from hil.standins import process as standin_process
 from hil.standins.process import STOP_AFTER_S
@@ -25,7 +26,7 @@ from hil.trial.device import Device
 
 pytest.importorskip("unicorn")
 BOARD = boards.load("stm32h7b3")
-IMAGE = boards.image_of(BOARD.name)
+IMAGE = image_of(BOARD.name)
 ROOT = Path(__file__).resolve().parents[3]
 Install = Callable[..., Path]
 
@@ -57,7 +58,7 @@ def nothing_left(folder: Path, within_s: float) -> bool:
 @pytest.mark.parametrize("name", modelled())
 def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_path: Path, name: str) -> None:
     install(late_s=0.3)
-    board, image = boards.load(name), boards.image_of(name)
+    board, image = boards.load(name), image_of(name)
     stand_in = start_renode(board, image, tmp_path / "log")
     try:
         assert (stand_in.endpoints.reality, stand_in.endpoints.probe, stand_in.endpoints.meter) == (
@@ -157,7 +158,7 @@ import sys, time
 from pathlib import Path
 from hil import boards
 from hil.standins.renode import start_renode
-stand_in = start_renode(boards.load("stm32h7b3"), boards.image_of("stm32h7b3"), Path(sys.argv[1]))
+stand_in = start_renode(boards.load("stm32h7b3"), image_of("stm32h7b3"), Path(sys.argv[1]))
 print("up", flush=True)
 time.sleep(3600)
 """
@@ -222,7 +223,7 @@ def test_one_renode_for_one_trial_after_another(
     kept = KeptStandIns(tmp_path)
     renodes = set()
     for name in ("stm32h7b3", "stm32h7b3", "nrf52840"):
-        board, image = boards.load(name), boards.image_of(name)
+        board, image = boards.load(name), image_of(name)
         with kept.lend("renode", board, image, tmp_path / "log") as stand_in:
             assert stand_in.endpoints.board == name
             renodes |= set(_pids("scripted.program", tmp_path))
@@ -240,7 +241,7 @@ def test_a_renode_that_refuses_the_second_board(install: Install, tmp_path: Path
     install(refuse="cpu MPURegionNumber")
     stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
     with pytest.raises(Blocked, match="Renode refused ExecuteCommand cpu MPURegionNumber"):
-        boot_again(stand_in, boards.load("imxrt1062"), boards.image_of("imxrt1062"))
+        boot_again(stand_in, boards.load("imxrt1062"), image_of("imxrt1062"))
     stand_in.stop()
     assert nothing_left(tmp_path, 0.2)
 
@@ -249,7 +250,7 @@ def folders(folder: Path) -> list[Path]:
     return list(folder.glob("trainrig-renode-*"))
 
 
-def greet(board: boards.Board, image: boards.Image, stand_in: StandIn) -> None:
+def greet(board: boards.Board, image: Image, stand_in: StandIn) -> None:
     target = open_target(board, stand_in.endpoints)
     device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
     assert device.clock_hz == board.clock_hz

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hil.measure.capture import Capture, Edge
+from hil.energy.capture import Capture, Edge
 from hil.record import RunWriter, TrialRecord
 from hil.report.power import Trace
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from hil.measure.data_sheet import load_data_sheet
-from hil.measure.energy import Task, energy_of_windows
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.step_energy import Task, energy_of_windows
 from hil.record import quantities
-from hil.report.energy_papers import METHODS, energy_comparison
-from hil.report.energy_view import burden_of, flags_of, window_rows
+from hil.report.energy_windows import burden_of, flags_of, window_rows
+from hil.report.paper_energy import METHODS, energy_comparison
 from hil.report.power import PHASE_COLOURS, power_trace, zooms
 from hil.report.style import LIMIT
 

@@ -3,7 +3,7 @@
 import os
 
 from hil.report import render
-from hil.report.files import TAIL_LINES, TAIL_WIDTH, files_in, tails
+from hil.report.run_files import TAIL_LINES, TAIL_WIDTH, files_in, tails
 
 from .conftest import blocked_trial, make_steps, make_trial
 from .test_report_page import trial_of

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from hil.measure.capture import Capture, Edge
+from hil.energy.capture import Capture, Edge
 from hil.record import AskedTest, RunWriter
 from hil.report import render, render_single
 

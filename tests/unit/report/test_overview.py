@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from hil.cli import main
+from hil.commands.main import main
 from hil.record import AskedTest, read_run
 from hil.report import render
 from hil.report.formats import kib, span

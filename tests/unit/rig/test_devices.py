@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.cli import main
-from hil.rig import command
+from hil.commands import devices
+from hil.commands.main import main
 from hil.rig.discover import Device
 from hil.targets import flash_cycles
 
@@ -45,7 +45,7 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / flash_cycles.FILE).write_text(json.dumps(COUNTED))
     monkeypatch.setattr(
-        command, "attached", lambda: [Device("port", "FTDI adapter", "A50285BI", "1-2", "/dev/ttyUSB0")]
+        devices, "attached", lambda: [Device("port", "FTDI adapter", "A50285BI", "1-2", "/dev/ttyUSB0")]
     )
     (tmp_path / "rig.toml").write_text(RIG)
     return tmp_path / "rig.toml"
@@ -76,7 +76,7 @@ def test_without_a_rig_it_lists_what_is_attached(rig: Path, capsys: pytest.Captu
 def test_it_does_not_wait_for_libraries_of_meters() -> None:
     """It is to answer within 2 s on a small computer: pandas alone takes a third of that."""
     program = (
-        "import sys, hil.rig.command; print([name for name in ('pandas', 'pyvisa', 'pyocd') if name in sys.modules])"
+        "import sys, hil.commands.devices; print([name for name in ('pandas', 'pyvisa', 'pyocd') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from hil import boards
-from hil.cli import main
+from hil.commands.main import main
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.images import image_of
 from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard
 from hil.rig.discover import Device
@@ -37,7 +38,7 @@ def look(devices: list[Device], **entry: str) -> list[Check]:
 def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
     """A virtual board, its board flashed and running."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    image = boards.image_of(BOARD.name)
+    image = image_of(BOARD.name)
     stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("bench") / "log")
     target = open_target(BOARD, stand_in.endpoints)
     target.flash(image)
@@ -59,7 +60,7 @@ def test_a_bench_in_order(endpoints: Endpoints) -> None:
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
     """A virtual board whose board comes from the shop: its flash is erased."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    stand_in = start_virtual(BOARD, boards.image_of(BOARD.name), tmp_path_factory.mktemp("bare") / "log")
+    stand_in = start_virtual(BOARD, image_of(BOARD.name), tmp_path_factory.mktemp("bare") / "log")
     yield stand_in.endpoints
     stand_in.stop()
 
@@ -92,7 +93,7 @@ def test_the_doctor_ends_well_on_an_erased_board(
 
 def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> None:
     probe = Probe(BOARD, bare.probe or "")
-    assert probe.program(boards.image_of("stm32f746"))
+    assert probe.program(image_of("stm32f746"))
     probe.close()
     check = agent_of(bare)
     assert check.state == WRONG

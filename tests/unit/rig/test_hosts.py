@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.images import image_of
 from hil.standins import start_virtual
 
 POSIX = ("fcntl", "termios", "tty", "pty", "grp", "pwd", "resource")
 VIRTUAL = ("unicorn", "numba")
 LOADED = (
-    "hil.plugin", "hil.cli", "hil.trial", "hil.rig.command", "hil.rig.doctor", "hil.rig.initial", "hil.targets.halfkay", "hil.targets.uf2",
+    "hil.plugin", "hil.commands.main", "hil.trial", "hil.commands.devices", "hil.rig.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
     "hil.report", "hil.record",
 )  # fmt: skip
 
@@ -48,7 +49,7 @@ def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
     """The board is a virtual one, in a process of its own, that rig.toml names as if it were attached; pandas and pyarrow write the record."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     board = boards.load("stm32h7b3")
-    bench = start_virtual(board, boards.image_of(board.name), tmp_path / "bench.log")
+    bench = start_virtual(board, image_of(board.name), tmp_path / "bench.log")
     ends = bench.endpoints
     (tmp_path / "rig.toml").write_text(
         f'[[board]]\nname = "{board.name}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n'
@@ -58,7 +59,7 @@ import sys
 from pathlib import Path
 sys.modules.update(dict.fromkeys(("plotly", "numba", "llvmlite", "unicorn", "scipy")))
 from hil.rig import Rig, read_bench
-from hil.record.writer import RunWriter
+from hil.record.run_writer import RunWriter
 from hil.trial import TrialSpec, run_trial
 from hil.trial.recording import steps_table, trial_record
 with Rig(read_bench(Path({str(tmp_path / "rig.toml")!r}))) as rig:

@@ -11,7 +11,7 @@ import pytest
 from hil.errors import RigError
 from hil.rig import read_bench
 from hil.rig.discover import Device
-from hil.rig.initial import write_initial
+from hil.rig.initial_config import write_initial
 
 PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
 PORT = Device("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")
@@ -92,7 +92,7 @@ def test_what_is_no_bench_is_kept(rig: Path, text: str) -> None:
 def test_the_command_fills_in_the_committed_file(rig: Path) -> None:
     rig.write_text((Path(__file__).parents[3] / "rig.toml").read_text())
     ended = subprocess.run(
-        [sys.executable, "-m", "hil.cli", "init"], cwd=rig.parent, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "hil.commands.main", "init"], cwd=rig.parent, capture_output=True, text=True, timeout=60
     )
     assert ended.returncode == 0, ended.stderr
     assert "rig.toml" in ended.stdout and ended.stderr == ""

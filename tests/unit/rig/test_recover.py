@@ -16,8 +16,9 @@ import serial.tools.list_ports
 from hil import boards
 from hil.endpoints import Endpoints, HubPort
 from hil.errors import Blocked
-from hil.rig import Bench, Rig, recover
-from hil.rig.attached import endpoints_of
+from hil.images import image_of
+from hil.rig import Bench, Rig, power_cycle
+from hil.rig.bench_endpoints import endpoints_of
 from hil.rig.config import BenchBoard, PowerEntry
 from hil.targets.probe_process import TimedOut
 
@@ -60,10 +61,10 @@ class Process:
 @pytest.fixture
 def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
     one = Switch()
-    monkeypatch.setattr(recover, "open_power", lambda power: contextlib.nullcontext(one))
+    monkeypatch.setattr(power_cycle, "open_power", lambda power: contextlib.nullcontext(one))
     monkeypatch.setattr("hil.targets.power.time.sleep", lambda seconds: None)
-    monkeypatch.setattr(recover, "BACK_WITHIN_S", 1.0)
-    monkeypatch.setattr(recover, "POLL_S", 0.0)
+    monkeypatch.setattr(power_cycle, "BACK_WITHIN_S", 1.0)
+    monkeypatch.setattr(power_cycle, "POLL_S", 0.0)
     return one
 
 
@@ -96,7 +97,7 @@ def test_a_port_that_comes_back_elsewhere_is_found_by_its_number(
 
     monkeypatch.setattr(serial.tools.list_ports, "comports", comports)
     process = Process(after=3)
-    assert recover.power_cycle(BOARD, endpoints(terminals[0]), process) == switch.name
+    assert power_cycle.power_cycle(BOARD, endpoints(terminals[0]), process) == switch.name
     assert process.asked == 4, "a look that hung, two without it, and the one that found it"
     assert looks == [[terminals[1]]]
 
@@ -107,17 +108,17 @@ def test_a_port_that_does_not_come_back(switch: Switch, terminals: list[str], mo
         Blocked,
         match="has not come back within 1 s after its power was switched: the serial port DF60.* is not attached",
     ):
-        recover.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1))
+        power_cycle.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1))
 
 
 def test_a_probe_that_does_not_come_back(switch: Switch, terminals: list[str]) -> None:
     with pytest.raises(Blocked, match=f"the probe {PROBE} has not come back within 1 s after its power was switched"):
-        recover.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1_000_000_000))
+        power_cycle.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1_000_000_000))
 
 
 def test_what_rig_toml_does_not_name_is_not_switched(switch: Switch, terminals: list[str]) -> None:
     with pytest.raises(Blocked, match="rig.toml names nothing that feeds rp2040: add `power`"):
-        recover.power_cycle(BOARD, replace(endpoints(terminals[0]), power=None), Process(after=0))
+        power_cycle.power_cycle(BOARD, replace(endpoints(terminals[0]), power=None), Process(after=0))
     assert switch.did == []
 
 
@@ -130,6 +131,6 @@ def test_a_board_that_is_gone_is_taken_where_its_power_may_bring_it_back(
     with pytest.raises(Blocked, match="is not attached"):
         endpoints_of(named)
     named.power = PowerEntry(uhubctl="1-1.4", port=2)
-    with Rig(Bench(board=[named])).take(BOARD, boards.image_of(BOARD.name), tmp_path / "log") as taken:
+    with Rig(Bench(board=[named])).take(BOARD, image_of(BOARD.name), tmp_path / "log") as taken:
         assert (taken.endpoints.serial, taken.endpoints.serial_number) == (None, PORT)
         assert taken.endpoints.power == HubPort("1-1.4", 2)

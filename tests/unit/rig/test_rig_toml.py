@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.bounded import read_file
+from hil.bounded_read import read_file
 from hil.endpoints import HubPort, SupplyOutput
 from hil.errors import RigError
 from hil.rig import read_bench

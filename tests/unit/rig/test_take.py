@@ -12,12 +12,13 @@ import serial.tools.list_ports
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.images import Image
 from hil.rig import Bench, Rig, choose
 from hil.rig.config import BenchBoard
 from hil.targets import open_target
 
 BOARD = boards.load("stm32h7b3")
-IMAGE = boards.Image(Path("no.elf"), "0" * 64)
+IMAGE = Image(Path("no.elf"), "0" * 64)
 GONE = "066FFF303435554157121019"
 
 

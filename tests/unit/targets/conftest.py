@@ -11,6 +11,7 @@ import pytest
 
 from hil import boards
 from hil.endpoints import Endpoints
+from hil.images import image_of
 from hil.standins import StandIn, start_virtual
 from hil.targets.probe_process import ProbeProcess
 
@@ -23,7 +24,7 @@ def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
     def endpoints(board: str) -> Endpoints:
         if board not in running:
             log = tmp_path_factory.mktemp("bench") / "log"
-            running[board] = start_virtual(boards.load(board), boards.image_of(board), log)
+            running[board] = start_virtual(boards.load(board), image_of(board), log)
         return running[board].endpoints
 
     yield endpoints

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hil import boards
-from hil.boards import Image
 from hil.errors import Blocked
+from hil.images import Image
 from hil.targets import halfkay
 from hil.targets.halfkay import BASE, LIMIT, HalfKay
 

@@ -18,10 +18,11 @@ import pytest
 from pyocd.coresight.cortex_m import CortexM
 
 from hil import boards
-from hil.boards import Board, Image
+from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
-from hil.targets import connect, open_target
+from hil.images import Image, image_of
+from hil.targets import connect_options, open_target
 from hil.targets import probe as probe_module
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -179,7 +180,7 @@ def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
     benches: Benches, process: ProbeProcess, data_home: Path
 ) -> None:
     ends = dataclasses.replace(benches("stm32h7b3"), reality="hardware", meter=None)
-    image = boards.image_of("stm32h7b3")
+    image = image_of("stm32h7b3")
     with contextlib.closing(open_target(H7, ends, process)) as target:
         first = target.flash(image)
         before = target.cycles
@@ -272,11 +273,11 @@ def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_r
 ) -> None:
     probe = str(benches("stm32h7b3").probe)
     cable, lost = Cable(probe), PyocdSession()
-    lost.connect(cable.unique_id, H7.pyocd_target, connect.options(H7))
+    lost.connect(cable.unique_id, H7.pyocd_target, connect_options.options(H7))
     lost._target.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
     cable.cut()
     with opened(H7, probe, process) as one:
-        one.program(boards.image_of(H7.name))  # resets and halts
+        one.program(image_of(H7.name))  # resets and halts
         one.start()
         assert not int.from_bytes(one.read(CortexM.DHCSR, 4), "little") & CortexM.S_HALT
 

@@ -11,8 +11,8 @@ import pytest
 from pyocd.coresight.cortex_m import CortexM
 
 from hil import boards
-from hil.boards import Image
 from hil.errors import Blocked
+from hil.images import Image, image_of
 from hil.standins import start_virtual
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
@@ -38,7 +38,7 @@ def resetting(process: ProbeProcess, tmp_path: Path) -> Boards:
         pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
         entry = boards.load(board)
         faults = tuple(f"reset:{instructions}" for instructions in after)
-        stand_in = start_virtual(entry, boards.image_of(board), tmp_path / "log", faults)
+        stand_in = start_virtual(entry, image_of(board), tmp_path / "log", faults)
         try:
             with closing(Probe(entry, str(stand_in.endpoints.probe), None, process)) as probe:
                 yield probe

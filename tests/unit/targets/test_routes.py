@@ -17,20 +17,21 @@ import pytest
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
+from hil.images import Image, image_of
 from hil.rig import read_bench
 from hil.standins import start_virtual
-from hil.targets import boot_loader, connect, derived, flash_cycles, open_target
+from hil.targets import boot_loader, connect_options, flash_cycles, open_target, pyocd_targets
 from hil.targets.boot_loader import ByBootLoader, ask_agent, leave_for_boot_loader
-from hil.targets.derived.stm32f746xg import STM32F746xG
-from hil.targets.derived.stm32h7b3xx import STM32H7B3xx
-from hil.targets.pack import device_of, target_in
+from hil.targets.cmsis_pack import device_of, target_in
+from hil.targets.flash_route import AlreadyLoaded, route_of
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
-from hil.targets.route import AlreadyLoaded, route_of
+from hil.targets.pyocd_targets.stm32f746xg import STM32F746xG
+from hil.targets.pyocd_targets.stm32h7b3xx import STM32H7B3xx
 from hil.targets.serial_port import emptied, open_serial
 
 H7, PICO, QEMU = (boards.load(name) for name in ("stm32h7b3", "rp2040", "mps2-an500"))
-IMAGE = boards.image_of("stm32h7b3")
+IMAGE = image_of("stm32h7b3")
 Benches = Callable[[str], Endpoints]
 
 
@@ -46,7 +47,7 @@ class FakeLoader:
         self.after -= self.asked
         return self.after < 0
 
-    def program(self, image: boards.Image) -> None:
+    def program(self, image: Image) -> None:
         self.programmed += 1
 
 
@@ -157,7 +158,7 @@ def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkey
 def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: ProbeProcess) -> None:
     """That it is there is told by the bench's log."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    log, image = tmp_path / "log", boards.image_of("rp2040")
+    log, image = tmp_path / "log", image_of("rp2040")
     bench = start_virtual(PICO, image, log)
     try:
         with contextlib.closing(open_target(PICO, bench.endpoints, process)) as target:
@@ -217,7 +218,7 @@ def test_an_agent_is_measured_without_a_probe(benches: Benches, process: ProbePr
     with contextlib.closing(open_target(H7, alone)) as target:
         assert (target.flash(IMAGE), target.probe, target.route.name, target.cycles) == (False, None, "agent", 0)
         with pytest.raises(Blocked, match="runs another image"):
-            target.flash(boards.image_of("rp2040"))
+            target.flash(image_of("rp2040"))
     with (
         contextlib.closing(Probe(H7, str(ends.probe), None, process)) as probe,
         contextlib.closing(open_serial(str(ends.serial), H7.baud)) as port,
@@ -243,12 +244,12 @@ def test_sectors_are_those_of_the_manuals() -> None:
 
 
 def test_the_catalogue_says_how_pyocd_connects_and_resets_and_a_pack_s_chip_is_halted_as_it_runs() -> None:
-    said = {name: connect.options(boards.load(name)) for name in boards.names()}
+    said = {name: connect_options.options(boards.load(name)) for name in boards.names()}
     under_reset = {name for name, options in said.items() if options["connect_mode"] == "under-reset"}
     through_the_core = {name for name, options in said.items() if options["reset_type"] == "sysresetreq"}
     assert under_reset >= {"stm32h7b3", "stm32f746"} and through_the_core >= {"rp2040", "nrf52840"}
-    assert said["imxrt1062"] == connect.COMMON | {"connect_mode": "halt", "reset_type": "default"}
-    assert connect.with_pack("p.pack") == connect.COMMON | {"connect_mode": "halt", "pack": "p.pack"}
+    assert said["imxrt1062"] == connect_options.COMMON | {"connect_mode": "halt", "reset_type": "default"}
+    assert connect_options.with_pack("p.pack") == connect_options.COMMON | {"connect_mode": "halt", "pack": "p.pack"}
     assert not any(options["auto_unlock"] for options in said.values())
 
 
@@ -258,7 +259,7 @@ def test_a_target_is_derived_where_there_is_a_module_of_its_name_and_else_pyocd_
     known: dict[str, Any] = dict.fromkeys(("nrf52840", "rp2040"), "pyOCD's")
     monkeypatch.setattr("pyocd.target.TARGET", known)
     for board in boards.names():
-        derived.register(boards.load(board).pyocd_target or "none")
+        pyocd_targets.register(boards.load(board).pyocd_target or "none")
     assert known["rp2040"] == "pyOCD's"
     ours = known["nrf52840"], known["stm32f746xg"], known["stm32h7b3xx"]
     assert [target.__name__ for target in ours] == ["NRF52840", "STM32F746xG", "STM32H7B3xx"]

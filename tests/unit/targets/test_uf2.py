@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hil import boards
-from hil.boards import Image
 from hil.errors import Blocked
+from hil.images import Image, image_of
 from hil.targets import uf2
 from hil.targets.uf2 import Uf2
 from hil.targets.uf2_drives import drives
@@ -25,7 +25,7 @@ XIP, SIZE = 0x1000_0000, 0x20_0000
 INFO = "UF2 Bootloader v2.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n"
 
 
-def image_of(*segments: tuple[int, bytes]) -> Image:
+def image_with(*segments: tuple[int, bytes]) -> Image:
     image = Image(Path("bytes.elf"), "0" * 64)
     image.__dict__["segments"] = sorted(segments)
     return image
@@ -55,7 +55,7 @@ def test_a_file_holds_the_image_and_whole_sectors(seed: int) -> None:
         (XIP + start, chance.randbytes(min(end - start, 9000)))
         for start, end in zip(ends[::2], ends[1::2], strict=True)
     ]
-    sectors, order = flashed(uf2_of(image_of(*segments), 0xE48BFF56, XIP, SIZE), 0xE48BFF56)
+    sectors, order = flashed(uf2_of(image_with(*segments), 0xE48BFF56, XIP, SIZE), 0xE48BFF56)
     assert order == sorted(order)
     flash = bytearray(b"\xff" * SIZE)
     for address, data in segments:
@@ -69,7 +69,7 @@ def test_a_file_holds_the_image_and_whole_sectors(seed: int) -> None:
 @pytest.mark.parametrize("address", [XIP - 1, XIP + SIZE - 1, 0x2000_0000])
 def test_bytes_outside_of_the_flash_are_refused(address: int) -> None:
     with pytest.raises(Blocked, match=f"bytes at 0x{address:08X}, outside of the flash"):
-        uf2_of(image_of((address, bytes(2))), 1, XIP, SIZE)
+        uf2_of(image_with((address, bytes(2))), 1, XIP, SIZE)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_the_drive_takes_the_file_and_goes(tmp_path: Path, no_usb: Path) -> None
     table = mounted(tmp_path, "RPI RP2")  # a space in a mount's name is written \040
     loader = Uf2(PICO, None, table, no_usb)
     assert loader.waits()
-    image = boards.image_of("rp2040")
+    image = image_of("rp2040")
     taken: list[bytes] = []
 
     def boot_rom() -> None:
@@ -133,7 +133,7 @@ def test_a_drive_that_stays_is_blocked(tmp_path: Path, no_usb: Path, monkeypatch
     monkeypatch.setattr(uf2, "GONE_S", 0.2)
     loader = Uf2(PICO, None, mounted(tmp_path, "RPI-RP2"), no_usb)
     with pytest.raises(Blocked, match="is still there .* after it was written: hold BOOTSEL"):
-        loader.program(boards.image_of("rp2040"))
+        loader.program(image_of("rp2040"))
 
 
 def test_two_in_their_boot_rom_cannot_be_told_apart(tmp_path: Path, no_usb: Path) -> None:
@@ -176,7 +176,7 @@ def test_picotool_loads_what_no_drive_takes(
     tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/said\n' + ("echo no device >&2; exit 1\n" if fails else ""))
     tool.chmod(0o755)
     assert loader.waits()
-    image = boards.image_of("rp2040")
+    image = image_of("rp2040")
     if fails:
         with pytest.raises(Blocked, match=r"picotool could not load rp2040\.elf \(no device\)"):
             loader.program(image)

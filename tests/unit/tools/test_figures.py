@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hil.measure.between import IntervalSums
-from hil.measure.capture import Capture, Edge
-from hil.measure.conditions import Conditions
-from hil.measure.data_sheet import load_data_sheet
-from hil.tools.figures import Taken, evaluate
+from hil.energy.capture import Capture, Edge
+from hil.energy.conditions import Conditions
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.marker_interval import IntervalSums
+from hil.measure.figures import Taken, evaluate
 
 IDENTITY, VOLT, BUSY_A, BUSY_S = "Keysight Technologies,34465A,MY1,A.03", 3.3, 0.05, 0.5
 

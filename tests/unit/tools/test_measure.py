@@ -16,16 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from hil.bench.energy.served import KEYS, metered
-from hil.cli import main as hil
+from hil.benchmarks.energy.virtual_meters import KEYS, metered
+from hil.commands.main import main as hil
+from hil.commands.measure import main
+from hil.commands.power import Past, spark, spelled, watch
+from hil.energy import data_sheet
+from hil.energy.data_sheet import known_meters, load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.measure import data_sheet
-from hil.measure.data_sheet import known_meters, load_data_sheet
+from hil.measure.figures import evaluate
+from hil.measure.windows import take
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Setting
 from hil.meters.open import MODELS, open_meter
-from hil.record.trace import read_facts
+from hil.record.power_trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
@@ -34,8 +38,6 @@ from hil.standins.virtual.meter.scpi_instrument import ScpiInstrument
 from hil.standins.virtual.meter.serial_meter import Wire
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
-from hil.tools.measure import evaluate, main, take
-from hil.tools.watch import Past, spark, spelled, watch
 from tests.unit.meters.board import Board, served
 
 PS = 10**12

@@ -86,7 +86,7 @@ def started(command: str, resource: str, folder: Path) -> subprocess.Popen[str]:
     line = [
         sys.executable,
         "-m",
-        "hil.cli",
+        "hil.commands.main",
         *words[command],
         "--model",
         "keithley-2450",

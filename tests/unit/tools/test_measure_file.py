@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.cli import main as hil
+from hil.commands.main import main as hil
 
 PPK2 = "Timestamp(ms),Current(uA),D0-D7\n"
 
@@ -34,7 +34,7 @@ WINDOW = [0] * 200 + [1] * 500 + [0] * 200
 def test_a_file_of_a_ppk2_as_the_documentation_has_it(tmp_path: Path) -> None:
     ppk2(tmp_path / "ppk.csv", WINDOW)
     command = [
-        sys.executable, "-m", "hil.cli", "measure", "--csv", "ppk.csv", "--column", "D0=marker", "--volt", "3.3", "--accuracy", "0.05", "--out", "out",
+        sys.executable, "-m", "hil.commands.main", "measure", "--csv", "ppk.csv", "--column", "D0=marker", "--volt", "3.3", "--accuracy", "0.05", "--out", "out",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hil.bench.energy.served import KEYS, metered
-from hil.cli import main as hil
+from hil.benchmarks.energy.virtual_meters import KEYS, metered
+from hil.commands.main import main as hil
+from hil.commands.measure import main
+from hil.commands.power import Past, watch
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.provenance import provenance_of
 from hil.errors import Blocked
-from hil.measure.data_sheet import load_data_sheet
-from hil.measure.provenance import provenance_of
+from hil.measure.figures import evaluate
+from hil.measure.windows import take
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.meter import Host, Setting
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
-from hil.tools.measure import evaluate, main, take
-from hil.tools.watch import Past, watch
 from tests.unit.meters.board import served
 from tests.unit.tools.test_measure import options
 

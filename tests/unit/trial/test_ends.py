@@ -74,7 +74,7 @@ def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said)
     def broken(*_):
         raise error
 
-    monkeypatch.setattr("hil.boards.image_of", broken)
+    monkeypatch.setattr("hil.trial.prepare.image_of", broken)
     outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "plan") and said in outcome.reason
 

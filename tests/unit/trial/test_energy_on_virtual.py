@@ -13,6 +13,7 @@ import pytest
 
 from hil import boards
 from hil.endpoints import Endpoints
+from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Bench, Rig
 from hil.rig.config import BenchBoard, PowerEntry
@@ -121,7 +122,7 @@ def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, 
 
 def test_windows_between_two_falling_pulses_are_two_microseconds_longer(serve, tmp_path) -> None:
     said = serve("keithley-2450")
-    board, image, prepared = boards.load(BOARD), boards.image_of(BOARD), prepare(TrialSpec(BOARD, "cls1", steps=1))
+    board, image, prepared = boards.load(BOARD), image_of(BOARD), prepare(TrialSpec(BOARD, "cls1", steps=1))
     target = open_target(board, Endpoints(BOARD, "virtual", said["probe"], said["serial"]))
     try:
         target.flash(image)

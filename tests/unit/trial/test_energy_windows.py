@@ -11,24 +11,24 @@ import jsonschema
 import numpy as np
 import pytest
 
+from hil.energy.data_sheet import load_data_sheet
+from hil.energy.mlperf_tiny import form
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.measure.data_sheet import load_data_sheet
-from hil.measure.mlperf_tiny import form
 from hil.meters.meter import Spoiled
 from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
-from hil.bench.energy.scene import Load
+from hil.benchmarks.energy.simulated_board import Load
 from hil.methods.least_cycles import LeastCycles
-from hil.trial.confirm.checks import Checks
-from hil.trial.confirm.figures import Figures
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED
 from hil.trial.latency import LAP_PHASES
+from hil.trial.second_sources.checks import Checks
+from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import EnergyWindows, TrialSpec
-from tests.unit.measure.energy_scene import NONE, Bench
+from tests.unit.energy.energy_scene import NONE, Bench
 
 SHEET = load_data_sheet("keithley-2450")
 LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.04, 0.06, 0.03), 0.015, 2e-3, 3.3)

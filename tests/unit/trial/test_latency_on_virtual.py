@@ -4,11 +4,11 @@ import contextlib
 
 import pytest
 
-from hil import boards
+from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Bench, Rig
 from hil.standins import start_virtual
-from hil.targets import connect
+from hil.targets import connect_options
 from hil.targets.pyocd_session import PyocdSession
 from hil.targets.serial_port import open_serial
 from hil.trial import LatencySteps, TrialSpec, Watch, run_trial
@@ -37,7 +37,7 @@ def on_the_bench(spec, log):
     probe, outcome = PyocdSession(), Outcome(spec)
     port = open_serial(stand_in.endpoints.serial, prepared.board.baud)
     try:
-        probe.connect(stand_in.endpoints.probe, prepared.board.pyocd_target, connect.options(prepared.board))
+        probe.connect(stand_in.endpoints.probe, prepared.board.pyocd_target, connect_options.options(prepared.board))
         assert probe.program(prepared.image.segments, False) in ("held", "programmed")
         probe.reset()
         outcome.begin(prepared)
@@ -80,7 +80,7 @@ def test_a_dwt_counter_that_wraps_within_a_step(tmp_path):
 
 @NIGHTLY
 def test_systick_counts_on_through_its_wraps_and_those_of_32_bits(tmp_path):
-    image = boards.image_of("rp2040")
+    image = image_of("rp2040")
     wraps = image.symbols["wraps"]
     plain = steps_of("rp2040", tmp_path / "plain", lambda target, step: None, 8, 2)
     wrapped = steps_of("rp2040", tmp_path / "wrapped", lambda target, step: target.write32(wraps, 0xFF), 8, 2)

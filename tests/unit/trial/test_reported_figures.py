@@ -12,25 +12,26 @@ from hypothesis import strategies as st
 
 from hil import boards
 from hil.errors import DeviceFault
+from hil.images import image_of
+from hil.link.pending_request import RequestTime
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
-from hil.link.waiting import RequestTime
-from hil.measure.sram import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.methods.elasticzo_settings import Settings
 from hil.methods.graph_settings import GraphSettings
 from hil.methods.least_cycles import LeastCycles, products_inside
 from hil.networks import build
 from hil.trial import TrialSpec
-from hil.trial.confirm.bookings import BOOKINGS, check_bookings, check_cost
-from hil.trial.confirm.checks import Checks, Timed
-from hil.trial.confirm.clock import HostClock
-from hil.trial.confirm.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
-from hil.trial.confirm.cycles import STEP_PHASES, CycleCheck
-from hil.trial.confirm.figures import HOST_CLOCK, PROBE, Figures
-from hil.trial.confirm.identity import check_identity
-from hil.trial.confirm.memory import MemoryCheck, least_arena
 from hil.trial.prepare import prepare
+from hil.trial.second_sources.checks import Checks, Timed
+from hil.trial.second_sources.clock import HostClock
+from hil.trial.second_sources.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
+from hil.trial.second_sources.cycles import STEP_PHASES, CycleCheck
+from hil.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures
+from hil.trial.second_sources.identity import check_identity
+from hil.trial.second_sources.memory import MemoryCheck, least_arena
+from hil.trial.second_sources.reading_costs import BOOKINGS, check_bookings, check_cost
+from hil.trial.watermarks import ARENA_PAINT, STACK_PAINT, through_probe
 from tests.methods import on_graph
 
 CLOCK_HZ = 280_000_000
@@ -38,7 +39,7 @@ LEAST = LeastCycles((50, 1, 10), {"perturb": 10, "forward": 61, "backward": 1, "
 LAYERS = ("conv1", "relu1", "fc1")
 CYCLES = {"perturb": 20, "forward": 200, "backward": 30, "update": 40, "digest": 7}
 BOARD = boards.load("stm32h7b3")
-IMAGE = boards.image_of("stm32h7b3")
+IMAGE = image_of("stm32h7b3")
 
 
 def reply(steps=1, step=4, **others):

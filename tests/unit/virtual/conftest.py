@@ -11,7 +11,7 @@ import pytest
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.machine import Machine, Pace
-from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
+from hil.standins.virtual.chip.stm32h7b3.chip import Stm32H7B3
 
 from .f746 import F746
 

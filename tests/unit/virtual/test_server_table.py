@@ -17,7 +17,7 @@ pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtua
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "hil.cli", "bench-server", "--board", BOARD]
+    command = [sys.executable, "-m", "hil.commands.main", "bench-server", "--board", BOARD]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield process
         process.kill()
@@ -29,7 +29,7 @@ def test_the_table_is_a_rig_toml_that_the_doctor_finds_in_order(server: subproce
     pasted = "".join(iter(server.stdout.readline, "\n"))
     (tmp_path / "rig.toml").write_text(pasted)
     doctor = subprocess.run(
-        [sys.executable, "-m", "hil.cli", "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "hil.commands.main", "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     checks = json.loads(doctor.stdout)
     assert doctor.returncode == 0, checks

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.standins.virtual.chip.dma import HTIF, TCIF, Stream
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF, Stream
 from hil.standins.virtual.chip.stm32f746.chip import USART1_IRQ
 from hil.standins.virtual.chip.stm32f746.dma import IRQS as DMA2_IRQS
 

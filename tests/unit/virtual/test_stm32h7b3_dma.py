@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hil.standins.virtual.chip.dma import HTIF, TCIF
-from hil.standins.virtual.chip.dmamux import DMA1_IRQS
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.stm32.dma import HTIF, TCIF
 from hil.standins.virtual.chip.stm32f746.dma import Dma2
-from hil.standins.virtual.chip.stm32h7b3 import USART1_IRQ
+from hil.standins.virtual.chip.stm32h7b3.chip import USART1_IRQ
+from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS
 
 from .conftest import Board
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hil.graph.ir import Graph
+from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits, clip, clip127, psto_shift
 from hil.reference.formats.bfp8.layers import forward, input_error

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from hil.graph.ir import Node, Op
+from hil.graph.graph import Node, Op
 
 LARGEST_PRODUCT = 127 * 127
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.ir import POOLS, Graph, Node, Op
+from hil.graph.graph import POOLS, Graph, Node, Op
 from hil.methods.backward_pass import check_pools
 from hil.reference.floats import F, exp32
 from hil.reference.formats.tflite8.factors import SHARE_BITS, Chain, Ratio, shares

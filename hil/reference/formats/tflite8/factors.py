@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.reference.floats import F
 
 SMALLEST_NORMAL = F(2.0**-126)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.reference.formats.tflite8 import graph as plain
 from hil.reference.formats.tflite8.rescale import INT32_MAX, requantize
 from hil.reference.formats.tflite8.scaling import Scaling

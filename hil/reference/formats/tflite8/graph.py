@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node, Op
+from hil.graph.graph import Graph, Node, Op
 from hil.reference.formats.tflite8 import layers
 from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hil.graph.ir import Graph, Node
+from hil.graph.graph import Graph, Node
 from hil.reference.formats.tflite8.fast import FastLayer, Own
 from hil.reference.formats.tflite8.graph import PIXEL_OFFSET
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hil.standins.virtual.boards import BoardModel, Log, OnPin, Send, one_port
-from hil.standins.virtual.chip.stm32h7b3 import Stm32H7B3
+from hil.standins.virtual.chip.stm32h7b3.chip import Stm32H7B3
 from hil.standins.virtual.debug_port import PortId
 from hil.standins.virtual.meter.supply import Currents
 

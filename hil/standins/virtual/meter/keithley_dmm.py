@@ -17,7 +17,7 @@ from hil.standins.virtual.meter.scpi import ScpiError, number
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
 
-# Of the data sheets in hil/measure/meters for the 10 mA range, which a larger range's hold; assumed as they are there.
+# Of the data sheets in hil/meters/data_sheets for the 10 mA range, which a larger range's hold; assumed as they are there.
 LIMITS = Limits(gain=0.001, offset_a=10e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=5e-9)
 SRATE = 100_000  # after *RST
 US = PS_PER_S // 10**6

@@ -18,7 +18,7 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, s
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
-# Of the data sheet in hil/measure/meters for the 10 mA range, which a larger range's hold; unverified as they are there.
+# Of the data sheet in hil/meters/data_sheets for the 10 mA range, which a larger range's hold; unverified as they are there.
 LIMITS = Limits(gain=0.0005, offset_a=2e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=10e-9)
 RANGES_A = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0)
 OVER_RANGE, OVERFLOW = 1.2, 9.9e37

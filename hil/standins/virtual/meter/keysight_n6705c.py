@@ -17,7 +17,7 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, b
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
-# Of the data sheet in hil/measure/meters for the 1 mA range, which the larger ranges' hold.
+# Of the data sheet in hil/meters/data_sheets for the 1 mA range, which the larger ranges' hold.
 LIMITS = Limits(
     gain=0.0003,
     offset_a=100e-9,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from hil.standins.virtual.chip.rp2040.w25q16 import FAST_HZ, READ_HZ
-from hil.standins.virtual.chip.rp2040.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.w25q16 import FAST_HZ, READ_HZ
+from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 
 FLASH, IVT = 0x60000000, 0x60001000
 CONFIG_SIZE = 512

@@ -35,8 +35,8 @@ from hil.standins.virtual.chip.imxrt1062.src import Src
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Wdog
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
-from hil.standins.virtual.chip.rp2040.w25q16 import SIZE as FLASH_SIZE
-from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
+from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.w25q16 import W25Q16
 
 # Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program it is a
 # Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).

@@ -21,7 +21,7 @@ from hil.standins.virtual.chip.imxrt1062.boot_header import (
     check_config,
     default_config,
 )
-from hil.standins.virtual.chip.rp2040.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
+from hil.standins.virtual.chip.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
 
 BASE, ROM_SIZE = 0x00200000, 0x20000
 STACK = 0x20208000  # of the ROM itself, in OCRAM2

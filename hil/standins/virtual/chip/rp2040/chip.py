@@ -30,9 +30,9 @@ from hil.standins.virtual.chip.rp2040.pl011 import Pl011
 from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
 from hil.standins.virtual.chip.rp2040.timer import Timer
-from hil.standins.virtual.chip.rp2040.w25q16 import SIZE as FLASH_SIZE
-from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
 from hil.standins.virtual.chip.rp2040.watchdog import Watchdog
+from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
+from hil.standins.virtual.chip.w25q16 import W25Q16
 
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
 CORE = CoreSpec(

@@ -14,7 +14,7 @@ from typing import Protocol
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.rp2040.oscillators import ENABLE
-from hil.standins.virtual.chip.rp2040.w25q16 import W25Q16
+from hil.standins.virtual.chip.w25q16 import W25Q16
 
 SIZE = 0x4000
 BOOT2, BOOT2_SIZE = 0x20041F00, 0x100

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
-from hil.standins.virtual.chip.rp2040.w25q16 import FAST_HZ, READ_HZ, W25Q16
+from hil.standins.virtual.chip.w25q16 import FAST_HZ, READ_HZ, W25Q16
 
 FIFO = 16
 STANDARD, QUAD = 0, 2

@@ -15,8 +15,8 @@ from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.fault import ModelFault
-from hil.standins.virtual.chip.gpio import GpioPort
 from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.stm32.gpio import GpioPort
 from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.flash import Flash
 from hil.standins.virtual.chip.stm32f746.identity import DbgMcu, Iwdg, rom_table, signature

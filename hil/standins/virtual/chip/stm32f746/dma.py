@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hil.standins.virtual.chip import dma
-from hil.standins.virtual.chip.dma import Request
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.stm32 import dma
+from hil.standins.virtual.chip.stm32.dma import Request
 
 USART1 = 0x40011000
 IRQS = (56, 57, 58, 59, 60, 68, 69, 70)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hil.standins.virtual.chip import usart_registers as u
-from hil.standins.virtual.chip.dma_usart import DmaUsart
 from hil.standins.virtual.chip.registers import Register
+from hil.standins.virtual.chip.stm32 import usart_registers as u
+from hil.standins.virtual.chip.stm32.dma_usart import DmaUsart
 
 _OTHERS = {register.name: register for register in u.REGISTERS}
 

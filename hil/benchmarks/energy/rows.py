@@ -1,0 +1,143 @@
+"""The rows of `hil bench energy`: coverage of both intervals for every meter with a virtual instrument."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from hil.benchmarks.energy.random_case import Case, algorithm, commensurate, draw
+from hil.benchmarks.energy.trial import Judged, run
+from hil.benchmarks.energy.virtual_meters import KEYS
+from hil.energy.data_sheet import DataSheet, load_data_sheet
+from hil.errors import Blocked, RigError, close_matches
+
+BEYOND = 4.0  # times the limits of the data sheet
+FURTHER = {"rigol-dp832a": 16.0, "tc66c": 16.0}  # their few readings scatter by more than four times the limits
+WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
+COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
+POLLED = ("polled-scpi", "rigol-dp832a")  # the driver polls a hundred times a second
+JITTERING = (*POLLED, "tc66c")  # the driver jitters its polls
+FEW = 10  # trials without instrument errors, where only the load is random
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of the benchmark.
+
+    Attributes:
+        meter, case: instrument, and distribution of its trials.
+        trials: number of trials with a result; the other figures are over these.
+        coverage_mc, coverage_gum: share of the trials whose 95 % interval contains the true value: Monte Carlo, GUM.
+        width_ratio: largest ratio of GUM's width to Monte Carlo's.
+        max_error: largest relative error.
+        aliased: share of the trials flagged as aliased.
+        spoiled: number of windows that were discarded and repeated.
+        blocked: number of trials without a result.
+    """
+
+    meter: str
+    case: str
+    trials: int
+    coverage_mc: float
+    coverage_gum: float
+    width_ratio: float
+    max_error: float
+    aliased: float
+    spoiled: int = 0
+    blocked: int = 0
+
+
+def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
+    """Run the trials of one row."""
+    return summary(key, case, judged(key, case, range(trials), seed))
+
+
+def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged | Blocked]:
+    """Run the trials with these numbers. Every trial of every meter has its own seed, so all are independent."""
+    sheet = load_data_sheet(key)
+    found: list[Judged | Blocked] = []
+    for number in numbers:
+        try:
+            found.append(try_once(sheet, case, number, seed))
+        except Blocked as error:
+            print(f"{key}, {case}, trial {number}: {error}", file=sys.stderr)
+            found.append(error)
+    return found
+
+
+def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
+    """Return the row of some trials.
+
+    Raises:
+        RigError: none of the trials has a result.
+    """
+    trials = [one for one in found if isinstance(one, Judged)]
+    if not trials:
+        raise RigError(f"none of {len(found)} trials of {key}, {case}, gave a result: see the reasons above.")
+    coverage = _share(trials, "in_mc"), _share(trials, "in_gum")
+    largest = max(trial.width_ratio for trial in trials), max(trial.error for trial in trials)
+    spoiled, blocked = sum(trial.spoiled for trial in trials), len(found) - len(trials)
+    return Row(key, case, len(trials), *coverage, *largest, _share(trials, "aliased"), spoiled, blocked)
+
+
+_CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
+    WITHIN: draw,
+    OUTSIDE: lambda sheet, rng: draw(sheet, rng, FURTHER.get(sheet.key, BEYOND)),
+    ALGORITHM: algorithm,
+    COMMENSURATE: commensurate,
+    JITTERED: commensurate,
+}
+
+
+def try_once(sheet: DataSheet, case: str, number: int, seed: int = 1) -> Judged:
+    """Run one trial of a row."""
+    rng = np.random.default_rng([seed, number, crc32(sheet.key.encode())])
+    driver: dict[str, Any] = {}
+    if sheet.key in JITTERING:
+        driver["seed"] = int(rng.integers(2**31))  # else all trials would have the same jitter
+    if case == COMMENSURATE:
+        driver["jitter"] = 0.0
+    return run(sheet, _CASES[case](sheet, rng), rng, **driver)
+
+
+def _share(trials: Sequence[Judged], name: str) -> float:
+    return sum(getattr(one, name) for one in trials) / len(trials)
+
+
+def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
+    """Run all rows of some meters.
+
+    Raises:
+        RigError: no virtual instrument has this key.
+    """
+    for key in keys or KEYS:
+        if key not in KEYS:
+            raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, KEYS)}")
+        yield row(key, WITHIN, trials)
+        yield row(key, OUTSIDE, trials)
+        if load_data_sheet(key).kind == "integrating":
+            yield row(key, ALGORITHM, min(FEW, trials))
+        if key in POLLED:
+            yield row(key, COMMENSURATE, trials)
+            yield row(key, JITTERED, trials)
+
+
+def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
+    """Print the rows."""
+    found = []
+    for one in rows(keys, trials):
+        found.append(asdict(one))
+        if not as_json:
+            coverage = f"Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  width {one.width_ratio:.2f}"
+            rest = f"aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}"
+            head = f"{one.meter:22} {one.case:26} {one.trials:6} trials"
+            print(f"{head}  {coverage}  largest error {one.max_error:.3%}  {rest}", flush=True)
+    if as_json:
+        print(json.dumps(found, indent=1))
+    return 0

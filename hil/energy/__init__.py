@@ -1,0 +1,1 @@
+"""Turn what endpoints give into quantities: watermarks, cycles."""

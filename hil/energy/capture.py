@@ -1,0 +1,87 @@
+"""Readings of a meter and edges of the marker, both on the meter's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+MARKER = "marker"  # Capture.synchronisation if the meter itself recorded the pin
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge of the marker at `t_s` seconds on the meter's clock, plus or minus `half_s` (rectangular); `high` is the new level."""
+
+    t_s: float
+    half_s: float
+    high: bool
+
+
+@dataclass(frozen=True)
+class Capture:
+    """The readings of one window, with sleep before and after it.
+
+    Attributes:
+        t_s: float64[n], start of each reading's aperture, or the time of a point sample, in seconds; ascending.
+        power_w: float64[n], power of each reading, from its own voltage and current.
+        current_a, voltage_v: float64[n]; NaN if the meter does not report them.
+        aperture_s: time that each reading is a mean over; 0 for point samples.
+        interval_s: requested time from one reading to the next.
+        edges: edges of the marker, in order.
+        range_a: current range in amperes, the same for all readings.
+        lost: number of readings known to be missing; None if the meter cannot tell.
+        synchronisation: how the edges were found: `marker`, `power`, `serial` or `host` (hil/energy/edge_search.py).
+        temperature_c: mean of the meter's own sensor; None if it has none.
+        ends_s: float64[n], end of each aperture if their lengths differ (differences of a counter); else None.
+        renewed_s: time between two new readings of an instrument that repeats its last one; 0 if every reading is new.
+        notes: doubts about these readings, one sentence each; they become flags of the result.
+    """
+
+    t_s: np.ndarray
+    power_w: np.ndarray
+    current_a: np.ndarray
+    voltage_v: np.ndarray
+    aperture_s: float
+    interval_s: float
+    edges: tuple[Edge, ...]
+    range_a: float
+    lost: int | None
+    synchronisation: str = MARKER
+    ends_s: np.ndarray | None = None
+    temperature_c: float | None = None
+    renewed_s: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    def noted(self, sentence: str) -> Capture:
+        """Return the same with a sentence added to the notes, once."""
+        return self if sentence in self.notes else replace(self, notes=(*self.notes, sentence))
+
+    def from_first_edge(self) -> Capture:
+        """Return the same with times relative to the first edge; without edges nothing changes."""
+        begin = self.edges[0].t_s if self.edges else 0.0
+        ends_s = None if self.ends_s is None else self.ends_s - begin
+        edges = tuple(replace(edge, t_s=edge.t_s - begin) for edge in self.edges)
+        return replace(self, t_s=self.t_s - begin, ends_s=ends_s, edges=edges)
+
+
+def joined(pieces: Sequence[Capture]) -> Capture:
+    """Return the pieces of one capture, in order, as one."""
+    first, lost = pieces[0], [piece.lost for piece in pieces]
+    return replace(
+        first, t_s=np.concatenate([piece.t_s for piece in pieces]), power_w=np.concatenate([piece.power_w for piece in pieces]),
+        current_a=np.concatenate([piece.current_a for piece in pieces]), voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
+        edges=tuple(edge for piece in pieces for edge in piece.edges), lost=None if None in lost else sum(one or 0 for one in lost),
+        ends_s=None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
+        notes=tuple(dict.fromkeys(note for piece in pieces for note in piece.notes)),
+    )  # fmt: skip
+
+
+def tail(capture: Capture, readings: int) -> Capture:
+    """Return a copy of the last readings of a capture, without edges."""
+    kept = slice(-readings, None)
+    return replace(
+        capture, t_s=capture.t_s[kept].copy(), power_w=capture.power_w[kept].copy(), current_a=capture.current_a[kept].copy(),
+        voltage_v=capture.voltage_v[kept].copy(), edges=(), ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
+    )  # fmt: skip

@@ -1,0 +1,150 @@
+"""Data sheet of a meter: how it reads, and its error limits by range (hil/meters/data_sheets)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hil.bounded_read import SMALL_TEXT, read_toml
+from hil.dataclass_json import rebuilt
+from hil.errors import RigError, close_matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # beside the drivers
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True)
+class CurrentRange:
+    """Error limits of one current range.
+
+    Attributes:
+        amperes: full scale.
+        gain: share of the reading.
+        offset_a, resolution_a: amperes.
+        noise_a: standard deviation of a reading with an aperture of one second; white: it grows as 1 / sqrt(aperture).
+        burden_v: largest voltage drop in the meter at full scale.
+        least_burden_v: smallest drop at full scale; 0 if unknown.
+        drift_a_per_s: limit of the drift of the offset within a window.
+    """
+
+    amperes: float
+    gain: float
+    offset_a: float
+    resolution_a: float
+    noise_a: float = 0.0
+    burden_v: float = 0.0
+    drift_a_per_s: float = 0.0
+    least_burden_v: float = 0.0
+
+    @property
+    def burden_ohm(self) -> float:
+        """Largest resistance between supply and board."""
+        return self.burden_v / self.amperes
+
+    @property
+    def burden_share(self) -> float:
+        """Share of the largest burden to subtract: the middle of least and largest; the rest is its error limit."""
+        return (1 + self.least_burden_v / self.burden_v) / 2 if self.burden_v else 0.5
+
+
+@dataclass(frozen=True)
+class DataSheet:
+    """The data sheet of one meter.
+
+    Attributes:
+        key: name of its file, and the model in rig.toml.
+        name: maker and model, for people.
+        identity: text that its answer to *IDN? (or similar) contains.
+        kind: `integrating` (a reading is the mean over its aperture) or `point` (an instant).
+        apertures_s: shortest and longest aperture; (0, 0) for point samples.
+        fastest_hz: highest rate of readings without loss.
+        timestamps: `meter` or `host`: the clock that dates the readings.
+        marker: `digital` (it records levels or edges of a line), `trigger` (one edge starts it) or `none`.
+        loss: how missing readings show: `timestamps`, `counter`, `status`, or `none`.
+        feeds: whether it also supplies the board.
+        timebase: limit of the relative error of its clock.
+        voltage_gain, voltage_offset_v: error limits of its voltage readings; both 0 if it reads none.
+        voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
+        ranges: smallest first.
+        unverified: facts whose source could not be read; each result lists them.
+        sources: where the other facts are from.
+        specified_c: temperatures between which the error limits hold, in degrees Celsius.
+        per_degree: relative growth of the error limits for each degree outside.
+        dialect: queries of a meter without a driver of its own (hil/meters/polled_scpi.py); empty for all others.
+    """
+
+    key: str
+    name: str
+    identity: str
+    kind: str
+    apertures_s: tuple[float, float]
+    fastest_hz: float
+    timestamps: str
+    marker: str
+    loss: str
+    feeds: bool
+    timebase: float
+    voltage_gain: float
+    voltage_offset_v: float
+    voltage_noise_v: float
+    ranges: tuple[CurrentRange, ...]
+    unverified: tuple[str, ...]
+    sources: tuple[str, ...]
+    specified_c: tuple[float, float] = (18.0, 28.0)
+    per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); used where a maker gives none
+    dialect: dict[str, Any] = field(default_factory=dict)
+
+    def range_for(self, amperes: float) -> CurrentRange:
+        """Return the smallest range that holds a current.
+
+        Raises:
+            RigError: no range does.
+        """
+        found = next((one for one in self.ranges if amperes <= one.amperes), None)
+        if found is not None:
+            return found
+        raise RigError(
+            f"{amperes:g} A is beyond the largest range of the {self.name}, {self.ranges[-1].amperes:g} A: "
+            "measure with another meter."
+        )
+
+
+def known_meters() -> list[str]:
+    """Return the keys of all data sheets."""
+    return sorted(file.stem for file in FOLDER.glob(f"*{SUFFIX}"))
+
+
+def load_data_sheet(key: str) -> DataSheet:
+    """Return the data sheet of a meter by its key, or a user's own by its path, which ends with `.toml`.
+
+    Raises:
+        RigError: there is no such data sheet, or the file is not one.
+    """
+    if key.endswith(SUFFIX):
+        return _own(Path(key))
+    known = known_meters()
+    if key not in known:
+        raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
+    sheet = FOLDER / f"{key}{SUFFIX}"
+    return _read(key, tomllib.loads(sheet.read_text(encoding="utf-8")), sheet.name, "install trainrig again")
+
+
+def _own(path: Path) -> DataSheet:
+    cure = "write one after hil/meters/data_sheets/polled-scpi.toml"
+    _, raw = read_toml(path, SMALL_TEXT, cure)
+    return _read(path.stem, raw, str(path), cure)
+
+
+def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
+    ranges = raw.pop("range", None)
+    if not isinstance(ranges, list) or not ranges:
+        raise RigError(f"{name} is no data sheet (it has no [[range]]): {cure}.")
+    known = [rebuilt(CurrentRange, one, f"{name}, range {number}", cure) for number, one in enumerate(ranges, start=1)]
+    return rebuilt(DataSheet, raw | {"key": key, "ranges": known}, name, cure)

@@ -1,0 +1,65 @@
+"""Plan how many windows, and of which length, reach a requested uncertainty, from the scatter of the windows so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from hil.energy.monte_carlo import MEAN, efficiency
+from hil.energy.step_energy import EnergyResult
+from hil.energy.uncertainty import combined, coverage_factor, effective_dof
+
+MOST_WINDOWS = 24
+LONGEST_S = 60.0  # of a window
+AT_ONCE = 10  # times longer, at most: an estimate from six windows is rough
+SPARE = 0.9  # of the requested uncertainty is aimed at, for the same reason
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Windows in all, and steps in each."""
+
+    windows: int
+    steps: int
+
+
+def reached(result: EnergyResult, wanted: float) -> bool:
+    """Return whether the expanded uncertainty (95 %) is within a share of the energy of a step."""
+    return result.expanded <= wanted * abs(result.per_step)
+
+
+def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
+    """Return a plan that should reach an uncertainty, or None if neither more nor longer windows would.
+
+    More windows shrink the scatter of their mean by the root of their number, longer ones by the root of their length or
+    faster. Neither shrinks what all windows share, such as the gain.
+
+    Args:
+        result: of the windows so far.
+        wanted: expanded uncertainty (95 %) over the energy.
+    """
+    n, steps = len(result.windows), result.task.steps
+    aim = SPARE * wanted * abs(result.per_step)
+    fewest = next((one for one in range(n + 1, MOST_WINDOWS + 1) if _expanded(result, one, 1.0) <= aim), None)
+    if fewest is not None:
+        return Plan(fewest, steps)
+    room = min(AT_ONCE, LONGEST_S * steps / (steps * max(window.duration for window in result.windows)))
+    longer = next((one for one in _lengths(room) if _expanded(result, n, one) <= aim), room)
+    if math.floor(longer * steps) <= steps or _expanded(result, MOST_WINDOWS, 1e9) > wanted * abs(result.per_step):
+        return None
+    return Plan(n, math.ceil(longer * steps))
+
+
+def _lengths(room: float) -> list[float]:
+    return [1.25**power for power in range(1, 11) if 1.25**power <= room]
+
+
+def _expanded(result: EnergyResult, windows: int, longer: float) -> float:
+    """Return the expected expanded uncertainty of `windows` windows that are `longer` times as long."""
+    now = efficiency(len(result.windows), MEAN)
+    shrink = efficiency(windows, MEAN) / now / math.sqrt(longer)
+    parts = [
+        replace(one, standard=one.standard * shrink, dof=windows - 1 if one.shape == "scatter" else one.dof)
+        if one.shape in ("scatter", "normal") else one for one in result.contributions
+    ]  # fmt: skip
+    return coverage_factor(effective_dof(parts)) * combined(parts)

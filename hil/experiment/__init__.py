@@ -1,5 +1,0 @@
-"""The tables of papers, trained in full on the reference, with parts of every row certified on the board."""
-
-from hil.experiment.command import main
-
-__all__ = ["main"]

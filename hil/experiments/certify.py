@@ -1,0 +1,155 @@
+"""Certify parts of an experiment on the board, bit for bit: its first steps, and steps from random checkpoints.
+
+The board starts from the weights of the experiment, trains in lock-step with a fresh reference, and must end with the
+digests that the experiment recorded. So record, reference and board are compared with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.data import load
+from hil.errors import RigError
+from hil.experiments.choose_run import settled
+from hil.experiments.curve import checkpoint_path, read_checkpoint
+from hil.experiments.run import Run
+from hil.trial import TrialSpec
+from hil.trial.outcome import Outcome
+
+DRAW = 20  # first word of the seed that draws the spot checks; the second is the row
+
+RunTrial = Callable[[TrialSpec, Path], Outcome]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Steps of a run that the board repeats.
+
+    Attributes:
+        run: the run.
+        epoch: epochs before the segment.
+        steps: how many, all within one epoch.
+    """
+
+    run: Run
+    epoch: int
+    steps: int
+
+    @property
+    def name(self) -> str:
+        """Name of the segment's folder."""
+        return f"{self.run.name}-epoch{self.epoch:03d}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The result of a segment.
+
+    Attributes:
+        run, data, column, variant, seed: the run.
+        epoch, first_step, steps: the segment; `steps` are those that were compared.
+        board, reality: what trained.
+        verdict: `pass`, `fail` or `blocked`.
+        reason: one sentence where it did not pass.
+    """
+
+    run: str
+    data: str
+    column: str
+    variant: str
+    seed: int
+    epoch: int
+    first_step: int
+    steps: int
+    board: str
+    reality: str | None
+    verdict: str
+    reason: str
+
+    def repeats(self, segment: Segment, board: str) -> bool:
+        """Whether this certificate is a pass of the same segment on the same board."""
+        return (self.run, self.epoch, self.steps, self.board, self.verdict) == (
+            segment.run.name,
+            segment.epoch,
+            segment.steps,
+            board,
+            "pass",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields."""
+        return asdict(self)
+
+
+def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
+    """Yield two segments of every row of a column: the beginning of its first seed, and one of a random seed and epoch.
+
+    Args:
+        runs: trained to their end.
+        folder: holds theirs.
+    """
+    rows: dict[tuple[str, str, str, str], list[Run]] = {}
+    for run in runs:
+        rows.setdefault((run.data, run.column, run.variant, run.tag), []).append(run)
+    for number, seeds in enumerate(rows.values()):
+        first = settled(seeds[0], folder)
+        steps = min(first.longest_segment(), first.per_epoch(len(load(first.data).train_images)))
+        yield Segment(seeds[0], 0, steps)
+        if seeds[0].epochs > 1:
+            rng = np.random.Generator(np.random.PCG64([DRAW, number]))
+            yield Segment(seeds[int(rng.integers(len(seeds)))], int(rng.integers(1, seeds[0].epochs)), steps)
+
+
+def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
+    """Return the trial that repeats a segment; it starts from a checkpoint, or for the first steps from the network.
+
+    Args:
+        segment: what to repeat.
+        board: name in the catalogue.
+        runs: holds the folders of the runs.
+
+    Raises:
+        RigError: a checkpoint is missing.
+    """
+    run: Run = settled(segment.run, runs)
+    path = checkpoint_path(runs / run.name, segment.epoch)
+    return replace(
+        run.trial(board),
+        steps=segment.steps,
+        schedule=run.schedule(run.per_epoch(len(load(run.data).train_images)) * run.epochs),
+        first_step=read_checkpoint(path).step,
+        checkpoint=path if segment.epoch or run.start else None,
+    )
+
+
+def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
+    """Repeat a segment on the board.
+
+    Args:
+        segment, board, runs: as for `trial_of`.
+        folder: takes the trial's logs.
+        run_trial: runs a trial on the bench.
+
+    Raises:
+        RigError: a checkpoint is missing, or the request is wrong.
+    """
+    run, spec = segment.run, trial_of(segment, board, runs)
+    path = checkpoint_path(runs / run.name, segment.epoch + 1)
+    digests = read_checkpoint(path).digests
+    if len(digests) < segment.steps:
+        raise RigError(f"{path} notes {len(digests)} steps of the {segment.steps} to be repeated: train the run again.")
+    noted = digests[segment.steps - 1]
+    folder.mkdir(parents=True, exist_ok=True)
+    outcome = run_trial(spec, folder)
+    verdict, reason, done = outcome.verdict, outcome.reason, len(outcome.steps)
+    if verdict == "pass" and (done != segment.steps or outcome.final_digests != tuple(map(int, noted))):
+        last = spec.first_step + segment.steps - 1
+        verdict = "fail"
+        reason = f"board and reference agree, but end on other weights than the experiment noted behind step {last}."
+    identity = (run.name, run.data, run.column, run.variant, run.seed)
+    return Certificate(*identity, segment.epoch, spec.first_step, done, board, outcome.reality, verdict, reason)

@@ -1,0 +1,62 @@
+"""The charts of an experiment: a line a row, the mean of the seeds that are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from hil.experiments.curve import EpochRow
+from hil.experiments.elasticzo_published import UNTUNED
+from hil.experiments.line_chart import Axes, chart
+from hil.experiments.summary import Summary
+from hil.experiments.table import COSINE, LOSS, Axis
+
+
+def charts(summary: Summary) -> list[tuple[str, Markup]]:
+    """Return caption and chart: of learning curves one a column; of cosines one in all, layer by layer."""
+    table = summary.table
+    if table.measure is COSINE:
+        return [(data, _by_column(summary, data)) for data in dict.fromkeys(data for data, _ in table.columns)]
+    return [(f"{data} {table.called(column)}", _by_epoch(summary, data, column)) for data, column in table.columns]
+
+
+def _by_column(summary: Summary, data: str) -> Markup:
+    table = summary.table
+    columns = [column for its, column in table.columns if its == data]
+    lines = {}
+    for row in table.rows:
+        means = [cell.mean for cell in (summary.cell(data, column, row) for column in columns) if cell is not None]
+        if means and None not in means:
+            lines[table.called(row)] = [mean for mean in means if mean is not None]
+    marks = {place / max(len(columns) - 1, 1): table.called(name) for place, name in enumerate(columns)}
+    return chart(lines, f"{table.measure.title} by layer, {data}", Axes("layer", marks))
+
+
+def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
+    table, loss = summary.table, summary.table.measure is LOSS
+    lines = {}
+    for row in table.rows:
+        curves = [summary.curves[run.name] for run in table.cells.get((data, column, row), ())]
+        curves = [curve for curve in curves if curve and len(curve) == max(map(len, curves))]
+        if curves and row != UNTUNED:
+            lines[table.called(row)] = [
+                _mean(point, loss) for point in zip(*(curve[loss:] for curve in curves), strict=True)
+            ]
+    marks = _marks(table.axis, max(map(len, lines.values()), default=1), loss)
+    axes = Axes(table.axis.title, marks, stretched=table.axis.last is not None)
+    return chart(lines, f"{table.measure.title} by {table.axis.title}, {data} {table.called(column)}", axes)
+
+
+def _mean(point: Sequence[EpochRow], loss: bool) -> float:
+    """Return the mean over the seeds of the loss of an epoch, or of the accuracy after it in percent."""
+    values = [one.loss if loss else 100 * one.test_accuracy for one in point]
+    return sum(value for value in values if value is not None) / len(values)
+
+
+def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
+    """Return the labels of the first, middle and last row; a curve of losses begins with epoch 1."""
+    first, last = int(loss), rows - 1 + int(loss)
+    places = sorted({first, (first + last) // 2, last})
+    scale = 1.0 if axis.last is None else axis.last / max(last, 1)
+    return {(place - first) / max(rows - 1, 1): f"{place * scale:.3g}" for place in places}

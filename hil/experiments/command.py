@@ -1,0 +1,181 @@
+"""`hil experiment`: train the runs of a table, summarise them, and certify parts of them on the board."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+
+from hil import boards
+from hil.bounded_read import read_json
+from hil.data import load
+from hil.dataclass_json import rebuilt
+from hil.errors import RigError
+from hil.experiments.certify import Certificate, RunTrial, certify, segments
+from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
+from hil.experiments.elasticzo_tables import ELASTIC_TABLES
+from hil.experiments.options import add_asked, asked_table, positive
+from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.pool import Pool
+from hil.experiments.progress import RunLines
+from hil.experiments.render import write
+from hil.experiments.run import Run
+from hil.experiments.summary import Summary, summarise
+from hil.experiments.table import Table
+from hil.record.atomic_write import write_atomic
+from hil.record.origin import origin
+from hil.rig import Rig, read_bench
+from hil.trial import TrialSpec, run_trial
+from hil.trial.outcome import Outcome
+
+EXIT_FAILED = 1
+CERTIFICATES = "certificates.json"
+
+
+def main(arguments: list[str]) -> int:
+    """Run `hil experiment`; return 1 if a part of it failed on the board."""
+    options = _parser().parse_args(arguments)
+    table = asked_table(options)
+    boards.load(options.board)
+    out: Path = options.out or Path("reports") / "experiments" / table.name
+    console = Console()
+    if not options.certify_only:
+        train(table, out, options.jobs, options.resume, console)
+    _all_complete(table, out)
+    kept = _kept(out) if options.resume else []
+    summary = certified(table, out, options.board, on_bench, console, kept)
+    console.print((out / "table.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
+    return EXIT_FAILED if any(one.verdict == "fail" for one in summary.certificates) else 0
+
+
+def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
+    """Train all runs of a table into out/runs, and write the table after each stage.
+
+    Raises:
+        RigError: the folder holds an experiment, and `resume` is false or it is another one; a run failed.
+    """
+    _begin(table, out, resume)
+    runs = out / "runs"
+    with RunLines(console) as lines, Pool(jobs, lines) as pool:
+        for stage in table.stages:
+            pool.train(runs / run.name for run in stage)
+            _grow_grids(table, runs, pool)
+            write(_summary(table, out, _kept(out)), out)
+
+
+def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
+    """Train more rates until the best one of every search lies inside its grid."""
+    while more := [run for search in table.searches for run in search.more_runs(runs)]:
+        _make_folders(more, runs)
+        pool.train(runs / run.name for run in more)
+
+
+def certified(
+    table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
+) -> Summary:
+    """Certify the segments of a table on the board, and write the table with them.
+
+    Args:
+        table: what was trained.
+        out: its folder.
+        board: name in the catalogue.
+        trial: runs a trial on the bench.
+        console: for a line for each segment.
+        kept: certificates of an interrupted run; segments that passed are not repeated.
+    """
+    found: list[Certificate] = []
+    for segment in segments(table.certified, out / "runs"):
+        before = [one for one in kept if one.repeats(segment, board)]
+        if before:
+            found += before
+            continue
+        one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
+        found.append(one)
+        tail = f": {one.reason}" if one.reason else ""
+        console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
+        write_atomic(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
+    summary = _summary(table, out, found)
+    write(summary, out)
+    return summary
+
+
+def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
+    """Run a trial on the bench of rig.toml, or else on the board's stand-in."""
+    with Rig(read_bench(Path("rig.toml"))) as rig:
+        return run_trial(spec, rig, folder)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hil experiment", description="train the table of a paper, and certify it on the board"
+    )
+    parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="which table or figure")
+    parser.add_argument(
+        "--spec", type=Path, metavar="FILE", help="an experiment of your own, from a TOML file, in the place of a name"
+    )
+    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
+    parser.add_argument(
+        "--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)"
+    )
+    parser.add_argument("--batch", type=positive, metavar="B", help="samples a step (default: the paper's)")
+    parser.add_argument(
+        "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"
+    )
+    parser.add_argument(
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one a core)"
+    )
+    add_asked(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
+    parser.add_argument("--resume", action="store_true", help="go on with what the folder holds")
+    parser.add_argument("--certify-only", action="store_true", help="train nothing, certify what the folder holds")
+    return parser
+
+
+def _begin(table: Table, out: Path, resume: bool) -> None:
+    """Make the folders of the runs, or check that existing ones belong to this experiment."""
+    runs = out / "runs"
+    if runs.is_dir() and any(runs.iterdir()) and not resume:
+        raise RigError(f"{out} holds an experiment already: add --resume to go on with it, or choose another --out.")
+    _make_folders(table.runs, runs)
+
+
+def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
+    digests: dict[str, str] = {}
+    for run in wanted:
+        digests.setdefault(run.data, load(run.data).sha256)
+        folder = runs / run.name
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / RUN_FILE).exists():
+            write_run(folder, run, digests[run.data])
+        elif read_run(folder) != (run, digests[run.data]):
+            raise RigError(
+                f"{folder} was begun with other settings or data: choose another --out, "
+                "or the settings it was begun with."
+            )
+
+
+def _all_complete(table: Table, out: Path) -> None:
+    missing = [run.name for run in table.runs if not complete(out / "runs" / run.name)]
+    if missing:
+        raise RigError(
+            f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}: add --resume."
+        )
+
+
+def _kept(out: Path) -> list[Certificate]:
+    path, cure = out / CERTIFICATES, "delete it, and certify again"
+    said = read_json(path, LARGEST_JSON, cure) if path.is_file() else []
+    if not isinstance(said, list):
+        raise RigError(f"{path} is damaged (it is no list of certificates): {cure}.")
+    return [rebuilt(Certificate, one, f"{path}, certificate {number}", cure) for number, one in enumerate(said)]
+
+
+def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:
+    facts = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds")} | origin()
+    return summarise(table, out / "runs", facts, certificates)

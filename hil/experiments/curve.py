@@ -1,0 +1,180 @@
+"""The files of a run: its description, its learning curve, and the weights after every epoch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.bounded_read import read_json
+from hil.dataclass_json import rebuilt
+from hil.errors import RigError
+from hil.experiments.exponents import ExponentRun
+from hil.experiments.graphs import GraphRun
+from hil.experiments.run import Run
+from hil.graph.npz import read_npz
+from hil.record.atomic_write import write_atomic
+from hil.record.weights import write_weights
+
+RUN_FILE, CURVE_FILE = "run.json", "curve.json"
+LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
+AGAIN = "delete its run's folder and resume"
+
+
+@dataclass(frozen=True)
+class EpochRow:
+    """One epoch of a learning curve; row 0 is the network before training.
+
+    Attributes:
+        epoch: epochs trained so far.
+        step: steps trained so far.
+        loss: mean float loss of the training samples as they were trained on, in nats; None for row 0.
+        right_signs: share of the steps whose sign is that of the float losses; None if the method takes no sign.
+        train_accuracy: share of the first training images (train.py) that are classified rightly.
+        test_accuracy: the same of all test images.
+        train_s, eval_s: wall time of the steps and of the evaluation.
+        cosines: of the last step's gradient with the slope of the network, by trained layer; None if not compared.
+        moved: share of the trained numbers that differ from those before training.
+        digest: the step digest after the last step (docs/arithmetic.md, section 11); None for row 0.
+        arithmetic: NumPy or the host's C, which give the same bits; None in old rows.
+    """
+
+    epoch: int
+    step: int
+    loss: float | None
+    right_signs: float | None
+    train_accuracy: float
+    test_accuracy: float
+    train_s: float
+    eval_s: float
+    cosines: Sequence[float] | None = None
+    moved: float = 0.0
+    digest: int | None = None
+    arithmetic: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The weights after an epoch.
+
+    Attributes:
+        weights: int8 arrays in the order of the trained tensors.
+        step: index of the next step.
+        digests: uint32 [steps, tensors], the digests after each step of the epoch.
+    """
+
+    weights: tuple[np.ndarray, ...]
+    step: int
+    digests: np.ndarray
+
+
+def checkpoint_path(folder: Path, epoch: int) -> Path:
+    """Return the file of the weights after an epoch (0: before training)."""
+    return folder / f"epoch-{epoch:03d}.npz"
+
+
+def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, digests: np.ndarray) -> None:
+    """Write a checkpoint atomically: w0, w1, ..., `step` and `digests`."""
+    write_weights(path, weights, step=np.asarray(step, np.int64), digests=digests)
+
+
+def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
+    """Read a checkpoint.
+
+    Args:
+        path: of the file.
+        like: arrays with the expected types and shapes of the weights; None if unknown.
+
+    Raises:
+        RigError: it is missing, damaged, or of another network.
+    """
+    try:
+        arrays = read_npz(path, AGAIN)
+    except RigError as error:
+        raise RigError(f"the checkpoint {error}") from error
+    step, digests = arrays.pop("step", None), arrays.pop("digests", None)
+    weights = [arrays.get(f"w{index}") for index in range(len(arrays))]
+    found = [array for array in weights if array is not None]
+    if (
+        step is None
+        or step.shape != ()
+        or step.dtype.kind not in "iu"
+        or step < 0
+        or digests is None
+        or len(found) != len(weights)
+    ):
+        raise RigError(f"the checkpoint {path} has not the arrays w0, w1, ..., step and digests: {AGAIN}.")
+    if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
+        raise RigError(
+            f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: "
+            f"{AGAIN}."
+        )
+    if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
+        raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")
+    return Checkpoint(tuple(found), int(step), digests)
+
+
+def read_curve(folder: Path) -> list[EpochRow]:
+    """Return the rows so far; none if the run has not begun.
+
+    Raises:
+        RigError: the file is damaged.
+    """
+    path = folder / CURVE_FILE
+    if not path.is_file():
+        return []
+    rows = read_json(path, LARGEST_JSON, AGAIN, infinite=True)  # the loss of a run that diverged
+    if not isinstance(rows, list):
+        raise RigError(f"{path} is damaged (it is no list of rows): {AGAIN}.")
+    found = [rebuilt(EpochRow, row, f"{path}, row {number}", AGAIN) for number, row in enumerate(rows)]
+    if any(row.epoch != number or row.step < 0 for number, row in enumerate(found)):
+        raise RigError(f"{path} is damaged (its epochs are not 0, 1, 2, ...): {AGAIN}.")
+    return found
+
+
+def write_curve(folder: Path, rows: Sequence[EpochRow]) -> None:
+    """Write the curve atomically."""
+    write_atomic(folder / CURVE_FILE, json.dumps([asdict(row) for row in rows], indent=0) + "\n")
+
+
+def read_run(folder: Path) -> tuple[Run, str]:
+    """Return the run of a folder and the SHA-256 of its data.
+
+    Raises:
+        RigError: the file is missing or damaged.
+    """
+    path = folder / RUN_FILE
+    facts = read_json(path, LARGEST_JSON, AGAIN)
+    if (
+        not isinstance(facts, dict)
+        or not isinstance(facts.get("run"), dict)
+        or not isinstance(facts.get("data_sha256"), str)
+    ):
+        raise RigError(f"{path} is damaged (it has not run and data_sha256): {AGAIN}.")
+    kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
+    return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
+
+
+def write_run(folder: Path, run: Run, data_sha256: str) -> None:
+    """Write the run of a folder and the SHA-256 of its data."""
+    write_atomic(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
+
+
+def fields_of(run: Run) -> dict[str, Any]:
+    """Return the fields of a run for JSON."""
+    return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
+
+
+def complete(folder: Path) -> bool:
+    """Return whether the run of a folder has trained all its epochs."""
+    rows = read_curve(folder)
+    return bool(rows) and ended(read_run(folder)[0], rows)
+
+
+def ended(run: Run, rows: Sequence[EpochRow]) -> bool:
+    """Return whether the rows of a run are those of all its epochs."""
+    return bool(rows) and rows[-1].epoch >= run.epochs

@@ -1,0 +1,117 @@
+"""The options of `hil experiment` that belong to one paper, and the table that they select."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+from hil.data.corruption.by_name import CORRUPTIONS
+from hil.data.store import PARTS, data_folder, file_name, known_sets
+from hil.errors import RigError, close_matches
+from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, Asked
+from hil.experiments.exponents import LOSS
+from hil.experiments.pmt_runs import RATES, AskedPmt
+from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.spec_file import read_spec
+from hil.experiments.table import Table
+from hil.networks import NETWORKS
+
+ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
+
+
+def add_asked(parser: argparse.ArgumentParser) -> None:
+    """Add the options that only the experiments of one paper have."""
+    elastic = parser.add_argument_group("elasticzo-*")
+    elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
+    elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
+    pmt = parser.add_argument_group("pmt-*")
+    committed = [name for name, known in NETWORKS.items() if known.committed]
+    pmt.add_argument("--network", choices=committed, help="pre-trained network (default: resnet-tiny)")
+    pmt.add_argument("--corruptions", metavar="LIST", help="corruptions of severity 5 (default: the table's)")
+    pmt.add_argument("--images", type=positive, metavar="N", help="training images (default: 1000)")
+    pmt.add_argument("--queries", type=positive, metavar="Q", help="for each layer (default: 100)")
+    rates = ",".join(f"{rate:g}" for rate in RATES)
+    pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: {rates})")
+
+
+def asked_table(options: argparse.Namespace) -> Table:
+    """Return the table that the options select.
+
+    Raises:
+        RigError: an option of the other paper, an unknown name, or no data.
+    """
+    name = options.experiment
+    if (name is None) == (options.spec is None):
+        raise RigError("hil experiment takes either a name or --spec FILE: give one of them.")
+    if name is None:
+        for option in (*ELASTIC, *OF_PMT):
+            if getattr(options, option) is not None:
+                raise RigError(f"--{option} does not go with --spec: write it into the file.")
+        return read_spec(options.spec, options.seeds, options.epochs, options.batch)
+    others, owner = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
+    for option in others:
+        if getattr(options, option) is not None:
+            raise RigError(f"--{option} is an option of {owner}, not of {name}: leave it out.")
+    if name in ELASTIC_TABLES:
+        make, epochs = ELASTIC_TABLES[name]
+        return make(_elastic(options, epochs))
+    return PMT_TABLES[name](_pmt(options))
+
+
+def positive(text: str) -> int:
+    """Read a number above 0."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
+    return value
+
+
+def _elastic(options: argparse.Namespace, epochs: int) -> Asked:
+    columns = _names("columns", options.columns, LOSS) if options.columns else tuple(LOSS)
+    return Asked(_data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH)
+
+
+def _pmt(options: argparse.Namespace) -> AskedPmt:
+    given: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in ("network", "seeds", "epochs", "batch", "images", "queries")
+        if getattr(options, name) is not None
+    }
+    if options.corruptions is not None:
+        given["corruptions"] = _names("corruptions", options.corruptions, CORRUPTIONS)
+    if options.rates is not None:
+        given["rates"] = _rates(options.rates)
+    return AskedPmt(**given)
+
+
+def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the known names in a list with commas, each once."""
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in known:
+            raise RigError(f"--{option} names {name!r}: {close_matches(name, known)}")
+    return names
+
+
+def _rates(text: str) -> tuple[float, ...]:
+    try:
+        rates = tuple(sorted({float(word) for word in text.split(",")}))
+    except ValueError:
+        rates = ()
+    if not rates or not all(0 < rate <= 1 for rate in rates):
+        raise RigError(f"--rates is {text!r}: give numbers above 0, 1 at most, with a comma between two.")
+    return rates
+
+
+def _data(name: str | None) -> tuple[str, ...]:
+    if name is not None:
+        return (name,)
+    found = tuple(
+        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
+    )
+    if not found:
+        raise RigError(
+            f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
+        )
+    return found

@@ -1,0 +1,137 @@
+"""The tables of Poor Man's Training as runs: what has to be trained for every cell, and what differs from the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from hil.data.corruption.by_name import FAMILIES
+from hil.experiments.pmt_differences import DEFAULT, EQUAL_PASSES, PASSES, SAME_RATE, table_of
+from hil.experiments.pmt_figures import figure7, figure8, figure9
+from hil.experiments.pmt_published import BLOCKS as TABLE4_ROWS
+from hil.experiments.pmt_published import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
+from hil.experiments.pmt_runs import BLOCKS, AskedPmt, Builder, Way
+from hil.experiments.run import Given
+from hil.experiments.table import Axis, Table
+from hil.methods import METHODS
+
+FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are made smaller for it
+BASELINES = {
+    "mezo": Way((), "mezo"),
+    "mezo-batch": Way((("direction", "batch"),), "mezo"),
+    "deepzero-0": Way((("sparsity", 0),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+    "deepzero-0.9": Way((("sparsity", 230),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+}
+LAST_BLOCK = 8  # mask of the fixed layers of MCUTrain
+
+
+def table4(asked: AskedPmt) -> Table:
+    """Table 4: one block for all corruptions against the block chosen for each."""
+    builder = Builder(asked)
+    families = {
+        name: [one for one in family if asked.corruptions is None or one in asked.corruptions]
+        for name, family in FAMILIES.items()
+    }
+    families = {name: family for name, family in families.items() if family}
+    tuned_on = next(iter(families.values()))[0]
+    for name, family in families.items():
+        for row, mask in BLOCKS.items():
+            builder.row(name, row, family, builder.block(mask), tuned_on)
+        builder.row(name, "adaptive", family, builder.block(15), tuned_on, chosen=True)
+        builder.cells[builder.data, name, "none"] = builder.cells[builder.data, name, "block1"]
+    claims = (*(("adaptive", row) for row in BLOCKS), ("adaptive", "none"))
+    paper = {(column, row): values[column] for row, values in TABLE4.items() for column in values}
+    differences = (
+        "Corruptions: " + "; ".join(f"{name}: {', '.join(family)}" for name, family in families.items()) + ".",
+        SAME_RATE.format(tuned_on),
+    )
+    order = "the block chosen for the task above each fixed block"
+    return table_of(
+        "pmt-table4", "Fixed and chosen blocks", builder, ("none", *TABLE4_ROWS), claims, order, differences, paper
+    )
+
+
+def table5(asked: AskedPmt) -> Table:
+    """Table 5: MeZO and DeepZero on all layers, beside Poor Man's Training in the block that it chooses."""
+    rows = {row: BASELINES[row] for row in ("mezo", "mezo-batch", "deepzero-0.9")}
+    return _baselines(asked, "pmt-table5", rows, TABLE5, own_block=False)
+
+
+def table6(asked: AskedPmt) -> Table:
+    """Table 6: the same with the same block for all."""
+    return _baselines(asked, "pmt-table6", BASELINES, TABLE6, own_block=True)
+
+
+def table7(asked: AskedPmt) -> Table:
+    """Table 7: Poor Man's Training beside back-propagation in INT8 with and without QAS."""
+    builder = Builder(asked)
+    corruptions = asked.corruptions or TABLE7_COLUMNS
+    not_run = {"bp-fp32": "training in floats is no part of this project."}
+    ways: dict[str, tuple[str, Given]] = {
+        "bp-int8": ("int8-bp", (("qas", 0),)),
+        "bp-int8-qas": ("int8-bp", (("qas", 1),)),
+        "mcutrain": ("mcutrain", asked.block(LAST_BLOCK)),
+    }
+    not_run |= {row: f"there is no method {method} yet." for row, (method, _) in ways.items() if method not in METHODS}
+    for corruption in corruptions:
+        for row, (method, given) in ways.items():
+            if row not in not_run:
+                builder.row(corruption, row, (corruption,), Way(given, method), corruptions[0])
+        builder.row(corruption, "pmt", (corruption,), builder.block(15), corruptions[0], chosen=True)
+        builder.cells[builder.data, corruption, "none"] = builder.cells[builder.data, corruption, "pmt"]
+    rows = ("none", "bp-fp32", "bp-int8", "bp-int8-qas", "mcutrain", "pmt")
+    claims = (("pmt", "none"), ("pmt", "bp-int8"), ("mcutrain", "bp-int8"))
+    paper = {(column, row): value for row, values in TABLE7.items() for column, value in values.items()}
+    differences = (
+        SAME_RATE.format(corruptions[0]),
+        "MCUTrain's fixed layers, which it finds by search, are those of the last block; it has momentum 0.9, "
+        "which the paper leaves out of all methods.",
+    )
+    order = "Poor Man's Training above no adaptation and above INT8 BP without QAS, MCUTrain above INT8 BP"
+    return table_of(
+        "pmt-table7", "Beside back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
+    )
+
+
+PMT_TABLES: Mapping[str, Callable[[AskedPmt], Table]] = {
+    "pmt-figure7": figure7,
+    "pmt-figure8": figure8,
+    "pmt-figure9": figure9,
+    "pmt-table4": table4,
+    "pmt-table5": table5,
+    "pmt-table6": table6,
+    "pmt-table7": table7,
+}
+
+
+def _baselines(
+    asked: AskedPmt,
+    name: str,
+    rows: Mapping[str, Way],
+    published: Mapping[str, float],
+    own_block: bool,
+) -> Table:
+    layers = max(len(asked.layers(asked.block(mask))) for mask in BLOCKS.values())
+    budget = asked.budget(layers)
+    builder = Builder(asked, budget)
+    corruptions = asked.corruptions or (DEFAULT,)
+    for corruption in corruptions:
+        builder.row(corruption, "pmt", (corruption,), builder.block(15), corruptions[0], chosen=True)
+        builder.cells[builder.data, corruption, "none"] = builder.cells[builder.data, corruption, "pmt"]
+        for row, way in rows.items():
+            builder.row(corruption, row, (corruption,), replace(way, budget=budget), corruptions[0], chosen=own_block)
+    claims = (*(("pmt", row) for row in rows), ("deepzero-0.9", "mezo"), ("pmt", "none"))
+    paper = {
+        (corruption, row): value
+        for corruption in corruptions
+        if corruption == DEFAULT
+        for row, value in published.items()
+    }
+    differences = (
+        f"Every row has {budget:,} perturbed forward passes. {EQUAL_PASSES}",
+        SAME_RATE.format(corruptions[0]),
+    )
+    title = "Baselines with the same block" if own_block else "Baselines on all layers"
+    order = "Poor Man's Training above DeepZero above MeZO"
+    axis = Axis(PASSES, budget / 1e6)
+    return table_of(name, title, builder, ("none", *rows, "pmt"), claims, order, differences, paper, axis=axis)

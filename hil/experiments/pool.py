@@ -1,0 +1,116 @@
+"""Runs side by side: one process each, one BLAS thread each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Lock
+from types import TracebackType
+from typing import Protocol
+
+from hil.errors import RigError
+from hil.experiments.curve import EpochRow, complete, read_curve, read_run
+
+# A step's products are small: threads inside a run cost more than they bring, and runs already fill the cores.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+LOG_FILE = "worker.log"
+
+
+class Watcher(Protocol):
+    """Sees runs go on; called from several threads, one call at a time."""
+
+    def begin(self, name: str, done: int, epochs: int) -> None:
+        """A run begins or goes on behind epoch `done`."""
+        ...
+
+    def epoch(self, name: str, row: EpochRow) -> None:
+        """An epoch is over."""
+        ...
+
+    def end(self, name: str, rows: list[EpochRow]) -> None:
+        """A run is over."""
+        ...
+
+
+class Pool:
+    """Worker processes, ended when the block is left, whatever the reason.
+
+    Args:
+        jobs: how many at a time.
+        watcher: told of every epoch.
+    """
+
+    def __init__(self, jobs: int, watcher: Watcher) -> None:
+        self._jobs, self._watcher = jobs, watcher
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock, self._stop = Lock(), Event()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        with self._lock:
+            for process in self._running:
+                process.terminate()
+
+    def train(self, folders: Iterable[Path]) -> None:
+        """Train the runs of these folders; those that are complete are left alone.
+
+        Raises:
+            RigError: a run failed; the others have been trained.
+        """
+        left = [folder for folder in folders if not complete(folder)]
+        workers = ThreadPoolExecutor(self._jobs)
+        try:
+            reasons = [reason for reason in workers.map(self._one, left) if reason]
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        finally:
+            workers.shutdown(cancel_futures=True)
+        if reasons:
+            raise RigError(f"{len(reasons)} of {len(left)} runs failed, the first: {reasons[0]}")
+
+    def _one(self, folder: Path) -> str | None:
+        """Train one run; return why it failed."""
+        if self._stop.is_set():
+            return None
+        epochs = read_run(folder)[0].epochs
+        done = read_curve(folder)
+        with self._lock:
+            self._watcher.begin(folder.name, done[-1].epoch if done else 0, epochs)
+        log = folder / LOG_FILE
+        with log.open("w", encoding="utf-8") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "hil.experiments.train", str(folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env={**os.environ, **ONE_THREAD},
+            )
+        with self._lock:
+            self._running.add(process)
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                with self._lock:
+                    self._watcher.epoch(folder.name, EpochRow(**json.loads(line)))
+        code = process.wait()
+        with self._lock:
+            self._running.discard(process)
+            self._watcher.end(folder.name, read_curve(folder))
+        if code == 0 or self._stop.is_set():
+            return None
+        said = log.read_text(encoding="utf-8").strip().splitlines()
+        return f"{folder.name} ended with {code} ({said[-1] if said else f'nothing in {log}'})"

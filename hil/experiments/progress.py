@@ -1,0 +1,54 @@
+"""Progress of the runs: a live line for each on a terminal, and one line at the end of each."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from hil.experiments.curve import EpochRow
+
+
+class RunLines:
+    """Shows the runs that train (`hil.experiments.pool.Watcher`).
+
+    Args:
+        console: where to draw.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
+            TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
+            console=console, transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> RunLines:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, name: str, done: int, epochs: int) -> None:
+        """Show a run that begins."""
+        self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, said="")
+
+    def epoch(self, name: str, row: EpochRow) -> None:
+        """Show an epoch that is over."""
+        self._progress.update(self._tasks[name], completed=row.epoch, said=f"test {row.test_accuracy:.2%}")
+
+    def end(self, name: str, rows: list[EpochRow]) -> None:
+        """Leave one line of a run that is over."""
+        self._progress.remove_task(self._tasks.pop(name))
+        seconds = sum(row.train_s + row.eval_s for row in rows)
+        if rows:
+            last = rows[-1]
+            self._console.print(
+                f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s", highlight=False
+            )

@@ -1,0 +1,203 @@
+"""Search of a learning rate: a grid that grows until its best rate is inside it, moves weights and does no harm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from hil.errors import RigError
+from hil.experiments.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
+from hil.experiments.graphs import GraphRun
+from hil.methods.graph_settings import LARGEST_ETA
+
+SMALLEST_ETA = 1e-6
+MOST_RATES = 16  # of a grid: from its first rates it may grow by about six decades
+
+
+@dataclass(frozen=True)
+class RateResult:
+    """The result of one rate of a grid.
+
+    Attributes:
+        eta: the rate.
+        accuracies: on the held-out images after the last epoch, one a seed.
+        loss: mean training loss of the last epoch over the seeds, in nats.
+        moved: least share over the seeds of the trained numbers that differ from the first weights.
+        before: mean accuracy on the held-out images before training.
+    """
+
+    eta: float
+    accuracies: tuple[float, ...]
+    loss: float
+    moved: float
+    before: float
+
+    @property
+    def harmful(self) -> bool:
+        """Whether the weights before training are better: then a lower rate is better too."""
+        return fmean(self.accuracies) < self.before
+
+    @property
+    def order(self) -> tuple[bool, float, float, float]:
+        """Better rates come first: those that move weights, then by accuracy, loss and size."""
+        return self.moved == 0, -fmean(self.accuracies), self.loss, self.eta
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields, with mean and spread of the accuracies."""
+        spread = stdev(self.accuracies) if len(self.accuracies) > 1 else None
+        return asdict(self) | {"mean": fmean(self.accuracies), "spread": spread}
+
+
+@dataclass(frozen=True)
+class RateSearch:
+    """The search of one row's rate.
+
+    Attributes:
+        base: the run of the row on the data of the choice, without a rate.
+        rates: the first rates, rising.
+        seeds: how many seeds every rate is trained with.
+    """
+
+    base: GraphRun
+    rates: tuple[float, ...]
+    seeds: int
+
+    @property
+    def stem(self) -> str:
+        """What the names of its runs begin with."""
+        return stem_of(self.base)
+
+    def runs(self, rate: float) -> tuple[GraphRun, ...]:
+        """Return the runs of a rate, one a seed."""
+        tag = f"eta{rate:g}"
+        return tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
+
+    def first_runs(self) -> tuple[GraphRun, ...]:
+        """Return the runs of the first rates."""
+        return tuple(run for rate in self.rates for run in self.runs(rate))
+
+    def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
+        """Return the runs of the rates that were begun and not ended, else those of the next rate of the grid.
+
+        There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
+        diverge, one is best by chance; so a grid whose best rate is worse than no training grows downwards.
+
+        Args:
+            runs: holds the folders of the runs.
+        """
+        if begun := self._begun(runs):
+            return begun
+        found = results(runs, self.stem)
+        best = best_of(found)
+        least, most = found[0], found[-1]
+        if len(found) >= MOST_RATES:
+            return ()
+        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= LARGEST_ETA:
+            return self.runs(rate)
+        if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
+            return self.runs(rate)
+        return ()
+
+    def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
+        """Return the runs of every rate that an interrupted training left without all its seeds."""
+        left: dict[float, list[bool]] = {}
+        for eta, run, rows in _runs(runs, self.stem):
+            left.setdefault(eta, []).append(ended(run, rows))
+        return tuple(run for eta, its in left.items() if sum(its) < self.seeds for run in self.runs(eta))
+
+    def over(self, runs: Path) -> bool:
+        """Return whether every run of the search is trained to its end, and the grid grows no more."""
+        try:
+            return len(results(runs, self.stem)) >= len(self.rates) and not self.more_runs(runs)
+        except RigError:
+            return False
+
+
+def stem_of(base: GraphRun) -> str:
+    """Return what the names of the runs of a search begin with."""
+    return f"{base.data}-{base.column}-{base.variant}-eta"
+
+
+def results(runs: Path, stem: str) -> list[RateResult]:
+    """Return what every rate of a search came to, by rising rate.
+
+    Raises:
+        RigError: a run is not trained to its end, or there is none.
+    """
+    by_rate: dict[float, list[tuple[float, float, float, float]]] = {}
+    for eta, run, rows in _runs(runs, stem):
+        if not ended(run, rows):
+            raise RigError(f"the run {run.name} is not trained to its end, and others choose by it: add --resume.")
+        last = rows[-1]
+        by_rate.setdefault(eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
+    if not by_rate:
+        raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
+    return [
+        RateResult(
+            eta,
+            tuple(one[0] for one in its),
+            fmean(one[1] for one in its),
+            min(one[2] for one in its),
+            fmean(one[3] for one in its),
+        )
+        for eta, its in sorted(by_rate.items())
+    ]
+
+
+def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRow]]]:
+    """Yield the runs of a search by name, each with its rate and the rows of its curve."""
+    for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
+        if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
+            run = read_run(folder)[0]
+            assert isinstance(run, GraphRun) and run.eta is not None
+            yield run.eta, run, read_curve(folder)
+
+
+def best_of(found: Sequence[RateResult]) -> RateResult:
+    """Return the rate with the best mean accuracy on the held-out images among those that move weights.
+
+    The loss decides between equals.
+    """
+    return min(found, key=lambda one: one.order)
+
+
+def best_rate(runs: Path, stem: str) -> float:
+    """Return the rate that a search chooses (`best_of`)."""
+    return best_of(results(runs, stem)).eta
+
+
+def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
+    """Return a search for the record: all rates, the chosen one, and whether it is inside the grid and does harm."""
+    found = results(runs, search.stem)
+    best = best_of(found)
+    return {
+        "row": search.base.variant,
+        "data": search.base.data,
+        "seeds": search.seeds,
+        "rates": [one.to_json() for one in found],
+        "chosen": best.eta,
+        "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0,
+        "harmful": best.harmful,
+    }
+
+
+def above(rate: float) -> float:
+    """Return the next rate of a grid of two a decade."""
+    return float(f"{rate * (3 if _mantissa(rate) < 2 else 10 / 3):.2g}")
+
+
+def below(rate: float) -> float:
+    """Return the rate before in a grid of two a decade."""
+    return float(f"{rate * (0.3 if _mantissa(rate) < 2 else 1 / 3):.2g}")
+
+
+def _mantissa(rate: float) -> float:
+    return float(f"{rate:e}".split("e")[0])
+
+
+def _escaped(stem: str) -> str:
+    return re.sub(r"([\[\]*?])", r"[\1]", stem)

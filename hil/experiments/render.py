@@ -1,0 +1,141 @@
+"""Write the files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each atomically."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from hil.experiments.charts import charts
+from hil.experiments.latex import as_latex
+from hil.experiments.summary import CellResult, Order, Summary
+from hil.record.atomic_write import write_atomic
+
+CELL_FIELDS = (
+    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s"
+)  # fmt: skip
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write all five files into the folder."""
+    write_atomic(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
+    write_atomic(folder / "results.csv", as_csv(summary.cells))
+    write_atomic(folder / "table.md", as_markdown(summary))
+    write_atomic(folder / "table.tex", as_latex(summary))
+    write_atomic(folder / "index.html", as_page(summary))
+
+
+def as_csv(cells: Sequence[CellResult]) -> str:
+    """Return CSV with a line for each cell: accuracies in percent, losses in nats, `train_s` in s for one seed."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(CELL_FIELDS)
+    for cell in cells:
+        values = vars(cell) | {"seeds": len(cell.values)}
+        lines.writerow(["" if values[field] is None else values[field] for field in CELL_FIELDS])
+    return text.getvalue()
+
+
+def as_markdown(summary: Summary) -> str:
+    """Return the table as the README of a result would show it."""
+    table = summary.table
+    lines = [f"# {table.title}", ""]
+    lines += [
+        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the "
+        f"seeds{brackets(summary)}.",
+        "",
+    ]
+    lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
+    lines.append("|---|" + "---:|" * len(table.columns))
+    for row in table.rows:
+        entries = (entry(summary, data, column, row) for data, column in table.columns)
+        lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
+    if table.claims:
+        lines += ["", f"Order {table.order}:", ""]
+        lines += [f"- {order.data} {table.called(order.column)}: {said(order)}" for order in summary.orders]
+    if chosen := [cell for cell in summary.cells if cell.chosen]:
+        lines += ["", "Chosen:", ""]
+        lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
+    if signs := [cell for cell in summary.cells if cell.right_signs not in (None, 1.0)]:
+        lines += ["", "Steps whose sign is that of the float losses:", ""]
+        lines += [
+            f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
+        ]
+    lines += rate_lines(summary)
+    lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
+    lines += ["", "Certified on the board, bit for bit:", ""]
+    lines += [
+        f"- {one.verdict}: {one.run}, {one.steps} steps from step {one.first_step} on {one.board} "
+        f"({one.reality or 'not reached'})" + (f": {one.reason}" if one.reason else "")
+        for one in summary.certificates
+    ] or ["- nothing yet"]
+    return "\n".join(lines) + "\n"
+
+
+def rate_lines(summary: Summary) -> list[str]:
+    """Return the searches of learning rates as lines of text: every rate with its accuracy, the chosen one in bold."""
+    lines = (
+        ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""]
+        if summary.searches
+        else []
+    )
+    for search in summary.searches:
+        rates = []
+        for one in search["rates"]:
+            said = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            rates.append(f"**{said}**" if one["eta"] == search["chosen"] else said)
+        edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
+        edge += "; no rate is as good as no training" if search["harmful"] else ""
+        before = f"before training {search['rates'][0]['before']:.1%}"
+        lines.append(
+            f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {before}, {', '.join(rates)}{edge}"
+        )
+    return lines
+
+
+def entry(summary: Summary, data: str, column: str, row: str) -> str:
+    """Return the text of a place in the table; empty where the table asks for nothing there."""
+    cell = summary.cell(data, column, row)
+    if row in summary.table.not_run:
+        paper = summary.table.paper.get((data, column, row))
+        return "not run" if paper is None else f"not run ({paper:.2f})"
+    if cell is None:
+        return ""
+    spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
+    ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    if not summary.table.paper:
+        return ours
+    return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
+
+
+def brackets(summary: Summary) -> str:
+    """Say what stands in brackets, where the paper has numbers."""
+    return "; the paper's value in brackets" if summary.table.paper else ""
+
+
+def said(order: Order) -> str:
+    """Say in words whether the order holds."""
+    if order.holds is None:
+        return "not all rows are trained"
+    return "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+
+
+def as_page(summary: Summary) -> str:
+    """Return the page: self-contained, without a script."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hil.experiments"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    template = environment.get_template("experiment.html.j2")
+    drawn: list[tuple[str, Markup]] = charts(summary)
+    return template.render(
+        s=summary, called=summary.table.called, charts=drawn, entry=entry, said=said, brackets=brackets
+    )

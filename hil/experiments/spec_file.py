@@ -1,0 +1,183 @@
+"""Read an experiment from a TOML file: rows and columns of settings (docs/experiments.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hil.bounded_read import SMALL_TEXT, read_toml
+from hil.data import load
+from hil.errors import RigError, close_matches
+from hil.experiments.exponents import METHOD, NETWORK, ExponentRun
+from hil.experiments.graphs import GraphRun
+from hil.experiments.run import Run
+from hil.experiments.table import ACCURACY, LOSS, Cell, Table
+from hil.methods import METHODS, GraphMethod, graph_method
+from hil.networks import names
+
+NAME = r"^[a-z0-9][a-z0-9.-]*$"  # becomes part of the names of folders
+
+
+class Cells(BaseModel):
+    """Keys of a row, a column or the file; a row overrides a column, and a column overrides the file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    data: str | None = None
+    network: str | None = None
+    method: str | None = None
+    variant: str | None = None
+    epochs: int | None = Field(None, ge=1)
+    batch: int | None = Field(None, ge=1, le=65535)
+    eta: float | None = Field(None, gt=0)
+    settings: dict[str, int | float | str] = Field(default_factory=dict)
+
+
+class Named(Cells):
+    """A row or a column."""
+
+    name: str = Field(pattern=NAME)
+
+
+class SpecFile(Cells):
+    """The whole file."""
+
+    name: str = Field(pattern=NAME)
+    title: str
+    measure: Literal["accuracy", "loss"] = "accuracy"
+    row: list[Named] = Field(min_length=1)
+    column: list[Named] = Field(min_length=1)
+
+
+def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> Table:
+    """Return the table that a file describes.
+
+    Args:
+        path: of the TOML file.
+        seeds: how many, from 1.
+        epochs, batch: in the place of those in the file; None leaves them.
+
+    Raises:
+        RigError: no such file, a mistake in it, an unknown name, or a setting that the method does not take.
+    """
+    spec = _parsed(path)
+    cells: dict[Cell, tuple[Run, ...]] = {}
+    for column in spec.column:
+        for row in spec.row:
+            given = _merged(spec, column, row) | {
+                key: value for key, value in (("epochs", epochs), ("batch", batch)) if value
+            }
+            try:
+                runs = tuple(_run(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
+                _check(runs[0])
+            except RigError as error:
+                raise RigError(f"{path}: row {row.name}, column {column.name}: {error}") from error
+            cells[given["data"], column.name, row.name] = runs
+    stage = tuple(dict.fromkeys(run for runs in cells.values() for run in runs))
+    rows = tuple(row.name for row in spec.row)
+    measure = ACCURACY if spec.measure == "accuracy" else LOSS
+    return Table(
+        spec.name, spec.title, (stage,), cells, rows, {}, (f"An experiment of {path.name}, not of a paper.",), measure
+    )
+
+
+def _parsed(path: Path) -> SpecFile:
+    try:
+        _, raw = read_toml(path, SMALL_TEXT, "give a TOML file as docs/experiments.md describes it")
+    except RigError as error:
+        raise RigError(f"--spec {error}") from error
+    try:
+        spec = SpecFile.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
+        raise RigError(
+            f"--spec {path}: {place or 'the file'}: {first['msg'].lower()}; docs/experiments.md has an example."
+        ) from error
+    for kind, named in (("row", spec.row), ("column", spec.column)):
+        names = [one.name for one in named]
+        if double := next((name for name in names if names.count(name) > 1), None):
+            raise RigError(f"--spec {path}: two {kind}s are called {double!r}: give each a name of its own.")
+    return spec
+
+
+def _merged(spec: SpecFile, column: Named, row: Named) -> dict[str, Any]:
+    given: dict[str, Any] = {"data": "fashion-mnist-1k", "network": NETWORK, "method": METHOD, "epochs": 5, "batch": 20}
+    settings: dict[str, int | float | str] = {}
+    for part in (spec, column, row):
+        given |= {
+            key: getattr(part, key)
+            for key in ("data", "network", "method", "variant", "epochs", "batch", "eta")
+            if getattr(part, key) is not None
+        }
+        settings |= part.settings
+    return given | {"settings": settings}
+
+
+def _run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Run:
+    if given["method"] == METHOD:
+        return _exponent_run(given, column, row, seed)
+    return _graph_run(given, column, row, seed)
+
+
+def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> ExponentRun:
+    if given["network"] != NETWORK:
+        raise RigError(
+            f"{METHOD} trains {NETWORK}, not {given['network']!r}: leave network out, or name another method."
+        )
+    variant = _known("variant", given.get("variant", ""), METHODS[METHOD].variants)
+    if "eta" in given:
+        raise RigError(f"{METHOD} has no learning rate: leave eta out.")
+    settings = dict(given["settings"])
+    scale = settings.pop("r_max", 7)
+    star = settings.pop("loss", "float") == "integer"
+    kind = "int8star" if star else "int8"
+    return ExponentRun(
+        given["data"], kind, variant, seed, given["epochs"], batch=given["batch"], r_max=scale,
+        given=tuple(settings.items()), tag=f"{column}-{row}",
+    )  # fmt: skip
+
+
+def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> GraphRun:
+    method, network = (
+        _known("method", given["method"], METHODS),
+        _known("network", given["network"], names(GraphMethod.format)),
+    )
+    kind = graph_method(method)
+    variants, default = kind.variants, kind.default_variant
+    variant = _known("variant", given.get("variant", default), variants)
+    first = variants[default]
+    settings = {name: value for name, value in variants[variant].items() if first.get(name) != value} | given[
+        "settings"
+    ]
+    return GraphRun(
+        given["data"],
+        column,
+        row,
+        seed,
+        given["epochs"],
+        given["batch"],
+        network,
+        method,
+        tuple(settings.items()),
+        eta=given.get("eta", 0.01),
+    )
+
+
+def _known(what: str, name: str, known: Any) -> str:
+    if name not in known:
+        raise RigError(f"there is no {what} {name!r}: {close_matches(name, known)}")
+    return name
+
+
+def _check(run: Run) -> None:
+    """Build the method once, so that a wrong setting is found before anything is trained."""
+    images = len(load(run.data).train_images)
+    if run.batch > images:
+        raise RigError(
+            f"a batch of {run.batch} is larger than the {images} training images of {run.data}: choose a smaller batch."
+        )
+    run.learner(None, run.schedule(run.per_epoch(images) * run.epochs))

@@ -1,0 +1,184 @@
+"""From learning curves to a table: means, spreads, and whether the paper's order holds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hil.experiments.certify import Certificate
+from hil.experiments.choose_run import settled
+from hil.experiments.curve import EpochRow, fields_of, read_curve
+from hil.experiments.elasticzo_published import UNTUNED
+from hil.experiments.rate_search import search_facts
+from hil.experiments.run import Run
+from hil.experiments.table import COSINE, LOSS, Cell, Table
+
+Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell of the table.
+
+    Attributes:
+        data, column, row: which.
+        values: one a seed, the mean of its runs, of what the table measures; of the first row of the curve for `none`.
+        mean: of the values, None without any.
+        spread: their sample standard deviation (n - 1), None with fewer than two.
+        paper: published value; None where there is none.
+        right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None if the
+            method takes no sign.
+        chosen: settings that were searched for; empty where none were.
+        train_s: wall time of the training steps, one seed.
+        steps_per_s: training steps in a second of wall time, mean over seeds.
+    """
+
+    data: str
+    column: str
+    row: str
+    values: tuple[float, ...]
+    mean: float | None
+    spread: float | None
+    paper: float | None
+    right_signs: float | None
+    chosen: str
+    train_s: float | None
+    steps_per_s: float | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """Whether the means of a column stand in the order that the paper claims.
+
+    `holds` is None while a mean is missing; `broken` names the pairs that stand the other way round.
+    """
+
+    data: str
+    column: str
+    holds: bool | None
+    broken: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that the files of an experiment say.
+
+    Attributes:
+        table: which.
+        facts: when, with what versions, on what host.
+        cells: results, in the order of the table.
+        orders: one a column.
+        curves: by run.
+        certificates: of the board, none where nothing was certified.
+        searches: of learning rates that are trained to their end, as `search_facts` has them.
+    """
+
+    table: Table
+    facts: Mapping[str, Any]
+    cells: tuple[CellResult, ...]
+    orders: tuple[Order, ...]
+    curves: Curves
+    certificates: tuple[Certificate, ...]
+    searches: tuple[Mapping[str, Any], ...] = ()
+
+    def cell(self, data: str, column: str, row: str) -> CellResult | None:
+        """Return a cell; None where the table has none."""
+        return next((one for one in self.cells if (one.data, one.column, one.row) == (data, column, row)), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything for JSON; training figures are counted in the reference, times are measured."""
+        return {
+            "experiment": self.table.name,
+            "title": self.table.title,
+            "facts": dict(self.facts),
+            "provenance": {
+                self.table.measure.name: "counted",
+                "right_signs": "counted",
+                "wall_time": "measured",
+                "paper": "published",
+            },
+            "differences": list(self.table.differences),
+            "not_run": dict(self.table.not_run),
+            "cells": [asdict(cell) for cell in self.cells],
+            "orders": [asdict(order) for order in self.orders],
+            "runs": [fields_of(run) | {"name": run.name} for run in self.table.runs],
+            "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
+            "searches": list(self.searches),
+            "certificates": [certificate.to_json() for certificate in self.certificates],
+        }
+
+
+def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()) -> Summary:
+    """Read the curves below `runs` and sum them up; runs that are not complete are left out of the cells."""
+    curves = {run.name: read_curve(runs / run.name) for run in table.runs}
+    cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
+    orders = tuple(_order(table, cells, *column) for column in table.columns)
+    return Summary(table, facts, cells, orders, curves, tuple(certificates), _searches(table, runs))
+
+
+def _searches(table: Table, runs: Path) -> tuple[Mapping[str, Any], ...]:
+    """Return the searches that are over; of an experiment that was cut, others are left out."""
+    return tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
+
+
+def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
+    data, column, row = cell
+    done = [run for run in table.cells[cell] if _done(run, curves)]
+    by_seed: dict[int, list[float]] = {}
+    for run in done:
+        by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
+    values = tuple(statistics.fmean(each) for each in by_seed.values())
+    steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step, and is in all columns
+    trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
+    signs = [one.right_signs for one in trained if one.right_signs is not None]
+    seconds = sum(one.train_s for one in trained)
+    steps = sum(curves[run.name][-1].step for run in done) if trained else 0
+    return CellResult(
+        data,
+        column,
+        row,
+        values,
+        mean=statistics.fmean(values) if values else None,
+        spread=statistics.stdev(values) if len(values) > 1 else None,
+        paper=table.paper.get(cell),
+        right_signs=statistics.fmean(signs) if signs else None,
+        chosen="; ".join(dict.fromkeys(settled(run, runs).chosen() for run in done)) if trained else "",
+        train_s=seconds / len(by_seed) if trained else None,
+        steps_per_s=steps / seconds if seconds else None,
+    )
+
+
+def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> float:
+    """Return what a run's curve says of a cell."""
+    one = curve[0 if row == UNTUNED else -1]
+    if table.measure is LOSS:
+        assert one.loss is not None
+        return one.loss
+    if table.measure is COSINE:
+        assert one.cosines is not None
+        layers = list(dict.fromkeys(name for _, name in table.columns))
+        return one.cosines[layers.index(column)]
+    return 100 * one.test_accuracy
+
+
+def _done(run: Run, curves: Curves) -> bool:
+    rows = curves[run.name]
+    return bool(rows) and rows[-1].epoch == run.epochs
+
+
+def _order(table: Table, cells: Sequence[CellResult], data: str, column: str) -> Order:
+    means = {cell.row: cell.mean for cell in cells if (cell.data, cell.column) == (data, column)}
+    broken, missing = [], False
+    for better, worse in table.claims:
+        if not {better, worse} <= set(means):
+            continue
+        good, bad = means[better], means[worse]
+        if good is None or bad is None:
+            missing = True
+        elif not table.measure.sign * good > table.measure.sign * bad:
+            side = "above" if table.measure.sign > 0 else "below"
+            broken.append(f"{better} {good:.2f} is not {side} {worse} {bad:.2f}")
+    return Order(data, column, False if broken else None if missing else True, tuple(broken))

@@ -1,0 +1,105 @@
+"""A table or figure of a paper as runs: the runs of every cell, the paper's claims, and what differs from the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from hil.experiments.rate_search import RateSearch
+from hil.experiments.run import Run
+
+Cell = tuple[str, str, str]  # data set as the paper's column names it, column, row
+Claims = tuple[tuple[str, str], ...]  # rows: the first is better than the second
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What stands in the cells.
+
+    Attributes:
+        name: `accuracy` (of the test images after the last epoch), `loss` (mean of the last epoch's training) or
+            `cosine` (with the slope, of the layer of the column).
+        title, unit: said above the table.
+        sign: 1 where more is better, -1 where less is.
+    """
+
+    name: str
+    title: str
+    unit: str
+    sign: int = 1
+
+
+ACCURACY = Measure("accuracy", "Test accuracy", "percent of the test images, behind the last epoch")
+LOSS = Measure("loss", "Training loss", "nats, mean of the training samples of the last epoch", -1)
+COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction of the slope")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The horizontal axis of the learning curves: its title, and its value at the last row (None: number of epochs)."""
+
+    title: str = "epoch"
+    last: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a paper.
+
+    Attributes:
+        name, title: of the experiment.
+        stages: runs that may train side by side; each stage needs the one before it.
+        cells: the runs, one a seed or several, that a cell is the mean of, by (data, column, row).
+        rows: in the paper's order.
+        paper: published values, percent.
+        differences: in what the setting here differs from the paper's, a sentence each.
+        measure: what stands in the cells.
+        claims: what the paper says of the rows, in every column that has both.
+        order: the claims in words.
+        titles: of rows and columns whose name is not what they are called.
+        axis: of the learning curves.
+        searches: learning rates that are searched; their first runs are in the first stage.
+        choices: names of runs that others choose among, and that no board repeats.
+        not_run: rows that were not run, with the reason.
+    """
+
+    name: str
+    title: str
+    stages: tuple[tuple[Run, ...], ...]
+    cells: Mapping[Cell, tuple[Run, ...]]
+    rows: tuple[str, ...]
+    paper: Mapping[Cell, float]
+    differences: tuple[str, ...]
+    measure: Measure = ACCURACY
+    claims: Claims = ()
+    order: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    axis: Axis = Axis()
+    searches: tuple[RateSearch, ...] = ()
+    choices: frozenset[str] = frozenset()
+    not_run: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, in order of their stages."""
+        return tuple(run for stage in self.stages for run in stage)
+
+    @property
+    def certified(self) -> tuple[Run, ...]:
+        """The runs that a board repeats parts of."""
+        return tuple(run for run in self.runs if run.name not in self.choices)
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """Data set and column, in the order of the table."""
+        return tuple(dict.fromkeys((data, column) for data, column, _ in self.cells))
+
+    def called(self, name: str) -> str:
+        """Return what a row, column or data set is called."""
+        return self.titles.get(name, name)
+
+
+def descending(rows: Sequence[str]) -> Claims:
+    """Claim that each row is better than the next."""
+    return tuple(pairwise(rows))

@@ -1,0 +1,152 @@
+"""Train one run on the reference, epoch by epoch; an interrupted run continues with the same bits.
+
+`python -m hil.experiments.train FOLDER` trains the run of a folder and prints one line of JSON for each epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from hil.data import DataSet, batches, load
+from hil.errors import RigError
+from hil.experiments.choose_run import settled
+from hil.experiments.curve import (
+    EpochRow,
+    checkpoint_path,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    write_checkpoint,
+    write_curve,
+)
+from hil.experiments.run import Learner, Run, Schedule
+from hil.experiments.slope import cosines
+from hil.trial.outcome import step_digest
+
+SEEN = 10_000  # training images that are evaluated after each epoch; all test images are
+
+
+class Training:
+    """One run in its folder; continues after the last epoch that the folder holds.
+
+    Args:
+        folder: has run.json, and receives the curve and the checkpoints. Runs to start from are in its parent folder.
+
+    Raises:
+        RigError: damaged files, missing data, or a missing run that this one depends on.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run: Run = settled(read_run(folder)[0], folder.parent)
+        self.data: DataSet = load(self.run.data)
+        self.per_epoch = self.run.per_epoch(len(self.data.train_images))
+        self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
+        self.rows = read_curve(folder)
+        start = self._start()
+        first = None if start is None else read_checkpoint(start, self.run.learner(None, self.schedule).weights).weights
+        self.learner: Learner = self.run.learner(first, self.schedule)
+        self._first = [tensor.copy() for tensor in self.learner.weights]
+        self.step = self.rows[-1].step if self.rows else 0
+        if self.rows:
+            last = read_checkpoint(checkpoint_path(folder, self.rows[-1].epoch), self._first)
+            self.learner = self.run.learner(last.weights, self.schedule)
+
+    def epochs(self) -> Iterator[EpochRow]:
+        """Train the remaining epochs; yield the row of each after it was written."""
+        if not self.rows:
+            write_checkpoint(
+                checkpoint_path(self.folder, 0),
+                self.learner.weights,
+                0,
+                np.zeros((0, len(self.learner.weights)), np.uint32),
+            )
+            said = self.learner.arithmetic
+            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=said))
+        order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
+        self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+        while self.rows[-1].epoch < self.run.epochs:
+            yield self._epoch(order)
+
+    def _start(self) -> Path | None:
+        """Return the last checkpoint of the run to start from; None if training starts from initial weights."""
+        if self.run.start is None:
+            return None
+        before = self.folder.parent / self.run.start
+        return checkpoint_path(before, read_run(before)[0].epochs)
+
+    def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
+        marks = {first for first, _ in self.schedule}
+        epoch, started = self.rows[-1].epoch + 1, time.monotonic()
+        losses: list[float] = []
+        right: list[bool | None] = []
+        digests: list[tuple[int, ...]] = []
+        alike: list[float] | None = None
+        for chosen in islice(order, self.per_epoch):
+            if self.step in marks:
+                self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+            images, labels = self.data.train_images[chosen], self.data.train_labels[chosen]
+            if self.run.compares and len(digests) == self.per_epoch - 1:
+                alike = cosines(self.learner, self.step, images, labels)
+            outcome = self.learner.step(images, labels)
+            losses.append(self.run.losses(outcome, len(chosen)))
+            right.append(self.run.right_sign(outcome))
+            digests.append(outcome.digests)
+            self.step += 1
+        trained = time.monotonic()
+        write_checkpoint(
+            checkpoint_path(self.folder, epoch), self.learner.weights, self.step, np.array(digests, np.uint32)
+        )
+        accuracies = self._evaluate()
+        signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
+        seconds = trained - started, time.monotonic() - trained
+        return self._keep(
+            EpochRow(
+                epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds,
+                cosines=alike, moved=self._moved(), digest=step_digest(digests[-1]), arithmetic=self.learner.arithmetic,
+            )
+        )  # fmt: skip
+
+    def _moved(self) -> float:
+        """Return the share of the trained numbers that differ from the first weights."""
+        pairs = list(zip(self.learner.weights, self._first, strict=True))
+        changed = sum(int((now != then).sum()) for now, then in pairs)
+        return changed / sum(int(then.size) for _, then in pairs)
+
+    def _evaluate(self) -> tuple[float, float]:
+        """Return train and test accuracy."""
+        accuracy: Callable[[np.ndarray, np.ndarray], float] = self.learner.accuracy
+        return (
+            accuracy(self.data.train_images[:SEEN], self.data.train_labels[:SEEN]),
+            accuracy(self.data.test_images, self.data.test_labels),
+        )
+
+    def _keep(self, row: EpochRow) -> EpochRow:
+        self.rows.append(row)
+        write_curve(self.folder, self.rows)
+        return row
+
+
+def main(folder: Path) -> int:
+    """Train the run of a folder to its end; return the exit code."""
+    try:
+        for row in Training(folder).epochs():
+            print(json.dumps(asdict(row)), flush=True)
+    except RigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

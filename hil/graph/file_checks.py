@@ -1,0 +1,188 @@
+"""What a reader of the network file refuses, by the numbers of docs/network.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hil.graph.contents import Inside, contents_of, is_scale
+from hil.graph.graph import OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
+from hil.graph.record import Header, Record, ended
+
+HEADER_LAYER = 255
+MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
+MOST_BFP8_LAYERS = 32
+KEEP_CHANNELS = (Op.DEPTHWISE, Op.RELU, *POOLS)
+KEEP_PLACES = (Op.POINTWISE, Op.RELU)
+BLOCKS = 4
+
+Fault = tuple[int, str]  # number of the check, what is wrong
+
+
+class Refusal(Exception):
+    """A check that failed: the layer (255: the header), the number of the check (0: none), what is wrong."""
+
+    def __init__(self, layer: int, check: int, what: str) -> None:
+        super().__init__(what)
+        self.layer, self.check, self.what = layer, check, what
+
+
+def check_header(header: Header, count: int) -> None:
+    """Check the header's own fields.
+
+    Raises:
+        Refusal: one is out of range.
+    """
+    if not 1 <= count <= MOST_LAYERS:
+        raise Refusal(HEADER_LAYER, 0, f"{count} layers, not 1..{MOST_LAYERS}")
+    if not LEAST_CLASSES <= header.classes <= MOST_CLASSES:
+        raise Refusal(HEADER_LAYER, 0, f"{header.classes} classes, not {LEAST_CLASSES}..{MOST_CLASSES}")
+    if header.rounding > 1:
+        raise Refusal(HEADER_LAYER, 0, f"rounding {header.rounding}, not 0 or 1")
+    if header.none:
+        raise Refusal(HEADER_LAYER, 7, "a field that must be zero is not")
+    if not is_scale(header.scale):
+        raise Refusal(HEADER_LAYER, 9, f"the scale of the input is {header.scale}")
+    if 0 in header.in_shape:
+        raise Refusal(HEADER_LAYER, 10, "a dimension of the input is 0")
+
+
+def check_layer(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> int:
+    """Check one layer, whose forerunners are right, by rising numbers.
+
+    Args:
+        index: of the layer.
+        records: of all layers.
+        header: of the file.
+        blob: the file.
+        end: where the data of the layers before it end.
+
+    Returns:
+        Where its own data end.
+
+    Raises:
+        Refusal: a check failed.
+    """
+    for check, what in _faults(index, records, header, blob, end):
+        raise Refusal(index, check, what)
+    return max(records[index].end, end)
+
+
+def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> Iterator[Fault]:
+    record, is_last = records[index], index == len(records) - 1
+    if record.op not in tuple(Op):
+        yield 1, f"op {record.op} is unknown"
+    yield from _reads(record, [header.in_shape, *(before.out_shape for before in records[:index])])
+    yield from _output(record)
+    yield from _window(record)
+    yield from _format(record, index, records)
+    yield from _places(record, is_last, len(blob), end)
+    yield from _zeros(record)
+    inside = Inside(blob, index, records, header)
+    contents = contents_of(inside)
+    yield from contents.padding()
+    if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
+        yield 8, f"the last layer is not fully connected with {header.classes} outputs"
+    yield from contents.scales()
+    if 0 in record.in_shape or 0 in record.out_shape:
+        yield 10, "a dimension is 0"
+    yield from contents.sums()
+    yield from contents.weights()
+    yield from contents.limits()
+
+
+def _reads(record: Record, shapes: Sequence[tuple[int, ...]]) -> Iterator[Fault]:
+    is_add = record.op == Op.ADD
+    if record.second and not is_add:
+        yield 2, f"it reads value {record.second} too, and is no add"
+    for value in (record.first, record.second) if is_add else (record.first,):
+        if value >= len(shapes):
+            yield 2, f"value {value} does not exist yet"
+        if record.in_shape != shapes[value]:
+            yield 2, f"input {record.in_shape} is not value {value} of shape {shapes[value]}"
+    if is_add and record.out_shape != record.in_shape:
+        yield 2, f"output {record.out_shape} of an add is not its input {record.in_shape}"
+
+
+def _output(record: Record) -> Iterator[Fault]:
+    what = f"output {record.out_shape} does not follow from the operation and input {record.in_shape}"
+    if record.op == Op.FULLY_CONNECTED and record.out_shape[:2] != (1, 1):
+        yield 3, what
+    if record.op in KEEP_CHANNELS and record.out_shape[2] != record.in_shape[2]:
+        yield 3, what
+    if record.op in KEEP_PLACES and record.out_shape[:2] != record.in_shape[:2]:
+        yield 3, what
+    if record.op not in WINDOWED:
+        return
+    for kernel, inside, out in zip(record.kernel, record.in_shape[:2], record.out_shape[:2], strict=True):
+        last = (out - 1) * record.stride
+        if not record.pad < kernel:
+            yield 3, f"padding {record.pad} is not below the kernel of {kernel}"
+        if not (last < inside + record.pad and last + kernel <= inside + 2 * record.pad + 1):
+            yield 3, what
+
+
+def _window(record: Record) -> Iterator[Fault]:
+    window = (*record.kernel, record.stride, record.pad)
+    right = record.stride > 0 if record.op in WINDOWED else window == (0, 0, 0, 0)
+    if record.op == Op.POINTWISE:
+        right = window == (1, 1, 1, 0)
+    if not right:
+        yield 4, f"{_shown(record)} is not a {Op(record.op).name.lower()}"
+
+
+def _shown(record: Record) -> str:
+    kernel_h, kernel_w = record.kernel
+    return f"kernel {kernel_h} x {kernel_w}, stride {record.stride}, padding {record.pad}"
+
+
+def _format(record: Record, index: int, records: Sequence[Record]) -> Iterator[Fault]:
+    if record.format not in tuple(Format):
+        yield 5, f"format {record.format} is unknown"
+    name = Format(record.format).name.lower()
+    if record.format != records[0].format:
+        yield 5, f"its format is {name}, that of the first layer is not"
+    if record.op not in OPS[Format(record.format)]:
+        yield 5, f"{name} has no {Op(record.op).name.lower()}"
+    if record.format == Format.BFP8:
+        yield from _bfp8(record, index, records)
+
+
+def _bfp8(record: Record, index: int, records: Sequence[Record]) -> Iterator[Fault]:
+    """Check that a layer is one of a chain, as bfp8 has it."""
+    if index >= MOST_BFP8_LAYERS:
+        yield 5, f"bfp8 has at most {MOST_BFP8_LAYERS} layers"
+    if record.first != index:
+        yield 5, f"it reads value {record.first}, and bfp8 has chains only: value {index}"
+    if record.op == Op.RELU and (index == 0 or records[index - 1].op == Op.RELU):
+        yield 5, "a relu reads the input or a relu, and so has no buffer to work in"
+    places = tuple(zip(record.kernel, record.in_shape[:2], record.out_shape[:2], strict=True))
+    if record.op == Op.CONV2D:
+        full = all(out == size + 2 * record.pad - kernel + 1 for kernel, size, out in places)
+        if record.stride != 1 or not full:
+            yield 5, f"a conv2d of {_shown(record)} with output {record.out_shape} is none of bfp8"
+    if record.op == Op.MAX_POOL:
+        apart = all(kernel == record.stride and out == size // record.stride for kernel, size, out in places)
+        if record.pad or not apart:
+            yield 5, f"a max_pool of {_shown(record)} with output {record.out_shape} is none of bfp8"
+
+
+def _places(record: Record, is_last: bool, total: int, end: int) -> Iterator[Fault]:
+    weights_at = end if record.op in WEIGHTED else 0
+    parameters_at = end + ended(record.weights) if record.format == Format.TFLITE8 else 0
+    if (record.weights_at, record.parameters_at) != (weights_at, parameters_at):
+        places = f"weights at {record.weights_at} and parameters at {record.parameters_at}"
+        yield 6, f"{places}, not at {weights_at} and {parameters_at}"
+    after = max(record.end, end)
+    if after > total or (is_last and after != total):
+        yield 6, f"its data end at {after}, the file at {total}"
+
+
+def _zeros(record: Record) -> Iterator[Fault]:
+    if record.none:
+        yield 7, "a field that must be zero is not"
+    if record.op in WEIGHTED and not 1 <= record.block <= BLOCKS:
+        yield 7, f"block {record.block} is not 1..{BLOCKS}"
+    if record.op not in WEIGHTED and record.block:
+        yield 7, f"block {record.block} of a layer without weights"
+    if record.exponent and not (record.op in WEIGHTED and record.format == Format.BFP8):
+        yield 7, "an exponent of weights where there is none"

@@ -1,0 +1,138 @@
+"""Network files of versions 1 and 2, which are converted and never used.
+
+Both have the header's first 16 bytes and the input's shape and classes where version 3 has them. Version 1 held `bfp8`:
+a record of 32 bytes a layer and the weights. Version 2 held `tflite8`: a record of 64 bytes a layer, the weights and
+the parameters by output channel. What is read here is only checked to lie inside the file; every further check is that
+of version 3, which `converted` makes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import xxhash
+
+from hil.graph.file import DIGEST_FROM, MAGIC, OLD_VERSIONS, ROUNDINGS, VERSION, NetworkFileError, decode, encode
+from hil.graph.file_checks import MOST_LAYERS
+from hil.graph.graph import WEIGHTED, AddFactors, Format, Graph, Node, Op, Parameters, chain, named
+from hil.graph.record import Arrays, array_bytes
+
+START = struct.Struct("<IHHIIHHHH")  # of the header of either version
+HEADER_SIZE = 32
+INPUT_1, INPUT_2 = struct.Struct("<b7s"), struct.Struct("<fbBH")  # the header from offset 24
+RECORD_1 = struct.Struct("<BBBBBbH3H3HIII")
+RECORD_2 = struct.Struct("<6B3b3B3H3HfIIII3i3b5s")
+
+
+def converted(blob: bytes) -> bytes:
+    """Return a network file of version 1 or 2 as version 3.
+
+    Raises:
+        RigError: it is no such file, is damaged, or holds a network that version 3 refuses.
+    """
+    new = encode(_read(blob))
+    decode(new)
+    return new
+
+
+def _read(blob: bytes) -> Graph:
+    """Read a network file of version 1 or 2.
+
+    Raises:
+        NetworkFileError: it is none, or is damaged.
+    """
+    if len(blob) < HEADER_SIZE:
+        raise _refusal(f"it ends after {len(blob)} bytes, inside its header of {HEADER_SIZE}")
+    magic, version, count, total, digest, *in_shape, classes = START.unpack_from(blob)
+    if magic != MAGIC:
+        raise NetworkFileError(
+            f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
+        )
+    if version not in OLD_VERSIONS:
+        cure = "use it as it is" if version == VERSION else "update trainrig"
+        raise NetworkFileError(f"the network file is of version {version}, and versions 1 and 2 are converted: {cure}.")
+    record = RECORD_1 if version == 1 else RECORD_2
+    if len(blob) != total or not 1 <= count <= MOST_LAYERS or total < HEADER_SIZE + count * record.size:
+        raise _refusal(f"it has {len(blob)} bytes, and its header says {total} with {count} layers")
+    if xxhash.xxh32_intdigest(blob[DIGEST_FROM:]) != digest:
+        raise _refusal("its digest is not the one that is written in it")
+    records = [record.unpack_from(blob, HEADER_SIZE + index * record.size) for index in range(count)]
+    if any(fields[0] not in tuple(Op) for fields in records):
+        raise _refusal("it has an operation that is unknown")
+    names = named([Op(fields[0]) for fields in records])
+    shape = (in_shape[0], in_shape[1], in_shape[2])
+    if version == 1:
+        nodes = [_bfp8(blob, title, fields) for title, fields in zip(names, records, strict=True)]
+        exponent, zeros = INPUT_1.unpack_from(blob, START.size)
+        if any(zeros):
+            raise _refusal("its header has bytes that must be zero and are not")
+        return replace(chain(nodes, classes, exponent), in_shape=shape)
+    nodes = [_tflite8(blob, title, fields) for title, fields in zip(names, records, strict=True)]
+    scale, zero, rounding, none = INPUT_2.unpack_from(blob, START.size)
+    if rounding >= len(ROUNDINGS) or none:
+        raise _refusal(f"its header has rounding {rounding} and a last field of {none}")
+    return Graph("network", tuple(nodes), shape, classes, scale, zero, ROUNDINGS[rounding])
+
+
+def _bfp8(blob: bytes, name: str, fields: tuple[int, ...]) -> Node:
+    op, kernel_h, kernel_w, stride, pad, exponent, zero, ih, iw, ic, oh, ow, oc, offset, count, last = fields
+    has_weights = op in (Op.CONV2D, Op.FULLY_CONNECTED)
+    if zero or last or (not has_weights and (exponent or offset or count)):
+        raise _refusal(f"{name} has fields that must be zero and are not")
+    shape = (oc, kernel_h, kernel_w, ic) if op == Op.CONV2D else (oc, ih * iw * ic)
+    own = Parameters(_weights(blob, name, offset, count, shape), exponent=exponent) if has_weights else None
+    return Node(
+        name, Op(op), (0,), (ih, iw, ic), (oh, ow, oc), (kernel_h, kernel_w), stride, pad, int(has_weights), own=own,
+        format=Format.BFP8,
+    )  # fmt: skip
+
+
+def _tflite8(blob: bytes, name: str, fields: tuple) -> Node:
+    op, kernel_h, kernel_w, stride, pad, block, act_min, act_max, zero, first, second, none = fields[:12]
+    in_shape, out_shape, scale = fields[12:15], fields[15:18], fields[18]
+    weights_at, count, parameters_at, channels = fields[19:23]
+    multipliers, shifts, rest = fields[23:26], fields[26:29], fields[29]
+    has_weights, is_add = op in WEIGHTED, op == Op.ADD
+    if none or any(rest) or (not is_add and (second or any(multipliers) or any(shifts))):
+        raise _refusal(f"{name} has fields that must be zero and are not")
+    if not has_weights and (weights_at or count or parameters_at or channels):
+        raise _refusal(f"{name} has weights, which its operation does not have")
+    own = None
+    if has_weights:
+        if channels != out_shape[2]:
+            raise _refusal(f"{name} has parameters for {channels} channels and {out_shape[2]} outputs")
+        shape = {
+            Op.FULLY_CONNECTED: (channels, prod(in_shape)),
+            Op.DEPTHWISE: (kernel_h, kernel_w, channels),
+        }.get(op, (channels, kernel_h, kernel_w, in_shape[2]))
+        own = _parameters(blob, name, _weights(blob, name, weights_at, count, shape), parameters_at)
+    return Node(
+        name, Op(op), (first, second) if is_add else (first,), in_shape, out_shape, (kernel_h, kernel_w), stride, pad,
+        block,
+        act_min, act_max, scale, zero, own, AddFactors(multipliers, shifts) if is_add else None,
+    )  # fmt: skip
+
+
+def _weights(blob: bytes, name: str, offset: int, count: int, shape: tuple[int, ...]) -> np.ndarray:
+    if count != prod(shape) or not count or offset + count > len(blob):
+        raise _refusal(f"{name} has {count} weights at {offset}, which do not fit its shape or the file")
+    return np.frombuffer(blob, np.int8, count, offset).copy().reshape(shape)
+
+
+def _parameters(blob: bytes, name: str, weights: np.ndarray, offset: int) -> Parameters:
+    depthwise = weights.ndim == 3
+    channels = weights.shape[2] if depthwise else weights.shape[0]
+    if offset + array_bytes(channels) > len(blob):
+        raise _refusal(f"{name} has parameters that lie beyond the end of the file")
+    arrays = Arrays.unpack(blob, offset, channels)
+    sums = weights.sum(axis=(0, 1) if depthwise else tuple(range(1, weights.ndim)), dtype=np.int64)
+    if (sums != arrays.sums).any():
+        raise _refusal(f"{name} has a sum that is not that of its weights")
+    return Parameters(weights, arrays.bias, arrays.multiplier, arrays.shift, arrays.scale)
+
+
+def _refusal(what: str) -> NetworkFileError:
+    return NetworkFileError(f"the old network file is damaged, {what}: fetch the file again.")

@@ -1,0 +1,81 @@
+"""Instructions that a Cortex-M0+ does not have, found in a firmware image: emulators may accept them.
+
+Source: ARM DDI 0419 (Armv6-M Architecture Reference Manual), A5.2 and A5.3, the encoding tables.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
+
+from hil.errors import RigError
+from hil.images.symbols import symbols_of
+
+CODE, DATA = "$t", "$d"  # mapping symbols: from here on instructions, from here on data (Arm ELF ABI, 5.5.5)
+
+
+def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield (address, first halfword) of every instruction in an ELF file that Armv6-M does not define.
+
+    Raises:
+        RigError: the file does not tell its code from its data.
+    """
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        marks = sorted((each.value, each.name[:2]) for each in symbols_of(elf) or () if each.name[:2] in (CODE, DATA))
+        if not marks:
+            raise RigError(
+                f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: link it without `strip --strip-all`."
+            )
+        for section in elf.iter_sections():
+            if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS":
+                yield from _in_section(section, marks)
+
+
+def _in_section(section: Section, marks: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+    data, base = section.data(), section["sh_addr"]
+    halfwords = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
+    for (place, kind), (following, _) in zip(marks, [*marks[1:], (base + len(data), DATA)], strict=True):
+        index, end = max(place - base, 0) // 2, min(following - base, len(data)) // 2
+        while kind == CODE and index < end:
+            first = halfwords[index]
+            if not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0):
+                yield base + 2 * index, first
+            index += 2 if is_wide(first) else 1
+
+
+def is_wide(first: int) -> bool:
+    """Whether a halfword begins a 32-bit instruction (A5.1)."""
+    return first >> 11 in (0b11101, 0b11110, 0b11111)
+
+
+def is_armv6m(first: int, second: int) -> bool:
+    """Whether Armv6-M defines the instruction that these halfwords begin; `second` counts for a 32-bit one only."""
+    return _is_wide_armv6m(first, second) if is_wide(first) else first >> 12 != 0xB or _is_miscellaneous(first)
+
+
+def _is_wide_armv6m(first: int, second: int) -> bool:
+    """A5.3: BL, MSR, MRS, the barriers and UDF.W; nothing else has 32 bits."""
+    branch_with_link = first >> 11 == 0b11110 and second & 0xD000 == 0xD000
+    to_special = first & 0xFFF0 == 0xF380 and second & 0xFF00 == 0x8800
+    from_special = first == 0xF3EF and second & 0xF000 == 0x8000
+    barrier = first == 0xF3BF and second & 0xFFF0 in (0x8F40, 0x8F50, 0x8F60)
+    undefined = first & 0xFFF0 == 0xF7F0 and second & 0xF000 == 0xA000
+    return branch_with_link or to_special or from_special or barrier or undefined
+
+
+def _is_miscellaneous(first: int) -> bool:
+    """A5.2.5: the halfwords that begin with 0xB. Armv7-M has CBZ, CBNZ, IT and more forms of CPS here."""
+    kind = first >> 8 & 0xF
+    if kind == 0x6:
+        return first in (0xB662, 0xB672)  # CPSIE i, CPSID i
+    if kind == 0xA:
+        return first >> 6 & 3 != 2  # REV, REV16, REVSH
+    if kind == 0xF:
+        return first & 0xF == 0  # hints; anything else is IT
+    return kind in (0x0, 0x2, 0x4, 0x5, 0xC, 0xD, 0xE)

@@ -1,0 +1,196 @@
+"""The prebuilt firmware images and their manifest, in the checkout or in an installed wheel."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import xxhash
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+
+from hil.boards.catalogue import load
+from hil.bounded_read import read_file
+from hil.errors import RigError
+from hil.images import own_image
+from hil.images.armv6m import foreign_instructions
+from hil.images.source_lines import SourceLines
+from hil.images.symbols import Symbol, symbols_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LARGEST = 256 << 20  # bytes of an ELF file, with all that debuggers read in it
+CURE = "give the path of an ELF file"
+PACKAGED = Path(__file__).resolve().parent.parent / "prebuilt"
+CHECKOUT = Path(__file__).resolve().parents[2] / "firmware" / "prebuilt"
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF file of the firmware, read once: bytes of the loaded segments and addresses of symbols.
+
+    Attributes:
+        own: whether it is the user's own, which no manifest lists.
+        cargo: (address, bytes) that go into the flash beside the program: a network file that stays there.
+    """
+
+    path: Path
+    sha256: str
+    own: bool = False
+    cargo: tuple[tuple[int, bytes], ...] = ()
+
+    def carrying(self, address: int, data: bytes) -> Image:
+        """Return the same program with data beside it in the flash."""
+        return replace(self, cargo=((address, data),))
+
+    @property
+    def flashed(self) -> list[tuple[int, bytes]]:
+        """(address, bytes) of everything that goes into the flash, lowest address first."""
+        return sorted([*self.segments, *self.cargo])
+
+    @cached_property
+    def segments(self) -> list[tuple[int, bytes]]:
+        """(load address, file bytes) of every loadable segment, lowest address first."""
+        with self.path.open("rb") as file:
+            loads = [s for s in ELFFile(file).iter_segments("PT_LOAD") if s["p_filesz"]]
+            return sorted((s["p_paddr"], s.data()) for s in loads)
+
+    @cached_property
+    def table(self) -> list[Symbol]:
+        """Every named symbol; none where there is no table."""
+        with self.path.open("rb") as file:
+            return symbols_of(ELFFile(file)) or []
+
+    @cached_property
+    def symbols(self) -> dict[str, int]:
+        """Address of every named symbol, of functions without the Thumb bit."""
+        if not self.table:
+            raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
+        return {symbol.name: symbol.address for symbol in self.table}
+
+    @property
+    def digest(self) -> int:
+        """XXH32 over the loaded bytes, as the agent computes it over its own memory (docs/link.md, `hello`)."""
+        base = self.segments[0][0]
+        end = max(address + len(data) for address, data in self.segments)
+        flat = bytearray(b"\xff" * (end - base))
+        for address, data in self.segments:
+            flat[address - base : address - base + len(data)] = data
+        return xxhash.xxh32_intdigest(bytes(flat))
+
+    @property
+    def arena_size(self) -> int:
+        """Bytes of RAM that the firmware trains in."""
+        return self.symbols["__arena_end"] - self.symbols["__arena_start"]
+
+    @cached_property
+    def functions(self) -> list[tuple[int, str]]:
+        """Address and name of every function, ascending; static ones of one name are each there."""
+        return sorted((symbol.address, symbol.name) for symbol in self.table if symbol.is_function)
+
+    def function_at(self, address: int) -> str:
+        """Return `name+offset` of the function that holds `address`, or the address itself."""
+        place = bisect_right(self.functions, (address & ~1, "\uffff")) - 1
+        if place < 0:
+            return f"0x{address:08X}"
+        value, name = self.functions[place]
+        return f"{name}+0x{(address & ~1) - value:X}"
+
+    @cached_property
+    def lines(self) -> SourceLines:
+        """The line tables."""
+        return SourceLines(self.path)
+
+    def place(self, address: int, call: bool = False) -> str:
+        """Return `0xADDRESS in function+offset (file.c:line)`, as much of it as the file tells.
+
+        Args:
+            address: of an instruction; a Thumb bit is ignored.
+            call: it is a return address, and the line wanted is that of the call before it.
+        """
+        words = f"0x{address & ~1:08X}"
+        if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
+            return words
+        line = self.lines.at((address & ~1) - call)
+        return f"{words} in {self.function_at(address)}" + (f" ({line})" if line else "")
+
+
+def image_of(board: str, elf: Path | None = None) -> Image:
+    """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`.
+
+    Raises:
+        RigError: the file is missing, is no ELF file, differs from the manifest, is not for the board (own_image.py), or holds instructions
+            that the board's core does not have.
+    """
+    image = _prebuilt(board) if elf is None else _own(elf, board)
+    if load(board).core == "cortex-m0plus":
+        _check_armv6m(image, board)
+    return image
+
+
+def kernel_image(core: str) -> Image:
+    """Return the prebuilt image that holds every kernel for a core, checked against the manifest.
+
+    Raises:
+        RigError: as `image_of`.
+    """
+    image = _prebuilt(f"kernels-{core}")
+    if core == "cortex-m0plus":
+        _check_armv6m(image, core)
+    return image
+
+
+def _check_armv6m(image: Image, board: str) -> None:
+    """An emulator may run what the silicon refuses, so the image is refused first."""
+    for address, halfword in foreign_instructions(image.path):
+        raise RigError(
+            f"{image.path} holds an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
+            f"0x{address:08X}, {image.function_at(address)}): compile it with -mcpu=cortex-m0plus."
+        )
+
+
+def _own(path: Path, board: str) -> Image:
+    read = _read(path)
+    try:
+        own_image.check(path, load(board))
+    except ELFError as error:
+        raise RigError(f"{path} is damaged ({error}): link it again.") from error
+    return Image(read.path, read.sha256, own=True)
+
+
+def _prebuilt(name: str) -> Image:
+    folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
+    manifest_path = folder / "MANIFEST.toml"
+    if not manifest_path.is_file():
+        raise RigError(
+            f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
+        )
+    manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+    if name not in manifest:
+        raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
+    image = _read(folder / f"{name}.elf")
+    if image.sha256 != manifest[name]["sha256"]:
+        raise RigError(
+            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[name]['sha256'][:12]}): "
+            "restore both from version control, or run `make -C firmware prebuilt`."
+        )
+    return image
+
+
+def _read(path: Path) -> Image:
+    try:
+        data = read_file(path, LARGEST, CURE)
+        with path.open("rb") as file:
+            ELFFile(file)
+    except OSError as error:
+        raise RigError(f"{path} cannot be read ({error.strerror}): {CURE}.") from error
+    except ELFError as error:
+        raise RigError(f"{path} is no ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
+    return Image(path, hashlib.sha256(data).hexdigest())

@@ -1,0 +1,116 @@
+"""A firmware of the user's own, looked through before anything is flashed: is it for this board, and has it what the rig needs of it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import ARMAttributesSection
+
+from hil.boards.catalogue import Board, names
+from hil.errors import RigError
+from hil.images.symbols import symbols_of
+
+OF_BOARD = "__board_"  # symbol that every port's memory.ld defines, with the board's name behind it
+AREAS = tuple(f"__{area}" for area in (
+    "image_start", "image_end", "static_start", "static_end", "arena_start", "arena_end", "stack_bottom", "stack_top",
+))  # fmt: skip
+# Tag_CPU_arch (Addenda to the ABI for the Arm architecture, 3.3.5.2): v6-M and v6S-M; and those, v7 and v7E-M.
+V6M, V7M = (11, 12), (10, 11, 12, 13)
+ARCHITECTURES = {"cortex-m0plus": V6M, "cortex-m4": V7M, "cortex-m7": V7M}
+NAMES = {
+    10: "Armv7",
+    11: "Armv6-M",
+    12: "Armv6S-M",
+    13: "Armv7E-M",
+    14: "Armv8-A",
+    16: "Armv8-M",
+    17: "Armv8-M",
+    21: "Armv8.1-M",
+}
+PROFILE_M = (ord("M"), None)
+DOCS = "see docs/own-firmware.md"
+
+
+def check(path: Path, board: Board) -> None:
+    """Check an ELF file against a board of the catalogue.
+
+    Raises:
+        RigError: it is for another processor or board, is not linked, loads nothing or loads it elsewhere, or lacks symbols that the host reads.
+    """
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        _check_kind(elf, path, board)
+        table = symbols_of(elf)
+        symbols = {symbol.name for symbol in table or ()}
+        _check_board(symbols, path, board)
+        _check_architecture(elf, path, board)
+        _check_segments(elf, path, board)
+        if table is None:
+            raise RigError(f"{path} has no symbol table: build it without `strip`.")
+        missing = [name for name in AREAS if name not in symbols]
+        if missing:
+            raise RigError(
+                f"{path} does not define {', '.join(missing)}: link it with ports/common/sections.ld, or define them, {DOCS}."
+            )
+
+
+def _check_kind(elf: ELFFile, path: Path, board: Board) -> None:
+    if elf["e_machine"] != "EM_ARM" or elf.elfclass != 32 or not elf.little_endian:
+        order = "little" if elf.little_endian else "big"
+        found = f"{elf.get_machine_arch()}, {elf.elfclass} bits, {order}-endian"
+        raise RigError(
+            f"{path} is for another processor ({found}): compile it with arm-none-eabi-gcc for {board.core}."
+        )
+    if elf["e_type"] != "ET_EXEC":
+        raise RigError(
+            f"{path} is not linked for fixed addresses ({elf['e_type']}): link it with the board's memory.ld, {DOCS}."
+        )
+
+
+def _check_board(symbols: set[str], path: Path, board: Board) -> None:
+    """The ports say whose image theirs is; a firmware with a port of its own need not."""
+    built = [name for name in names() if OF_BOARD + name.replace("-", "_") in symbols]
+    if built and board.name not in built:
+        raise RigError(
+            f"{path} is built for {' and '.join(built)}, not for {board.name}: give the image of this board, or --board={built[0]}."
+        )
+
+
+def _check_architecture(elf: ELFFile, path: Path, board: Board) -> None:
+    said = _attributes(elf)
+    architecture = said.get("TAG_CPU_ARCH")
+    known = ARCHITECTURES[board.core]
+    if architecture is not None and (architecture not in known or said.get("TAG_CPU_ARCH_PROFILE") not in PROFILE_M):
+        name = NAMES.get(architecture, f"Tag_CPU_arch {architecture}")
+        raise RigError(
+            f"{path} is compiled for {name}, which the {board.core} of {board.name} does not execute: compile it with -mcpu={board.core}."
+        )
+
+
+def _attributes(elf: ELFFile) -> dict[str, int]:
+    """Return the build attributes of the whole file; none where the section is missing."""
+    section = elf.get_section_by_name(".ARM.attributes")
+    if not isinstance(section, ARMAttributesSection):
+        return {}
+    return {
+        each.tag: each.value
+        for vendor in section.iter_subsections()
+        for scope in vendor.iter_subsubsections()
+        for each in scope.iter_attributes()
+    }
+
+
+def _check_segments(elf: ELFFile, path: Path, board: Board) -> None:
+    loads = [(each["p_paddr"], each["p_filesz"]) for each in elf.iter_segments("PT_LOAD") if each["p_filesz"]]
+    if not loads:
+        raise RigError(
+            f"{path} has no loadable segment: nothing would be flashed; link it with the board's memory.ld, {DOCS}."
+        )
+    flash = [region for region in board.memory if region.kind == "flash" and region.name != "rom"]
+    for start, size in loads:
+        if not any(region.start <= start and start + size <= region.start + region.size for region in flash):
+            there = " and ".join(f"0x{region.start:08X}..0x{region.start + region.size - 1:08X}" for region in flash)
+            raise RigError(
+                f"{path} loads {size:,} bytes at 0x{start:08X}, outside the flash of {board.name} ({there}): link it with the board's memory.ld, {DOCS}."
+            )

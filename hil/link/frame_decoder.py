@@ -1,0 +1,96 @@
+"""Decode the agent's frames by the description of the protocol (docs/link.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hil.link.failures import Faulted, ProtocolMismatch, Refused
+from hil.link.frames import Frame
+from hil.link.in_flight import SentRequest
+from hil.link.messages import REPLY_BIT, Description, Fields, MessageError, decode
+
+
+class FrameDecoder:
+    """Classify and decode frames.
+
+    Every method that decodes a body raises ProtocolMismatch if its length does not fit the description.
+    """
+
+    def __init__(self, messages: Description) -> None:
+        self._messages = messages
+        self._controls = {control.id: control for control in messages.controls.values()}
+        self._ids = {name: control.id for name, control in messages.controls.items()}
+        self._greeting = messages.requests["hello"].id | REPLY_BIT
+
+    def check_fault(self, frame: Frame) -> None:
+        """Raise Faulted if the frame reports a fault of the processor."""
+        if frame.type == self._ids["fault"]:
+            raise Faulted(**self._decoded("fault", self._messages.controls["fault"].fields, frame))
+
+    def is_error(self, frame: Frame) -> bool:
+        """Return whether the agent refuses a request."""
+        return frame.type == self._ids["error"]
+
+    def is_nak(self, frame: Frame) -> bool:
+        """Return whether the agent asks for a repeat."""
+        return frame.type == self._ids["nak"]
+
+    def is_control(self, frame: Frame) -> bool:
+        """Return whether the frame tells which number the agent expects next."""
+        return frame.type in (self._ids["ack"], self._ids["nak"])
+
+    def is_greeting(self, frame: Frame) -> bool:
+        """Return whether the frame is the reply to `hello`."""
+        return frame.type == self._greeting
+
+    def is_reply(self, frame: Frame, sent: SentRequest) -> bool:
+        """Return whether the frame ends a request, by its reply or by an error."""
+        wanted = self._messages.requests[sent.name].id | REPLY_BIT
+        return frame.seq == sent.seq and frame.type in (wanted, self._ids["error"])
+
+    def acknowledges(self, frame: Frame, sent: SentRequest) -> bool:
+        """Return whether the frame says that the agent accepted a request."""
+        return frame.type == self._ids["ack"] and sent.is_before(self.expected(frame))
+
+    def asks_for_first(self, frame: Frame, sent: SentRequest) -> bool:
+        """Return whether the agent answers a request other than the first by asking for the first."""
+        return self.is_nak(frame) and frame.seq == sent.seq and self.expected(frame) == 1 < sent.seq
+
+    def expected(self, frame: Frame) -> int:
+        """Return the number that an ack or nak says is expected next."""
+        control = self._controls[frame.type]
+        expected: int = self._decoded(control.name, control.fields, frame)["expected"]
+        return expected
+
+    def refusal(self, name: str, frame: Frame) -> Refused:
+        """Return the exception for an error frame that answers the request `name`."""
+        error = self._decoded("error", self._messages.controls["error"].fields, frame)
+        return Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
+
+    def reply(self, name: str, frame: Frame) -> dict[str, Any]:
+        """Return the fields of the reply to the request `name`; raise Refused if the frame is an error."""
+        if self.is_error(frame):
+            raise self.refusal(name, frame)
+        return self._decoded(name, self._messages.requests[name].reply, frame)
+
+    @staticmethod
+    def _decoded(name: str, fields: Fields, frame: Frame) -> dict[str, Any]:
+        try:
+            return decode(fields, frame.body)
+        except MessageError as error:
+            raise ProtocolMismatch(name, str(error)) from error
+
+
+class ResetDetector:
+    """Detect a reset of the agent: it answers a greeting, and asks for request 1 although another was sent.
+
+    The second sign is not enough: a line may repeat an old nak without end.
+    """
+
+    def __init__(self, decoder: FrameDecoder, sent: SentRequest) -> None:
+        self._decoder, self._sent, self._greeted = decoder, sent, False
+
+    def feed(self, frame: Frame) -> bool:
+        """Add a frame; return whether it completes the signs of a reset."""
+        self._greeted |= self._decoder.is_greeting(frame)
+        return self._greeted and self._decoder.asks_for_first(frame, self._sent)

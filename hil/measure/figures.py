@@ -1,0 +1,169 @@
+"""What `hil measure` makes of a window: energy, mean power, duration and charge with their uncertainties, and what there is to doubt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hil.energy.capture import MARKER
+from hil.energy.conditions import ASSUMED_SUPPLY, Conditions
+from hil.energy.data_sheet import DataSheet
+from hil.energy.edge_search import HOST, POWER
+from hil.energy.marker_interval import MarkerInterval, burden_j, interval_budget
+from hil.energy.provenance import provenance_of
+from hil.energy.uncertainty import Contribution, combined, rectangular
+from hil.meters.manual_readings import KEY
+from hil.quantity import Provenance, Quantity
+
+COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
+FEW = 10  # readings, below which point samples or edges say little
+MODELLED = "the meter is virtual: the figures are those of a model, and nothing was measured."
+TIME_BASE = "time base"
+HAD = {POWER: "change of power", HOST: "host's clock"}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a good window held.
+
+    Attributes:
+        between: the edges of the marker.
+        peak_a: largest current of any single reading, inside the window or beside it.
+    """
+
+    between: MarkerInterval
+    peak_a: float
+
+
+UNKNOWN = Conditions()
+
+
+def evaluate(
+    taken: Taken, sheet: DataSheet, identity: str, steps: int, conditions: Conditions = UNKNOWN
+) -> dict[str, Any]:
+    """Return the figures between the first two edges with their uncertainties, and what there is to doubt.
+
+    The energy is that of the board: what the meter itself took, as far as its data sheet tells, is taken off.
+
+    Args:
+        taken: a window.
+        sheet: data sheet of the meter; the accuracy of a reading by hand is that of its power, whatever made it.
+        identity: what the meter says of itself.
+        steps: how many the energy is divided by.
+        conditions: of supply and room, as far as they are known.
+    """
+    found = taken.between
+    voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
+    burden, _ = burden_j(found, sheet)
+    energy = found.energy_j - burden
+    parts = interval_budget(found, sheet, conditions, voltage_read=voltage_read)
+    missing = _missing(found)
+    if missing.standard:
+        parts.append(missing)
+    word = Provenance.DECLARED if sheet.key == KEY else provenance_of("hardware", identity)
+    flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_doubts(found, sheet)]
+    flags += [*([] if voltage_read else [_supply(found, sheet, conditions)]), *found.notes]
+    if sheet.unverified:
+        flags.append(f"of the {sheet.name}'s data sheet is unverified: {'; '.join(sheet.unverified)}.")
+    u = combined(parts)
+    u_time = math.hypot(
+        rectangular(found.begin.half_s), rectangular(found.end.half_s), rectangular(sheet.timebase) * found.duration_s
+    )
+    u_power = combined([one for one in parts if one.source != TIME_BASE]) / found.duration_s
+
+    def quantity(value: float, unit: str, uncertainty: float | None = None) -> dict[str, Any]:
+        return Quantity(value, unit, word, uncertainty).to_json()
+
+    figures = {
+        "energy": quantity(energy, "J", u), "energy_per_step": quantity(energy / steps, "J", u / steps),
+        "mean_power": quantity(energy / found.duration_s, "W", u_power), "duration": quantity(found.duration_s, "s", u_time),
+        "lowest_power": quantity(found.lowest_w, "W"), "highest_power": quantity(found.highest_w, "W"),
+    }  # fmt: skip
+    if burden:
+        figures["burden"] = quantity(burden, "J")
+    if math.isfinite(found.charge_c):
+        figures["charge"] = quantity(found.charge_c, "C")
+    if math.isfinite(found.voltage_v):
+        figures["voltage"] = quantity(found.voltage_v, "V")
+    about = {
+        "name": sheet.name,
+        "identity": identity,
+        "data_sheet": sheet.key,
+        "range_a": found.range_a,
+        "aperture_s": found.aperture_s,
+    }
+    rows = [{"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard} for one in parts]
+    return figures | {
+        "steps": steps, "readings": found.readings, "synchronisation": found.synchronisation, "coverage_factor": COVERAGE, "budget": rows,
+        "meter": about, "flags": flags,
+    }  # fmt: skip
+
+
+def _missing(found: MarkerInterval) -> Contribution:
+    """Return what readings that are missing may have hidden: anything between the lowest and the highest power of the others, for as long as they took."""
+    lost = found.lost or 0
+    lost_s = found.duration_s * lost / max(found.readings + lost, 1)
+    return Contribution("missing readings", "B", rectangular(lost_s * (found.highest_w - found.lowest_w)))
+
+
+def _doubts(found: MarkerInterval, sheet: DataSheet) -> list[str]:
+    doubts = []
+    if found.changes > 2:
+        doubts.append(f"the pin changed {found.changes} times: the first two changes count.")
+    if found.synchronisation != MARKER:
+        doubts.append(
+            f"the meter did not date both changes of the pin well: what it missed is from the {HAD[found.synchronisation]}."
+        )
+    if found.energy_j < 0:
+        doubts.append(
+            "the energy is negative: the current flows the other way round through the meter, or the columns have another sign."
+        )
+    if found.readings < FEW:
+        doubts.append(
+            f"only {found.readings} reading{'s' * (found.readings != 1)} between the edges: shorter pulses are not seen."
+        )
+    if not found.aperture_s:
+        doubts.append("the readings are instants: what happens between two of them is not seen.")
+    if found.lost is None and found.readings > 1:
+        doubts.append("the meter cannot tell whether readings were lost.")
+    if found.lost:
+        doubts.append(f"{found.lost} readings are missing; their time was shared by their neighbours.")
+    return doubts
+
+
+def _supply(found: MarkerInterval, sheet: DataSheet, conditions: Conditions) -> str:
+    """Return what the voltage is that the meter does not read."""
+    taken = f"the {sheet.name} reads no voltage: the supply was taken to be {found.voltage_v:g} V (--volt)"
+    if conditions.supply_error is not None:
+        return f"{taken}, within {conditions.supply_error:.2%} under load (--supply-error)."
+    return f"{taken}, and assumed to be within {ASSUMED_SUPPLY:.0%} under load: measure it, and say so with --supply-error."
+
+
+def shown(result: dict[str, Any], folder: Path) -> str:
+    """Return the result as lines for a terminal."""
+    rows = [("energy", "energy"), ("mean power", "mean_power"), ("duration", "duration")]
+    if result["steps"] > 1:
+        rows.insert(1, (f"of {result['steps']} steps each", "energy_per_step"))
+    word = result["energy"]["provenance"]
+    lines = [f"{label:18} {_with_uncertainty(result[name])}, {word}" for label, name in rows]
+    meter = result["meter"]
+    lines += [
+        f"{'meter':18} {meter['name']}: {meter['identity']}",
+        *(f"note: {flag}" for flag in result["flags"]),
+        f"{'in':18} {folder}",
+    ]
+    return "\n".join(lines)
+
+
+def _with_uncertainty(quantity: dict[str, Any]) -> str:
+    """Return a figure with its expanded uncertainty, both to two digits of the latter and with one prefix."""
+    value, unit, u = quantity["value"], quantity["unit"], COVERAGE * quantity["uncertainty"]
+    power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
+    prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]
+    value, u = value / 10.0**power, u / 10.0**power
+    if not u:
+        return f"{value:.6g} {prefix}{unit}"
+    digits = max(0, 1 - math.floor(math.log10(u)))
+    return f"{value:.{digits}f} +- {u:.{digits}f} {prefix}{unit} (k = {COVERAGE:g})"

@@ -1,0 +1,125 @@
+"""One window of the user's own firmware under a power meter: choose the range, read, and record the trace."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hil.energy.capture import Capture
+from hil.energy.current_ranges import first_range, next_range, peak_current, range_with_headroom
+from hil.energy.marker_interval import IntervalSums
+from hil.errors import Blocked, RigError
+from hil.measure.figures import Taken
+from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.window_edges import pieces
+from hil.record.power_trace import TraceWriter
+
+MOST_TRIES = 5  # windows that may be spoiled
+FEWEST = 4  # readings of a window: a shorter pulse may be bounce, and its energy is that of the edges
+DEADLINE_S = 120.0  # for a user to start the firmware; the window comes on top of it
+IDLE_S, IDLE_READINGS = 0.2, 40  # of sleep, as in a trial
+
+
+def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) -> Taken:
+    """Return what a good window held, and leave its trace in a folder; for each spoiled one the reason is printed.
+
+    Without a range it begins on the largest one, and measures again on the smallest that has room above the largest reading. A window with readings
+    at the end of its range is measured again on the next one. After a spoiled window the work may still go on, and the next one begins as much later
+    as a window takes: a pin that falls would be taken for one that rises.
+
+    Args:
+        meter: open.
+        options: volt, range, interval, idle, window, deadline.
+        folder: for `trace.parquet`.
+        host: whose clock that time is waited by.
+
+    Raises:
+        RigError: the folder cannot be written.
+        Blocked: the meter failed, or too many windows were spoiled.
+    """
+    used = meter.sheet.range_for(options.range) if options.range else first_range(meter.sheet)
+    searching = not options.range
+    deadline_s = options.deadline or DEADLINE_S + 2 * options.window
+    idle_s = options.idle or max(IDLE_S, IDLE_READINGS * max(options.interval, 1 / meter.sheet.fastest_hz))
+    about = {"name": meter.sheet.name, "identity": meter.identity, "data_sheet": meter.sheet.key}
+    tries = MOST_TRIES + searching
+    for _ in range(tries):
+        meter.configure(Setting(options.volt, used.amperes, options.interval, idle_s, options.window))
+        meter.arm()
+        what = f"let the board sleep {idle_s:g} s, raise the pin, work, lower it, and sleep again"
+        if meter.sheet.marker == "none":
+            what = f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
+        print(
+            f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr
+        )
+        try:
+            taken = recorded(pieces(meter, deadline_s, idle_s), folder, about, FEWEST)
+        except Spoiled as spoiled:
+            print(f"thrown away: {str(spoiled).rstrip('.')}.", file=sys.stderr)
+            if spoiled.beyond_range:
+                above = next_range(meter.sheet, used.amperes)
+                if above is None:
+                    raise Blocked(
+                        "meter", f"{str(spoiled).rstrip('.')}, which is its largest range: measure with another meter."
+                    ) from spoiled
+                used, searching = above, False
+            host.sleep(options.window)
+            continue
+        better = range_with_headroom(meter.sheet, taken.peak_a) if searching else used
+        if better.amperes >= used.amperes:
+            return taken
+        print(
+            f"at most {taken.peak_a:.3g} A were read: once more on the range of {better.amperes:g} A, which is more accurate.",
+            file=sys.stderr,
+        )
+        used, searching = better, False
+    raise Blocked("meter", f"none of {tries} windows can be used: see the reasons above.")
+
+
+def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> Taken:
+    """Write a window's trace as its pieces come, and return what lies between its edges; a window that fails leaves no trace.
+
+    Args:
+        window: its pieces.
+        folder: for `trace.parquet`.
+        about: what is known of the meter.
+        fewest: readings that must lie between the edges.
+
+    Raises:
+        RigError: the folder cannot be written.
+        Blocked, Spoiled: of the pieces; or there are not two edges in them, or too few readings between these.
+    """
+    running, peak_a = IntervalSums(), 0.0
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with TraceWriter(folder / "trace.parquet", about) as trace:
+            for piece in window:
+                about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
+                trace.append(piece)
+                running.add(piece)
+                peak_a = max(
+                    peak_a,
+                    peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)),
+                )
+            found = running.result()
+            if found.readings < fewest:
+                raise Spoiled(
+                    f"the pin changed back after {found.duration_s:.3g} s, and {found.readings} readings lie between: look for bounce at it, "
+                    "or choose a shorter --interval"
+                )
+    return Taken(found, peak_a)
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Raise RigError with the folder's name where writing to it fails."""
+    try:
+        yield
+    except OSError as error:
+        raise RigError(f"{folder} cannot be written ({error}): name another folder with --out.") from error

@@ -1,0 +1,203 @@
+"""What the drivers of Keithley's interactive instruments share: three buffers that the trigger model parts by the marker's edges.
+
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: TRACe (6-107 to 6-124), TRIGger:BLOCk:WAIT (6-148); 2461 Reference Manual
+(2461-901-01 A), 6-202: a reading block with the count INF goes on beside the blocks that follow, until another takes over or stops it with 0.
+That block is MDIGitize in the instruments of today (public drivers of the 2450 and the DMM6500); before it was MEASure and DIGitize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hil.energy.capture import Capture
+from hil.errors import Blocked
+from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.reading_checks import edge_between, missing, require_complete, require_numbers
+from hil.visa import VisaSession
+
+BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
+SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it
+LONGER = 30.0  # times the expected window: what is expected of the first one is a guess
+POLL_S = 0.02
+LONGEST_S = 10_000  # of a delay block (2450-901-01 Rev. B, TRIGger:BLOCk:DELay:CONStant)
+IDLE_KEPT = 0.95  # of the sleep: the last reading is over before the board goes on
+
+
+class PartedBuffers:
+    """Readings go into one buffer until the marker's first edge, into the next until the second, and into a third while the board sleeps again.
+
+    So the instrument itself parts them, and the host's clock has no say.
+
+    Args:
+        session: with the instrument.
+        host: the host's clock.
+        event: of the trigger model, at each edge of the marker.
+        wiring: what to do when there are none, for people.
+
+    Attributes:
+        sizes: of the buffers, in readings.
+        ring: whether the steps' buffer is shorter than a window and must be read along: its oldest readings make room for new ones.
+    """
+
+    def __init__(self, session: VisaSession, host: Host, event: str, wiring: str) -> None:
+        self._session, self._host, self._event, self._wiring = session, host, event, wiring
+        self.sizes: dict[str, int] = {}
+        self.ring = False
+        self._watched: int | None = None
+
+    def make(self, setting: Setting, interval_s: float, most: int, ring: int = 0) -> None:
+        """Make the buffers for windows of a setting; with `*RST` those of before have gone.
+
+        Args:
+            setting: of the windows.
+            interval_s: from one reading to the next.
+            most: readings in all.
+            ring: readings that the steps' buffer keeps where a window does not fit, for a driver that reads along; 0 for one that does not.
+
+        Raises:
+            Blocked: `most` readings are too few.
+        """
+        idle = int(SPARE * setting.idle_s / interval_s) + LEAST
+        steps = min(int(LONGER * setting.window_s / interval_s) + LEAST, most - 2 * idle)
+        self.ring = steps < SPARE * setting.window_s / interval_s + LEAST
+        if self.ring:
+            steps = min(ring, most - 2 * idle)
+        if steps < LEAST:
+            name, seconds = self._session.name, setting.window_s
+            raise Blocked(
+                "meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval."
+            )
+        self.sizes = dict(zip(BUFFERS, (idle, steps, idle), strict=True))
+        self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in self.sizes.items()))
+        self._session.tell(
+            f':TRAC:FILL:MODE CONT, "{BEFORE}"'
+        )  # the latest count, however long the board takes to begin
+        if self.ring:
+            self._session.tell(f':TRAC:FILL:MODE CONT, "{STEPS}"')
+
+    def delete(self) -> None:
+        """Delete them."""
+        self._session.tell(*(f':TRAC:DEL "{name}"' for name in BUFFERS))
+
+    def start(self, idle_s: float) -> None:
+        """Begin to read."""
+        self._watched = None
+        self._session.tell(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
+        self._session.tell(
+            ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:WAIT 2, {self._event}",
+            f':TRIG:BLOC:MDIG 3, "{STEPS}", INF', f":TRIG:BLOC:WAIT 4, {self._event}", f':TRIG:BLOC:MDIG 5, "{AFTER}", INF',
+            f":TRIG:BLOC:DEL:CONS 6, {IDLE_KEPT * idle_s:g}", f':TRIG:BLOC:MDIG 7, "{AFTER}", 0', ":INIT",
+        )  # fmt: skip
+        self._session.check()
+
+    def deadline(self, deadline_s: float, look: Callable[[], None]) -> Callable[[], bool]:
+        """Return what tells, after a short wait, whether the trigger model is through; it raises `Blocked` after the deadline.
+
+        Args:
+            deadline_s: from now.
+            look: called each time: a look at what must stay as it is during a window, such as the range.
+        """
+        until = self._host.now() + deadline_s
+
+        def through() -> bool:
+            look()
+            if self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
+                return True
+            if self._host.now() > until:
+                self._session.tell(":ABOR")
+                name = self._session.name
+                raise Blocked(
+                    "meter",
+                    f"the {name} has not seen both edges of the marker within {deadline_s:.0f} s: {self._wiring}.",
+                )
+            self._host.sleep(POLL_S)
+            return False
+
+        return through
+
+    def wait(self, deadline_s: float, look: Callable[[], None]) -> None:
+        """Wait until the trigger model is through; `look` as in `deadline`.
+
+        Raises:
+            Blocked: it is not within the deadline.
+        """
+        through = self.deadline(deadline_s, look)
+        while not through():
+            pass
+
+    def places(self, name: str) -> list[tuple[int, int]]:
+        """Return first and last place of each stretch of a buffer that nothing is added to any more, oldest reading first.
+
+        Raises:
+            Spoiled: it is full, or empty.
+        """
+        count = self._session.ask_whole(f':TRAC:ACT? "{name}"')
+        if not count:
+            raise Spoiled(
+                f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long"
+            )
+        if count < self.sizes[name]:
+            return [(1, count)]
+        if name != BEFORE:
+            raise Spoiled(
+                f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected"
+            )
+        start = self._session.ask_whole(f':TRAC:ACT:STAR? "{name}"')
+        return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
+
+    def since(self, name: str, reached: int, end: int) -> list[tuple[int, int]]:
+        """Return first and last place of what a buffer has got since it was read up to a place; in one that fills continuously places go round."""
+        if end >= reached:
+            return [(reached + 1, end)] if end > reached else []
+        return [*([(reached + 1, self.sizes[name])] if reached < self.sizes[name] else []), (1, end)]
+
+    def fresh(self) -> list[tuple[int, int]]:
+        """Return first and last place of what the buffer before the first edge has got since the last call, for somebody who only watches.
+
+        The first call begins: readings go on whatever the marker does. What the buffer could not hold since the last call is not told of.
+        """
+        if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
+            self._session.tell(
+                ":ABOR",
+                f':TRAC:CLE "{BEFORE}"',
+                ':TRIG:LOAD "Empty"',
+                f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF',
+                f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}",
+                ":INIT",
+            )
+            self._session.check()
+            self._watched = 0
+            return []
+        reached, self._watched = self._watched, self._session.ask_whole(f':TRAC:ACT:END? "{BEFORE}"')
+        return self.since(BEFORE, reached, self._watched)
+
+    def joined(self, parts: Sequence[np.ndarray], aperture_s: float, range_a: float) -> Capture:
+        """Return the readings of all three as one capture.
+
+        Args:
+            parts: of each buffer float64[n, 3]: amperes, volts, seconds of the instrument's time.
+            aperture_s, range_a: as in Capture.
+
+        Raises:
+            Spoiled: overload, readings that are none, or too many missing.
+        """
+        name, counts = self._session.name, [len(part) for part in parts]
+        current_a, voltage_v, t_s = np.concatenate(parts).T
+        require_numbers(current_a, voltage_v, name)
+        t_s = t_s - t_s[0]
+        interval = float(np.median(np.diff(t_s)))
+        first = np.cumsum(counts)[:2]
+        lost = sum(missing(stretch, interval) for stretch in np.split(t_s, first))  # a gap at an edge widens that edge
+        require_complete(lost, len(t_s), name)
+        edges = tuple(
+            edge_between(t_s[at - 1], t_s[at], high=high) for at, high in zip(first, (True, False), strict=True)
+        )
+        power = current_a * voltage_v
+        return Capture(t_s, power, current_a, voltage_v, aperture_s, interval, edges, range_a, lost)
+
+
+def blocks(places: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Return stretches of a buffer cut to so many readings at most, in order."""
+    return [(low, min(low + most - 1, last)) for first, last in places for low in range(first, last + 1, most)]

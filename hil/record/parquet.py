@@ -1,0 +1,68 @@
+"""Read Parquet tables that anyone may have made: types and sizes are checked before anything is decompressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hil.errors import RigError, said_by
+from hil.record.safe_paths import RERUN
+
+if TYPE_CHECKING:  # imported late: they take about as long as sending a network to a board
+    import pandas as pd
+    import pyarrow as pa
+
+MOST_VALUES = 1 << 26  # of a table in memory (512 MB)
+
+
+def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | None = None) -> pd.DataFrame:
+    """Return a table of numbers.
+
+    Args:
+        path: of the Parquet file.
+        words: columns that may hold words (dictionary-encoded strings).
+        only: a column and a value; rows with another value are dropped while reading.
+
+    Raises:
+        RigError: the file is damaged, too large, or a column has another type.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, read_dictionary=list(words)) as file:
+            _check(file, words, keeps_all=only is None)
+            groups, values = [], 0
+            for number in range(file.num_row_groups):
+                group = file.read_row_group(number)
+                if only is not None:
+                    group = group.filter(pc.equal(group[only[0]], only[1]))
+                groups.append(group)
+                values += group.num_rows * group.num_columns
+                if values > MOST_VALUES:
+                    raise ValueError(f"more than {MOST_VALUES:,} values")
+            table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
+            return table.to_pandas(ignore_metadata=True)
+    except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
+        raise RigError(f"{path} is damaged ({said_by(error)}): {RERUN}.") from error
+
+
+def _check(file: pa.parquet.ParquetFile, words: Sequence[str], keeps_all: bool) -> None:
+    """Check the column types, and the size of the table, or of each row group unless `keeps_all`.
+
+    Raises:
+        ValueError: a column is not numeric, or there are too many values.
+    """
+    import pyarrow as pa
+
+    for field in file.schema_arrow:
+        kind, of = field.type, pa.types
+        number = of.is_integer(kind) or of.is_floating(kind) or of.is_boolean(kind)
+        if not number and not (field.name in words and of.is_dictionary(kind)):
+            raise ValueError(f"its column {field.name[:40]!r} is of {str(kind)[:40]}")
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    sizes = [max(group.num_rows * group.num_columns, group.total_byte_size // 8) for group in groups]
+    if (sum(sizes) if keeps_all else max(sizes, default=0)) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values")

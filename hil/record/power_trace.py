@@ -1,0 +1,149 @@
+"""Power traces at full rate in Parquet, written in row groups so that memory does not grow with the length.
+
+Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN if the meter does not report it), window (int32),
+phase (`idle before`, `steps`, `idle after`, by the number of marker edges so far in the window). The file's metadata
+holds the edges and the facts about the meter under the key `trainrig`. Both the power.parquet of a trial and the trace
+of `hil measure` have this format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hil.bounded_read import parse_json
+from hil.energy.capture import Capture, Edge
+from hil.energy.trace_thinning import keep_peaks
+from hil.energy.window import PHASES
+from hil.errors import RigError, said_by
+
+GROUP = 1 << 17  # readings in a row group: 1.3 s at 100 kS/s, 5 MB
+KEY = b"trainrig"
+REAL = ["t_s", "power_w", "current_a", "voltage_v"]
+COLUMNS = pa.schema(
+    [
+        *((name, pa.float64()) for name in REAL),
+        ("window", pa.int32()),
+        ("phase", pa.dictionary(pa.int8(), pa.string())),
+    ]
+)
+NUMBERS = len(REAL)
+
+
+class TraceWriter:
+    """Writes one trace. The file appears at its path only when it is complete.
+
+    Args:
+        path: of the file.
+        facts: facts about the meter, as JSON values.
+    """
+
+    def __init__(self, path: Path, facts: dict[str, Any]) -> None:
+        self._path, self._facts = path, facts
+        self._partial = path.with_name(f"{path.name}.part")
+        # Readings rarely repeat, so a dictionary would only cost time (seven times as long). Split into byte streams
+        # they take half the space (Parquet, "Encodings").
+        self._writer = pq.ParquetWriter(
+            self._partial, COLUMNS, compression="zstd", use_dictionary=["window", "phase"], use_byte_stream_split=REAL
+        )
+        self._held: list[np.ndarray] = []
+        self._rows = 0
+        self._edges: list[tuple[float, float, bool, int]] = []
+
+    def append(self, capture: Capture, window: int = 0) -> None:
+        """Append the readings and edges of a window or a part of one; full row groups are written immediately."""
+        before = [at for at, _, _, of in self._edges if of == window]
+        edges = np.array([*before, *(edge.t_s for edge in capture.edges)])
+        phase = np.minimum(np.searchsorted(edges, capture.t_s, side="right"), len(PHASES) - 1)
+        readings = capture.t_s, capture.power_w, capture.current_a, capture.voltage_v
+        columns = *readings, np.full(len(capture.t_s), window), phase
+        self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
+        self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
+        self._rows += len(capture.t_s)
+        while self._rows >= GROUP:
+            self._write(GROUP)
+
+    def _write(self, rows: int) -> None:
+        table = np.concatenate(self._held, axis=1) if self._held else np.empty((len(COLUMNS), 0))
+        now, later = table[:, :rows], table[:, rows:].copy()
+        window, phase = now[NUMBERS:].astype(np.int32)
+        arrays = [pa.array(column) for column in (*now[:NUMBERS], window)]
+        arrays.append(pa.DictionaryArray.from_arrays(pa.array(phase.astype(np.int8)), pa.array(PHASES)))
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=COLUMNS), row_group_size=rows)
+        self._held, self._rows = [later], later.shape[1]
+
+    def close(self) -> None:
+        """Write the remaining rows and the edges, and move the file to its path."""
+        if self._rows:
+            self._write(self._rows)
+        metadata = json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)
+        self._writer.add_key_value_metadata({KEY: metadata})
+        self._writer.close()
+        self._partial.replace(self._path)
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.close()
+            else:
+                self._writer.close()
+        finally:
+            self._partial.unlink(missing_ok=True)  # still there after an exception, which closing may raise too
+
+
+def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
+    """Return the facts about the meter, and the edges, each with the number of its window.
+
+    Raises:
+        RigError: the file is not a trace, or is damaged.
+    """
+    cure = "name the trace of a measurement"
+    try:
+        found = (pq.read_metadata(path).metadata or {}).get(KEY)
+    except (OSError, pa.ArrowException) as error:
+        raise RigError(f"{path} cannot be read ({said_by(error)}): {cure}.") from error
+    if found is None:
+        raise RigError(f"{path} is no trace of this rig: {cure}.")
+    known = parse_json(found, str(path), cure)
+    try:
+        edges = [(Edge(float(at), float(half), bool(high)), int(window)) for at, half, high, window in known["edges"]]
+        return dict(known["meter"]), edges
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise RigError(f"{path} is damaged ({type(error).__name__}: {said_by(error)}): {cure}.") from error
+
+
+def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of each row group."""
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number)
+            yield {name: group[name].to_numpy() for name in group.column_names if name in COLUMNS.names}
+
+
+def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:
+    """Return the columns of a trace, decimated with its peaks kept; only one row group is in memory at a time.
+
+    Args:
+        path: of the trace.
+        buckets: for the whole trace, shared among the row groups by their number of readings. A row group with n
+            buckets gives at most 2 n + 4 readings.
+    """
+    rows = pq.read_metadata(path).num_rows
+    parts = []
+    for piece in pieces(path):
+        share = max(1, buckets * len(piece["t_s"]) // max(1, rows))
+        kept = keep_peaks(piece["power_w"], share)
+        parts.append({name: column[kept] for name, column in piece.items()})
+    return {name: np.concatenate([part[name] for part in parts]) if parts else np.empty(0) for name in COLUMNS.names}

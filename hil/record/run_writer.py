@@ -1,0 +1,154 @@
+"""Write the record of a run: its folder, results.json, results.csv and the link `latest`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from hil.record.atomic_write import atomic_file, write_atomic
+from hil.record.csv_table import csv_of
+from hil.record.origin import origin
+from hil.record.results import RESULTS, SCHEMA, RunTotals
+from hil.record.trial_record import TrialRecord
+from hil.record.trial_writer import TrialWriter, as_json, json_fields, written_trials
+from hil.record.validation import unrecordable
+from hil.record.verdicts import AskedTest, totals
+
+RUNNING, ENDED, INTERRUPTED = "running", "ended", "interrupted"
+
+
+class RunWriter(TrialWriter):
+    """The record of one run, written by the process that began it; its workers only write trials.
+
+    results.json is correct at any time, even if the run is killed: a test that has not ended is `interrupted`.
+
+    Args:
+        folder: of the run; it must exist.
+        facts: id, time, commit, versions and host.
+    """
+
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        super().__init__(folder)
+        self.facts = facts | {"state": RUNNING, "ended": None, "whole": False, "exit_code": None, "missing": []}
+        self._tests: dict[str, AskedTest] = {}
+        self._kept: dict[str, TrialRecord] = {}
+
+    @classmethod
+    def begin(cls, root: Path, **facts: Any) -> RunWriter:
+        """Make the folder of a new run in `root`, and write results.json into it.
+
+        Raises:
+            OSError: the disk is full or not writable.
+        """
+        now = datetime.now(timezone.utc)
+        folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+        folder.mkdir(parents=True)
+        run = cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin() | facts)
+        try:
+            run.update()
+        except OSError:
+            folder.rmdir()
+            raise
+        return run
+
+    def plan(self, tests: Iterable[AskedTest]) -> None:
+        """Add the tests that will run trials, in the order in which they run."""
+        self._tests |= {test.test: test for test in tests}
+
+    def end_test(self, test: AskedTest) -> None:
+        """Replace the entry of a test that has ended."""
+        self._tests[test.test] = test
+
+    def keep(self, record: TrialRecord) -> None:
+        """Keep the record of a trial that ended, whether or not the disk has it."""
+        self._kept[record.folder] = TrialRecord(**json_fields(record))
+
+    def write_trial(self, record: TrialRecord, *files: Any, **tables: Any) -> None:
+        """Write a trial as `TrialWriter.write_trial` does, and update results.json."""
+        super().write_trial(record, *files, **tables)
+        self.keep(record)
+        self.update()
+
+    @property
+    def trials(self) -> list[TrialRecord]:
+        """All trials so far: those in the folder, of all processes, and those that the disk did not take."""
+        found = {trial.folder: trial for trial in written_trials(self.folder, but=self._kept)}
+        return list((self._kept | found).values())
+
+    @property
+    def tests(self) -> list[AskedTest]:
+        """All planned tests in order, each with its trials."""
+        return with_trials(self._tests.values(), self.trials)
+
+    def update(self) -> None:
+        """Write results.json with the present state.
+
+        Raises:
+            OSError: the disk is full; the former file remains.
+            Blocked: a fact of the run does not fit the model.
+        """
+        self._write()
+
+    def _write(self) -> tuple[list[AskedTest], list[TrialRecord]]:
+        trials = self.trials
+        tests = with_trials(self._tests.values(), trials)
+        totals_now = counts(tests, trials)
+        results = {"schema": SCHEMA, "run": self.facts, "totals": totals_now, "tests": tests, "trials": trials}
+        try:
+            found = RESULTS.validate_python(results)
+        except ValidationError as error:
+            raise unrecordable(error, results, "results.json") from error
+        write_atomic(self.folder / "results.json", as_json(RESULTS.dump_python(found)))
+        return tests, trials
+
+    def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
+        """Write results.json and results.csv of a run that is over, and point `latest` at it unless interrupted.
+
+        Args:
+            state: `ended` or `interrupted`.
+            exit_code: of the run.
+            missing: sentences that say what is missing from the record, and why.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        complete = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
+        ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.facts |= {"state": state, "ended": ended, "whole": complete, "exit_code": exit_code}
+        self.facts["missing"] = list(missing)
+        write_atomic(self.folder / "results.csv", csv_of(*self._write()))
+        if state == ENDED:
+            self._point_latest()
+
+    def _point_latest(self) -> None:
+        """Make `latest` a symbolic link, or a text file with the run's name if links are not supported."""
+        with atomic_file(self.folder.parent / "latest") as fresh:
+            try:
+                fresh.symlink_to(self.folder.name)
+            except OSError:
+                fresh.write_text(self.folder.name + "\n", encoding="utf-8")
+
+
+def with_trials(tests: Iterable[AskedTest], trials: Sequence[TrialRecord]) -> list[AskedTest]:
+    """Return the tests with the folders of their trials; a trial of an unknown test gets an entry of its own."""
+    by_test: dict[str, list[TrialRecord]] = {}
+    for trial in trials:
+        by_test.setdefault(trial.test or trial.folder, []).append(trial)
+    found = []
+    for test in tests:
+        found.append(test.model_copy(update={"trials": [trial.folder for trial in by_test.pop(test.test, [])]}))
+    return found + [
+        AskedTest(test=name, board=trial.board, verdict=trial.verdict, reason=trial.reason, trials=[trial.folder])
+        for name, group in by_test.items()
+        for trial in group
+    ]
+
+
+def counts(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> RunTotals:
+    """Return `totals` of results.json: the number of tests and of trials by verdict."""
+    return {"tests": totals(test.verdict for test in tests), "trials": totals(trial.verdict for trial in trials)}

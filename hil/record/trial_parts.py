@@ -1,0 +1,181 @@
+"""The parts of a trial's record, except latency and energy. A value that is unknown is null."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, with_config
+from typing_extensions import NotRequired, TypedDict
+
+from hil.record.field_types import (
+    CLOSED,
+    OPEN,
+    Count,
+    Digest,
+    Flag,
+    Integer,
+    Items,
+    Named,
+    Natural,
+    Number,
+    NumberOrWord,
+    Word,
+)
+
+
+@with_config(CLOSED)
+class FirstDifference(TypedDict):
+    """The first difference between board and reference (hil/trial/difference.py)."""
+
+    step: Integer
+    layer: str
+    index: Integer | None
+    board: NumberOrWord
+    reference: NumberOrWord
+    what: str
+
+
+@with_config(CLOSED)
+class Accuracy(TypedDict):
+    """Fractions of n images that were classified correctly."""
+
+    before: Number | None
+    after: Number | None
+    reference_after: Number | None
+    n: Count
+
+
+@with_config(CLOSED)
+class Sram(TypedDict):
+    """SRAM in bytes: the watermarks of the board and their sum, the budget, the plan, and the paper's formula."""
+
+    static: Count | None
+    arena_peak: Count | None
+    stack_peak: Count | None
+    total: Count | None
+    budget: Count | None
+    planned: Count | None
+    analytic: Count | None
+
+
+@with_config(CLOSED)
+class SramProvenance(TypedDict):
+    """Provenance of each figure of `sram`."""
+
+    static: Word
+    arena_peak: Word
+    stack_peak: Word
+    total: Word
+    budget: Word
+    planned: Word
+    analytic: Word
+
+
+@with_config(CLOSED)
+class ProbedSram(TypedDict):
+    """The watermarks in bytes, as read through the debug probe."""
+
+    static: Integer
+    arena_peak: Integer
+    stack_peak: Integer
+
+
+@with_config(CLOSED)
+class Signs(TypedDict):
+    """INT8*: `right` counts the steps whose integer sign is that of the float losses, `of` all compared steps."""
+
+    right: Count
+    of: Count
+    asked: Count
+
+
+@with_config(CLOSED)
+class Buffer(TypedDict):
+    """One buffer of the plan: size and offset in bytes, first and last time slot."""
+
+    name: str
+    size: Count
+    first: Count
+    last: Count
+    offset: Count
+
+
+@with_config(CLOSED)
+class MemoryPlan(TypedDict):
+    """The memory plan (docs/memory.md): total in bytes, names of the time slots, buffers."""
+
+    total: Count
+    slots: Annotated[Items[str], Field(max_length=4096)]
+    buffers: Annotated[Items[Buffer], Field(max_length=4096)]
+
+
+@with_config(CLOSED)
+class Profile(TypedDict):
+    """Cycles of the first compared step, by layer."""
+
+    forward: Named[Count]
+    backward: Named[Count]
+
+
+@with_config(CLOSED)
+class Analytic(TypedDict):
+    """Memory by ElasticZO, equations (13) to (15), or by PMT, section 4.3; and counts of the network."""
+
+    equation: Literal["(13)", "(14)", "(15)", "PMT, section 4.3"]
+    bytes: Count
+    macs_forward: Count
+    macs_step: NotRequired[Count]
+    layer_runs: NotRequired[Count]
+    weights: Count
+    weights_by_zo: Count
+
+
+@with_config(CLOSED)
+class Work(TypedDict):
+    """Counted by the board in the first compared step: multiply-accumulates, layer runs, cycle counter readings."""
+
+    macs: Count
+    layer_runs: Count
+    bookings: NotRequired[Count]
+
+
+@with_config(CLOSED)
+class Tried(TypedDict):
+    """A block tried on the device (PMT, section 3.3.1): accuracy on held-out samples, or why it was left out."""
+
+    block: Natural
+    before: Number | None
+    after: Number | None
+    planned: Integer | None
+    reason: str
+
+
+@with_config(CLOSED)
+class Evaluation(TypedDict):
+    """A point of the accuracy curve: index of the next step, and the fraction of n images correct on each side."""
+
+    step: Count
+    board: Number
+    reference: Number | None
+    n: Count
+
+
+@with_config(OPEN)
+class Flash(TypedDict):
+    """How the image was flashed.
+
+    `route` is pyocd, halfkay, uf2, agent or kernel; `cycles` counts how often this computer programmed the flash.
+    """
+
+    route: str
+    programmed: Flag
+    cycles: Count | None
+
+
+@with_config(CLOSED)
+class Firmware(TypedDict):
+    """File name of the image, XXH32 of the flashed bytes, and whether the manifest of prebuilt images lists it."""
+
+    file: str
+    digest: Digest
+    in_manifest: Flag

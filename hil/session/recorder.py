@@ -1,0 +1,185 @@
+"""Keep the record of a session up to date, in the process that began the run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hil.errors import RigError, printable
+from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
+from hil.record.run_writer import ENDED, INTERRUPTED
+from hil.session import junit
+
+EXIT_BLOCKED = 75  # EX_TEMPFAIL of sysexits.h: the rig could not tell, and no board failed
+PLANNED = "planned.json"
+JUNIT = "junit.xml"
+PHASES = ("setup", "call", "teardown")
+
+
+class Recorder:
+    """A pytest plugin object that takes the reports of all tests, including those of workers, and updates the record.
+
+    Args:
+        run: writes the record.
+
+    Attributes:
+        missing: sentences that say what is missing from the record, and why.
+        discarded: the run was deleted because the command line was wrong.
+    """
+
+    def __init__(self, run: RunWriter) -> None:
+        self.run = run
+        self.missing: list[str] = []
+        self.discarded = False
+        self._nodes: dict[str, AskedTest] = {}
+        self._interrupted = ""
+        self._stopped = ""
+
+    def plan(self, planned: list[tuple[str, AskedTest]]) -> None:
+        """Take the tests that run trials, each with pytest's node id."""
+        self._nodes |= dict(planned)
+        self.run.plan(test for _, test in planned)
+        self._save("results.json", self.run.update)
+
+    def plan_of_workers(self) -> None:
+        """Take the plan that a worker has written; all workers collect the same tests."""
+        if self._nodes:
+            return
+        try:
+            planned = json.loads((self.run.folder / PLANNED).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            self.miss("the list of tests: no worker could write it, so tests that did not run are not recorded.")
+            return
+        self.plan([(nodeid, AskedTest(**test)) for nodeid, test in planned])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the report of a phase; that of the last phase has the verdict."""
+        result: dict[str, Any] | None = getattr(report, "trainrig", None)
+        if result is not None:
+            for trial in result["trials"]:
+                self.run.keep(TrialRecord(**trial))
+            for sentence in result["missing"]:
+                self.miss(sentence)
+            self.run.end_test(AskedTest(**result["test"]))
+            self._save("results.json", self.run.update)
+        elif report.when not in PHASES and report.nodeid in self._nodes:  # from pytest-xdist: the worker died
+            test = self._nodes[report.nodeid]
+            test.reason, test.outcome = f"{str(report.longrepr).strip()}.", "failed"
+            self.run.end_test(test)
+            self._save("results.json", self.run.update)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a file whose tests could not be collected."""
+        if report.failed:
+            where = report.nodeid or "the session"
+            self.miss(f"the tests of {where}: they could not be collected, see the output of pytest.")
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note why the session ended early: interrupted by the user, or stopped by pytest, for example after `-x`."""
+        error, text = excinfo.value, str(excinfo.value)
+        if type(error) is KeyboardInterrupt or isinstance(error, pytest.exit.Exception) or "keyboard-interrupt" in text:
+            self._interrupted = text or "Ctrl-C"
+        else:
+            self._stopped = text
+
+    def miss(self, sentence: str) -> None:
+        """Note what is missing from the record."""
+        sentence = printable(sentence)
+        if sentence not in self.missing:
+            self.missing.append(sentence)
+
+    def _save(self, what: str, save: Callable[[], object]) -> bool:
+        """Write a file. If that fails, note it and go on, because the verdicts matter more than the record."""
+        try:
+            save()
+        except (OSError, RigError) as error:
+            self.miss(f"{what}: {str(getattr(error, 'strerror', None) or error).rstrip('.')}.")
+            return False
+        return True
+
+    # After workers have ended and fixtures were torn down, before the summary in the terminal.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, None, None]:
+        """Finish the record after all other writers."""
+        junit_path = junit.suspend(session.config)
+        try:
+            yield
+        finally:
+            self._finish(session, junit_path)
+
+    def _finish(self, session: pytest.Session, junit_path: str | None) -> None:
+        """Write JUnit file, record and report, and decide the exit code."""
+        if session.exitstatus == pytest.ExitCode.USAGE_ERROR and not self.run.trials:
+            self.discarded = True
+            shutil.rmtree(self.run.folder, ignore_errors=True)
+            return
+        if session.exitstatus == pytest.ExitCode.INTERNAL_ERROR:
+            self._interrupted = self._interrupted or "an internal error of pytest"
+        self._close_tests(session)
+        tests = self.run.tests
+        if junit_path is not None:
+            self._write_junit(session.config, Path(junit_path), tests)
+        self._finish_run(session, tests)
+        before = len(self.missing)
+        self._render()
+        if len(self.missing) > before:
+            self._finish_run(session, tests)
+
+    def _close_tests(self, session: pytest.Session) -> None:
+        """Give the reason to each test that did not end."""
+        why = self._interrupted or self._stopped or session.shouldfail or session.shouldstop
+        trials = {trial.folder: trial for trial in self.run.trials}
+        for test in (test for test in self.run.tests if test.outcome is None):
+            if test.trials:
+                test.reason = trials[test.trials[-1]].reason or test.reason
+            elif why:
+                test.reason = f"it was not run: {why}."
+            self.run.end_test(test)
+
+    def _write_junit(self, config: pytest.Config, path: Path, tests: list[AskedTest]) -> None:
+        """Write the JUnit file, and copy it into the run's folder if it is elsewhere."""
+        node_ids = {test.test: nodeid for nodeid, test in self._nodes.items()}
+        kept = self.run.folder / JUNIT
+        if self._save(JUNIT, lambda: junit.write(config, path, tests, node_ids)) and path.resolve() != kept.resolve():
+            self._save(JUNIT, lambda: shutil.copyfile(path, kept))
+
+    def _finish_run(self, session: pytest.Session, tests: list[AskedTest]) -> None:
+        session.exitstatus = self._exit_code(session, tests)
+        state = INTERRUPTED if self._interrupted else ENDED
+        self._save("results.json", lambda: self.run.finish(state, int(session.exitstatus), self.missing))
+
+    def _render(self) -> None:
+        from hil.report import render  # late: plotly loads slowly, and no trial must wait for it
+
+        try:
+            self._save("index.html", lambda: render(self.run.folder))
+        except Exception as error:  # the verdicts must be printed even if the report fails
+            again = f"`hil report {self.run.folder.name}` in the folder of the runs tries again"
+            self.miss(f"index.html: {type(error).__name__}: {error}: {again}.")
+
+    def _exit_code(self, session: pytest.Session, tests: list[AskedTest]) -> int:
+        """Return 75 if all tests that ran were blocked, 1 if only the record is incomplete, else pytest's own code."""
+        ran = [test for test in tests if test.outcome is not None and test.verdict != "skipped"]
+        all_blocked = {test.verdict for test in ran} == {"blocked"} and session.testsfailed == len(ran)
+        if session.exitstatus == pytest.ExitCode.TESTS_FAILED and all_blocked:
+            return EXIT_BLOCKED
+        if session.exitstatus == pytest.ExitCode.OK and self.missing:
+            return pytest.ExitCode.TESTS_FAILED
+        return session.exitstatus
+
+
+RECORDER = pytest.StashKey[Recorder]()  # of the config, in the process that began the run
+
+
+def write_plan(folder: Path, planned: list[tuple[str, AskedTest]]) -> None:
+    """Write the plan of a worker for the process that began the run.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    write_atomic(folder / PLANNED, json.dumps([(nodeid, test.model_dump()) for nodeid, test in planned]))

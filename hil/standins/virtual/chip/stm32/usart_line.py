@@ -1,0 +1,201 @@
+"""The lines of a USART of STM32 in asynchronous mode (RM0455, USART functional description).
+
+Bytes take their time in virtual time: start bit, data bits and stop bits at the programmed baud rate. Both directions are
+computed when a register is accessed or an event is due, not byte by byte. The other end of the line is assumed to have the
+same speed and format: a wrong baud rate is not modelled, nor are parity, break, LIN, smartcard and flow control.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from hil.standins.virtual.chip.clock import Clock
+from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.stm32 import usart_registers as u
+
+FIFO = 16
+_NEVER = 1 << 63
+
+
+class UsartLine(Block):
+    """The receive and transmit lines of a USART.
+
+    Args:
+        name, base: as in the manual.
+        clock: virtual time.
+        kernel_hz: returns the kernel clock's frequency in Hz; may raise ModelFault.
+        connected: returns whether the pins are routed to this USART: (transmit, receive).
+        drive: called with the level of the interrupt line when it changes.
+        send: called with each byte at the end of its stop bit.
+    """
+
+    _rx_threshold: int
+    _tx_threshold: int
+
+    def __init__(
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        drive: Callable[[bool], None], send: Callable[[int], None],
+    ) -> None:  # fmt: skip
+        super().__init__(name, base)
+        self._clock = clock
+        self._kernel_hz = kernel_hz
+        self._connected = connected
+        self._drive = drive
+        self._send = send
+        self._incoming: deque[int] = deque()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._flags = u.TC
+        self._received: deque[int] = deque()
+        self._queued: deque[int] = deque()
+        self._byte_ps = self._bit_ps = self._timeout_ps = 0
+        self._rx_end = 0  # when the first incoming byte will have been received
+        self._tx_end = 0  # when the byte in the shift register will have left
+        self._shifting: int | None = None
+        self._silence_from: int | None = (
+            None  # end of the last received byte, until a time-out or idle line is reported
+        )
+        self._idle_from: int | None = None
+        self._due = 0
+        self._high = False
+        self._set_thresholds()
+
+    def reset(self) -> None:
+        super().reset()
+        self._forget()
+        self._drive(False)
+
+    # the line
+
+    def feed(self, data: bytes) -> None:
+        """Put bytes on the receive line, behind those that are still on their way."""
+        if not data:
+            return
+        if not self._incoming:
+            self._rx_end = max(self._clock.now, self._rx_end) + self._byte_ps
+        self._incoming.extend(data)
+        self._due = self._next_change()
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that are still on their way to the receiver."""
+        return len(self._incoming)
+
+    @property
+    def transmitting(self) -> bool:
+        """Whether a byte is leaving: more output is about to come."""
+        return self._shifting is not None
+
+    def update(self, now: int) -> None:
+        """Bring both directions up to `now`."""
+        if now < self._due:
+            return
+        if self._incoming and now >= self._rx_end:
+            self._receive_until(now)
+        self._note_silence(now)
+        while self._shifting is not None and now >= self._tx_end:
+            self._shift_out()
+        self._refresh()
+
+    def _next_change(self) -> int:
+        """Return the virtual time before which neither direction changes anything."""
+        due = self._rx_end if self._incoming else _NEVER
+        if self._shifting is not None and self._tx_end < due:
+            due = self._tx_end
+        if self._idle_from is not None:
+            due = min(due, self._idle_from + self._byte_ps)
+        if self._silence_from is not None and self.value["CR2"] & u.RTOEN:
+            due = min(due, self._timeout_at())
+        return due
+
+    def _receive_until(self, now: int) -> None:
+        control = self.value["CR1"]
+        listening = control & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
+        byte_ps = max(self._byte_ps, 1)
+        complete = min(len(self._incoming), (now - self._rx_end) // byte_ps + 1)
+        self._note_silence(self._rx_end - self._byte_ps)  # the others follow the first without a gap
+        arrived = bytes(self._incoming.popleft() for _ in range(complete))
+        if listening:
+            self._take(arrived)
+        last = self._rx_end + (complete - 1) * byte_ps
+        if listening:
+            self._silence_from = self._idle_from = last
+        self._rx_end = last + byte_ps if self._incoming else last
+
+    def _take(self, arrived: bytes) -> None:
+        # With FIFO: 16 in it and one in RDR (RM0455, USART_ISR.RXFF); the next complete one overruns.
+        room = FIFO + 1 if self.value["CR1"] & u.FIFOEN else 1
+        for byte in arrived:
+            if len(self._received) < room:
+                self._received.append(byte)
+            elif self.value["CR3"] & u.OVRDIS:
+                self._received[-1] = byte
+            else:
+                self._flags |= u.ORE
+
+    def _note_silence(self, now: int) -> None:
+        if self._silence_from is not None and self.value["CR2"] & u.RTOEN and now >= self._timeout_at():
+            self._flags |= u.RTOF
+            self._silence_from = None
+        if self._idle_from is not None and now >= self._idle_from + self._byte_ps:
+            self._flags |= u.IDLE
+            self._idle_from = None
+
+    def _timeout_at(self) -> int:
+        return (self._silence_from or 0) + self._timeout_ps
+
+    def _shift_out(self) -> None:
+        if self._shifting is not None and self._connected()[0]:
+            self._send(self._shifting)
+        self._shifting = None
+        if self._queued:
+            self._shifting = self._queued.popleft()
+            self._tx_end += self._byte_ps
+        else:
+            self._flags |= u.TC
+
+    def next_event(self) -> int | None:
+        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        times = []
+        control = self.value["CR1"]
+        if self._incoming and control & u.RE:
+            times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._byte_ps)
+        start = self._rx_end - self._byte_ps if self._incoming else _NEVER  # a byte before then ends the silence
+        if self._silence_from is not None and control & u.RTOIE and self.value["CR2"] & u.RTOEN:
+            times += [self._timeout_at()] if self._timeout_at() <= start else []
+        if self._idle_from is not None and control & u.IDLEIE:
+            times += [self._idle_from + self._byte_ps] if self._idle_from + self._byte_ps <= start else []
+        if self._shifting is not None:
+            times.append(self._tx_end + self._bytes_until_sent() * self._byte_ps)
+        return min(times, default=None)
+
+    def _bytes_until_sent(self) -> int:
+        """Return how many bytes leave behind the present one until the interrupts or the other end see a difference."""
+        queued = len(self._queued)
+        if self.value["CR3"] & u.TXFTIE:
+            return min(queued, max(0, queued + self._tx_threshold - FIFO - 1))
+        return 0 if self.value["CR1"] & u.TXEIE else queued
+
+    def _bytes_until_interrupt(self) -> int:
+        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        wanted = len(self._incoming)
+        control = self.value["CR1"]
+        if control & u.RXNEIE:
+            return 1
+        if self.value["CR3"] & u.RXFTIE:
+            wanted = min(wanted, max(1, self._rx_threshold - len(self._received)))
+        if self.value["CR3"] & u.EIE or control & u.RXFFIE:
+            wanted = min(wanted, max(1, FIFO + 1 - len(self._received)))
+        return wanted
+
+    # set by a subclass
+
+    def _set_thresholds(self) -> None:
+        """Read the FIFO thresholds from CR3."""
+        raise NotImplementedError
+
+    def _refresh(self) -> None:
+        """Update the interrupt line and the time of the next change."""
+        raise NotImplementedError

@@ -1,0 +1,44 @@
+"""Compare the board's cycle count with the host's clock; on silicon they differ only by the time on the line."""
+
+from __future__ import annotations
+
+from hil.trial.second_sources.figures import HOST_CLOCK, Figures
+
+BOARD_CLOCK = 0.01  # largest relative error of a board's clock: an RC oscillator is within one per cent
+LINE_S = 0.05  # for a request and its reply: USB adapters buffer bytes for 16 ms, and the host is not real-time
+TELLS = 0.05  # relative uncertainty of the time above which nothing is confirmed
+
+
+class HostClock:
+    """Sums runs of autonomous steps: the longer they are, the less the time on the line matters.
+
+    Args:
+        figures: receive the result.
+        clock_hz: of the board.
+    """
+
+    def __init__(self, figures: Figures, clock_hz: int) -> None:
+        self._figures, self._clock_hz = figures, clock_hz
+        self._counted_s = self._least_s = self._most_s = 0.0
+        self._runs = 0
+
+    def run(self, cycles: int, least_s: float, most_s: float) -> None:
+        """Add one run.
+
+        Args:
+            cycles: counted by the agent.
+            least_s, most_s: bounds of its duration by the host's clock; equal unless a frame was sent again.
+        """
+        self._counted_s += cycles / self._clock_hz
+        self._least_s += least_s
+        self._most_s += most_s
+        self._runs += 1
+        clocks, line = BOARD_CLOCK * self._counted_s, LINE_S * self._runs
+        if clocks + line + self._most_s - self._least_s <= TELLS * self._counted_s:
+            self._figures.confirmed("cycles", HOST_CLOCK)
+        if self._most_s < self._counted_s - clocks or self._least_s > self._counted_s + clocks + line:
+            counted = f"the agent has counted {self._counted_s:.6g} s at {self._clock_hz:,} Hz"
+            self._figures.refuse(
+                "cycles_total",
+                f"{counted}, the host's clock {self._most_s:.6g} s: they may be {clocks + line:.2g} s apart.",
+            )

@@ -1,0 +1,15 @@
+"""The kernel machines, core by core."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.benchmarks.kernels.cases import CORES
+from hil.images.images import kernel_image
+
+
+@pytest.fixture(params=CORES)
+def machine(request):
+    """A core that calls the kernels of its committed image."""
+    module = pytest.importorskip("hil.benchmarks.kernels.machine", reason="the virtual core needs the extra `virtual`")
+    return module.KernelMachine(kernel_image(request.param), request.param)

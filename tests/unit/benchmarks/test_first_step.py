@@ -1,0 +1,17 @@
+"""What a program loads before its first training step: nothing that only a record, a report or a probe's own process needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LATE = {"pandas", "pyarrow", "plotly", "pyocd", "unicorn"}
+
+
+def test_nothing_that_comes_later_is_loaded_at_the_start() -> None:
+    program = "import sys, pytest, hil.plugin; from hil.benchmarks import first_step; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.split()
+    assert "hil.trial.run" in loaded
+    assert not LATE & set(loaded)

@@ -1,0 +1,38 @@
+"""A small experiment on the data set that comes along: 20 steps an epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hil.data import load
+from hil.experiments.curve import write_run
+from hil.experiments.exponents import ExponentRun
+
+DATA, BATCH = "fashion-mnist-1k", 50
+
+
+@pytest.fixture
+def begun(tmp_path: Path):
+    """A function that makes the folder of a run."""
+
+    def begin(where: str = "runs", **fields: object) -> Path:
+        run = ExponentRun(
+            **{
+                "data": DATA,
+                "column": "int8",
+                "variant": "cls1",
+                "seed": 1,
+                "epochs": 3,
+                "batch": BATCH,
+                "r_max": 15,
+                **fields,
+            }
+        )
+        folder = tmp_path / where / run.name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_run(folder, run, load(DATA).sha256)
+        return folder
+
+    return begin

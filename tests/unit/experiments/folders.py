@@ -1,0 +1,26 @@
+"""Comparing two folders of one run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hil.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, read_curve
+
+
+def untimed(folder: Path) -> list[EpochRow]:
+    """Return the curve without its times."""
+    return [replace(row, train_s=0.0, eval_s=0.0) for row in read_curve(folder)]
+
+
+def same(one: Path, other: Path) -> None:
+    """Check that curves, digests and weights are the same."""
+    assert untimed(one) == untimed(other)
+    for epoch in range(len(read_curve(one))):
+        ours, theirs = (read_checkpoint(checkpoint_path(folder, epoch)) for folder in (one, other))
+        assert ours.step == theirs.step
+        np.testing.assert_array_equal(ours.digests, theirs.digests)
+        for a, b in zip(ours.weights, theirs.weights, strict=True):
+            np.testing.assert_array_equal(a, b)

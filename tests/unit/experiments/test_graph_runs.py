@@ -1,0 +1,262 @@
+"""Runs that adapt a pre-trained graph: what they leave open, and what a board is asked to repeat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hil.data import batches, load
+from hil.errors import RigError
+from hil.experiments.certify import Segment, trial_of
+from hil.experiments.choose_run import settled
+from hil.experiments.curve import (
+    EpochRow,
+    checkpoint_path,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    write_curve,
+    write_run,
+)
+from hil.experiments.graphs import GraphRun
+from hil.experiments.rate_search import MOST_RATES, RateSearch, above, below, best_rate, results, search_facts, stem_of
+from hil.experiments.train import Training
+from hil.networks import build
+from hil.reference.methods import reference_of, training_loop
+from hil.trial.prepare import prepare
+
+from .folders import same
+
+DATA = "fashion-mnist-1k+fog-5@40-10"
+SMALL = GraphRun(
+    DATA, "fog", "row", 1, 2, 20, "lenet5-tflite", "poor-mans-training", (("blocks", 8), ("queries", 3)), eta=0.02
+)
+
+
+def begin(runs: Path, run: GraphRun) -> Path:
+    folder = runs / run.name
+    folder.mkdir(parents=True)
+    write_run(folder, run, load(run.data).sha256)
+    return folder
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path: Path) -> None:
+    run = replace(SMALL, rate_from=("a", "b"), blocks_from=("c",), tag="eta0.02")
+    assert read_run(begin(tmp_path, run))[0] == run
+
+
+def test_the_rate_falls_along_half_a_cosine() -> None:
+    run = replace(SMALL, epochs=4, eta=0.1)
+    schedule = run.schedule(40)
+    assert [step for step, _ in schedule] == [10, 20, 30]
+    assert [run.settings(step, schedule).eta for step in (0, 9, 10, 25, 39)] == pytest.approx(
+        [0.1, 0.1, *(0.05 * (1 + math.cos(math.pi * epoch / 4)) for epoch in (1, 2, 3))]
+    )
+
+
+def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0, before: float = 0.0) -> list[EpochRow]:
+    """A curve whose rows all have the figures of its end, but the first its accuracy."""
+    return [
+        EpochRow(epoch, epoch, loss, None, 0.5, accuracy if epoch else before, 0, 0, moved=moved)
+        for epoch in range(epochs + 1)
+    ]
+
+
+def tried(runs: Path, base: GraphRun, said: dict[float, list[tuple[float, float, float]]]) -> str:
+    """Write the runs of a search: accuracy, loss and share of moved weights by rate and seed; return its stem."""
+    for eta, seeds in said.items():
+        for seed, (accuracy, loss, moved) in enumerate(seeds, 1):
+            run = replace(base, seed=seed, eta=eta, tag=f"eta{eta:g}")
+            write_curve(begin(runs, run), ended(run.epochs, loss, accuracy, moved))
+    return stem_of(base)
+
+
+BASE = replace(SMALL, column="rate", eta=None)
+
+
+def test_the_best_rate_over_the_seeds_is_taken(tmp_path: Path) -> None:
+    """0.3 is best on seed 1 alone; of equal means the least loss counts."""
+    said = {
+        0.1: [(0.6, 1.0, 1.0)] * 2,
+        0.3: [(0.9, 1.0, 1.0), (0.4, 1.0, 1.0)],
+        0.5: [(0.7, 2.0, 1.0), (0.7, 2.0, 1.0)],
+        1: [(0.6, 1.5, 1.0), (0.8, 1.5, 1.0)],
+        3: [(0.9, 0.1, 0.0), (0.9, 0.1, 0.5)],  # one seed moved nothing
+    }
+    run = replace(SMALL, eta=None, rate_from=(tried(tmp_path, BASE, said),))
+    assert settled(run, tmp_path) == replace(SMALL, eta=1)
+    late = begin(tmp_path, replace(BASE, eta=10.0, tag="eta10"))
+    with pytest.raises(RigError, match="eta10-seed1 is not trained to its end"):
+        settled(run, tmp_path)
+    assert late.is_dir()
+
+
+def test_another_search_with_a_longer_name_is_not_mixed_in(tmp_path: Path) -> None:
+    stem = tried(tmp_path, BASE, {0.1: [(0.6, 1.0, 1.0)]})
+    tried(tmp_path, replace(BASE, variant="row-eta0.5-block1"), {9: [(1.0, 0.0, 1.0)]})
+    assert best_rate(tmp_path, stem) == 0.1
+
+
+@settings(max_examples=60, deadline=None)
+@given(best=st.floats(-4, 5), threshold=st.floats(-5, 5), seeds=st.integers(1, 3))
+def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, seeds: int) -> None:
+    """Accuracy has one peak, at 10^best; weights move from 10^threshold on."""
+    search = RateSearch(BASE, (0.01, 0.1), seeds)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        more = search.first_runs()
+        while more:
+            for run in more:
+                distance = abs(math.log10(run.eta) - best)
+                moved = float(math.log10(run.eta) >= threshold)
+                write_curve(begin(runs, run), ended(run.epochs, distance, 1 - distance / 20, moved))
+            more = search.more_runs(runs)
+        found = results(runs, search.stem)
+        rates = [one.eta for one in found]
+        assert all(len(one.accuracies) == seeds for one in found) and len(found) <= MOST_RATES
+        facts = search_facts(runs, search)
+        assert search.over(runs) and facts["inside"] == (rates[0] < facts["chosen"] < rates[-1])
+        assert facts["inside"] or len(found) == MOST_RATES or rates[0] < 1e-5
+        moving = [rate for rate in rates if math.log10(rate) >= threshold]
+        if moving:
+            assert facts["chosen"] == min(moving, key=lambda rate: abs(math.log10(rate) - best))
+
+
+@settings(max_examples=40, deadline=None)
+@given(diverged=st.lists(st.integers(7, 13), min_size=16, max_size=16), useful=st.sampled_from([0.0001, 0.001, 0.003]))
+def test_rates_that_all_diverge_are_no_choice(diverged: list[int], useful: float) -> None:
+    """Above the useful rate every accuracy is chance, about 10 %; the weights before training have 40 %, at the useful rate 60 %."""
+    search = RateSearch(BASE, (0.01, 0.03), 1)
+    chance = iter(diverged)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        more = search.first_runs()
+        while more:
+            for run in more:
+                accuracy = 0.6 if run.eta == useful else 0.4 if run.eta < useful else next(chance) / 100
+                write_curve(begin(runs, run), ended(run.epochs, 1.0, accuracy, 1.0, before=0.4))
+            more = search.more_runs(runs)
+        facts = search_facts(runs, search)
+        assert facts["harmful"] == (len(results(runs, search.stem)) == MOST_RATES and facts["chosen"] > useful)
+        assert facts["harmful"] or (facts["chosen"] == useful and facts["inside"])
+
+
+def test_a_search_ends_where_no_weight_moves_and_says_that_no_rate_helps(tmp_path: Path) -> None:
+    """The best rate lies inside the grid from the start, but all are worse than no training."""
+    search = RateSearch(BASE, (0.003, 0.01, 0.03), 1)
+    more = search.first_runs()
+    while more:
+        for run in more:
+            moves = run.eta > 0.0005
+            accuracy = 0.3 - abs(math.log10(run.eta) + 2) / 100 if moves else 0.4
+            write_curve(begin(tmp_path, run), ended(run.epochs, 1.0, accuracy, float(moves), before=0.4))
+        more = search.more_runs(tmp_path)
+    facts = search_facts(tmp_path, search)
+    assert [one["eta"] for one in facts["rates"]] == [0.0003, 0.001, 0.003, 0.01, 0.03]
+    assert facts["chosen"] == 0.01 and facts["inside"] and facts["harmful"]
+
+
+@given(done=st.integers(0, 2))
+def test_a_rate_that_was_cut_while_it_was_trained_is_ended_first(done: int) -> None:
+    """A night ended within the third rate of a grid: the same three runs are asked for again."""
+    search = RateSearch(BASE, (0.01, 0.1), 3)
+    with TemporaryDirectory() as place:
+        runs = Path(place)
+        for run in search.first_runs():
+            write_curve(begin(runs, run), ended(run.epochs, 1.0, run.eta, 1.0))
+        third = search.more_runs(runs)
+        assert {run.eta for run in third} == {0.3}
+        for run in third[:done]:
+            write_curve(begin(runs, run), ended(run.epochs, 1.0, 0.0, 1.0))
+        begin(runs, third[done])
+        assert search.more_runs(runs) == third and not search.over(runs)
+
+
+@given(st.integers(-6, 6), st.sampled_from([1, 3]))
+def test_two_rates_a_decade(power: int, mantissa: int) -> None:
+    rate = float(f"{mantissa}e{power}")
+    assert below(above(rate)) == rate == above(below(rate))
+    assert above(above(rate)) == pytest.approx(10 * rate)
+
+
+def test_the_best_block_is_taken_with_its_own_rate(tmp_path: Path) -> None:
+    stems, names = [], []
+    for mask, accuracy in ((1, 0.4), (4, 0.6), (8, 0.5)):
+        base = replace(BASE, variant=f"block{mask}", given=(("train", "all"), ("blocks", mask), ("queries", 9)))
+        stems.append(tried(tmp_path, base, {0.01 * mask: [(0.5, 1.0, 1.0)]}))
+        tested = replace(base, column="block", epochs=1, rate_from=(stems[-1],))
+        write_curve(begin(tmp_path, tested), ended(1, 1.0, accuracy))
+        names.append(tested.name)
+    ours = settled(replace(SMALL, eta=None, rate_from=tuple(stems), blocks_from=tuple(names)), tmp_path)
+    assert (ours.settings(0, ()).blocks, ours.eta, ours.settings(0, ()).queries) == (4, 0.04, 3)
+    assert ours.chosen() == "eta 0.04, blocks 3"
+    fixed = settled(replace(SMALL, eta=0.5, blocks_from=tuple(names)), tmp_path)
+    assert (fixed.settings(0, ()).blocks, fixed.eta) == (4, 0.5)
+
+
+def test_the_batch_is_made_smaller_where_the_budget_gives_few_steps(tmp_path: Path) -> None:
+    """A sample of fc2 and fc3 costs DeepZero 11,014 passes: 40 samples in all, so 4 for each of 10 steps."""
+    dense = replace(SMALL, method="deepzero", given=(("blocks", 8),), budget=11_014 * 40, fewest_steps=10, epochs=1)
+    ours = settled(dense, tmp_path)
+    assert (ours.batch, ours.steps, ours.budget) == (4, 10, None)
+    large = settled(replace(dense, budget=11_014 * 20 * 30), tmp_path)
+    assert (large.batch, large.steps) == (20, 30), "never larger than asked for"
+    assert settled(replace(dense, budget=1), tmp_path).batch == 1
+
+
+def test_a_budget_gives_the_steps(tmp_path: Path) -> None:
+    """fc2 and fc3 are block 4: two layers of three queries; MeZO has two passes."""
+    ours = settled(replace(SMALL, budget=2 * 20 * 6 * 7), tmp_path)
+    assert (ours.forwards(), ours.steps, ours.per_epoch(40)) == (6, 7, 7)
+    mezo = settled(replace(SMALL, method="mezo", given=(), budget=2 * 20 * 6 * 7), tmp_path)
+    assert (mezo.forwards(), mezo.steps) == (2, 21)
+    dense = replace(SMALL, method="deepzero", given=(("blocks", 8),), budget=1)
+    assert dense.forwards() == 10_080 + 84 + 840 + 10 and settled(dense, tmp_path).steps == 1
+    tenth = replace(dense, given=(("blocks", 8), ("sparsity", 230)))
+    assert tenth.forwards() == round(11_014 * 26 / 256)
+
+
+def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_path: Path) -> None:
+    run = replace(SMALL, compares=True)
+    whole, cut = begin(tmp_path / "whole", run), begin(tmp_path / "cut", run)
+    rows = list(Training(whole).epochs())
+    list(islice(Training(cut).epochs(), 2))
+    list(Training(cut).epochs())
+    same(whole, cut)
+    assert rows[0].test_accuracy == round(rows[0].test_accuracy * 10) / 10, "ten held-out images"
+    assert [row.step for row in rows] == [0, 2, 4] and len(rows[1].cosines) == 2
+    settings = run.settings(0, ())
+    learner = training_loop("poor-mans")(build(run.network, 1), settings)
+    data = load(DATA)
+    for step, chosen in enumerate(islice(batches(data, 20, 1), 4)):
+        if step == 2:
+            learner.configure(settings.changed(eta=0.01), 2)
+        outcome = learner.step(data.train_images[chosen], data.train_labels[chosen])
+    assert tuple(read_checkpoint(checkpoint_path(whole, 2)).digests[-1]) == outcome.digests
+    assert read_curve(whole)[2].loss is not None
+
+
+def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
+    """A segment of the second epoch begins at its checkpoint, with the rate that was chosen."""
+    run = replace(SMALL, eta=None, rate_from=(tried(tmp_path, BASE, {0.02: [(0.5, 1.0, 1.0)]}),))
+    folder = begin(tmp_path, run)
+    list(Training(folder).epochs())
+    spec = trial_of(Segment(run, 1, 2), "stm32h7b3", tmp_path)
+    assert (spec.first_step, spec.batch, spec.settings["eta"]) == (2, 20, 0.02)
+    prepared = prepare(spec)
+    assert prepared.settings_at(2).eta == pytest.approx(0.01) and prepared.settings.queries == 3
+    kept = read_checkpoint(checkpoint_path(folder, 1)).weights
+    for ours, theirs in zip(reference_of(prepared.subject).weights, kept, strict=True):
+        assert ours.dtype == theirs.dtype and (ours == theirs).all()
+    wrong = replace(spec, settings={**spec.settings, "blocks": 4})
+    with pytest.raises(RigError, match="holds int8.* for fc1: it is of another network or variant"):
+        prepare(wrong)
+    begins = trial_of(Segment(run, 0, 2), "stm32h7b3", tmp_path)
+    assert begins.checkpoint is None and 1 <= run.longest_segment() <= 20

@@ -1,0 +1,146 @@
+"""The tables of Poor Man's Training: which runs stand where, what they wait for, and what is said of them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hil.errors import RigError
+from hil.experiments.curve import EpochRow, write_curve, write_run
+from hil.experiments.graphs import GraphRun
+from hil.experiments.pmt_published import TABLE4, TABLE7, TABLE7_COLUMNS
+from hil.experiments.pmt_runs import WITHOUT_QAS, AskedPmt
+from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.render import as_markdown, as_page
+from hil.experiments.summary import Summary, summarise
+from hil.experiments.table import Table
+from hil.methods import METHODS
+
+SMALL = AskedPmt(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
+
+
+def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
+    """Curves whose last accuracy and loss are what `rows` says, by row; 0.5 where it says nothing."""
+    for run in table.runs:
+        value = rows.get(run.variant, 0.5)
+        alike = [value] * 5 if run.compares else None
+        curve = [EpochRow(0, 0, None, None, 0.1, 0.3, 0, 0)]
+        curve += [EpochRow(epoch, epoch, value, None, 0.1, value, 0.5, 0, alike) for epoch in range(1, run.epochs + 1)]
+        (folder / run.name).mkdir(parents=True)
+        write_run(folder / run.name, run, "")
+        write_curve(folder / run.name, curve)
+    return summarise(table, folder, {"time": "then", "commit": None})
+
+
+@pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
+@pytest.mark.parametrize("name", PMT_TABLES)
+def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str) -> None:
+    table = PMT_TABLES[name](AskedPmt(network=network))
+    assert len({run.name for run in table.runs}) == len(table.runs), "every run has a folder of its own"
+    ready: set[str] = set()
+    for stage in table.stages:
+        for run in stage:
+            assert isinstance(run, GraphRun)
+            assert {*run.blocks_from} <= ready
+            assert all(any(name.startswith(stem) for name in ready) for stem in run.rate_from)
+            assert len(run.rate_from) in (0, 1, len(run.blocks_from))
+            assert run.eta is not None or run.rate_from or run.blocks_from
+        ready |= {run.name for run in stage}
+    assert {name for name in table.choices if "-rate-" in name} == {
+        run.name for s in table.searches for run in s.first_runs()
+    }
+    told = {run.name for runs in table.cells.values() for run in runs}
+    assert told == {run.name for run in table.certified}
+    assert all("@800-200" in run.data for run in table.runs if run.name in table.choices), "no test image decides"
+    assert all(run.data.endswith("@1000") for run in table.certified)
+    assert {row for _, _, row in table.cells} | set(table.not_run) == set(table.rows)
+
+
+def test_the_paper_s_cells() -> None:
+    table4 = PMT_TABLES["pmt-table4"](AskedPmt())
+    assert {(column, row): value for (_, column, row), value in table4.paper.items()} == {
+        (column, row): value for row, values in TABLE4.items() for column, value in values.items()
+    }
+    assert set(table4.paper) <= set(table4.cells)
+    assert len(table4.cells["resnet-tiny", "noise", "block2"]) == 4 * 3, "four corruptions, three seeds"
+    table7 = PMT_TABLES["pmt-table7"](AskedPmt())
+    assert [column for _, column in table7.columns] == list(TABLE7_COLUMNS)
+    assert table7.paper["resnet-tiny", "zoom-blur", "bp-int8"] == TABLE7["bp-int8"]["zoom-blur"] == 55.57
+
+
+def test_rates_without_qas_are_larger() -> None:
+    table = PMT_TABLES["pmt-figure7"](SMALL)
+    rates = {run.variant: set() for run in table.stages[0]}
+    for run in table.stages[0]:
+        rates[run.variant].add(run.eta)
+    assert rates["gns+qas"] == rates["model-node"] == {0.01, 0.1}
+    assert rates["gns"] == {0.01 * WITHOUT_QAS, 0.1 * WITHOUT_QAS}
+    least = 20 * 10 / (20 * 10 + 4704 - 1)  # conv1 has the most nodes
+    assert rates["qas"] == {float(f"{rate * least:.2g}") for rate in (0.01, 0.1)}
+    assert rates["neither"] == {float(f"{rate * WITHOUT_QAS * least:.2g}") for rate in (0.01, 0.1)}
+    alone = PMT_TABLES["pmt-figure7"](AskedPmt(network="lenet5-tflite", rates=(0.02,)))
+    assert len(alone.stages) == 1 and {0.02, 0.02 * WITHOUT_QAS} < {run.eta for run in alone.runs}
+
+
+def test_forward_passes_are_equal() -> None:
+    figure = PMT_TABLES["pmt-figure7"](SMALL)
+    passes = {row: figure.cells["lenet5-tflite", column, row][0].forwards() for _, column, row in figure.cells}
+    assert {passes[row] for row in figure.rows[4:]} == {50} and passes["gns+qas"] == 50
+    for name in ("pmt-figure9", "pmt-table5"):
+        table = PMT_TABLES[name](SMALL)
+        assert len({run.budget for run in table.certified}) == 1
+
+
+@pytest.mark.parametrize("better, holds", [(0.2, True), (0.6, False)])
+def test_of_losses_the_lower_is_better(tmp_path: Path, better: float, holds: bool) -> None:
+    table = PMT_TABLES["pmt-figure7"](SMALL)
+    values = {"gns+qas": better, "layer-adaptive": 0.2, "layer-weight": 0.3, "layer-node": 0.4}
+    summary = filled(table, tmp_path, values)
+    assert [order.holds for order in summary.orders] == [holds, True]
+    cell = summary.cell("lenet5-tflite", "gaussian-noise-scaling", "gns+qas")
+    assert cell is not None and cell.mean == pytest.approx(better) and cell.chosen == "eta 0.01"
+    said = as_markdown(summary)
+    assert "Training loss (nats" in said and ("gns+qas 0.60 is not below qas 0.50" in said) != holds
+    assert "the paper's value in brackets" not in said and as_page(summary).count("<svg") == 2
+
+
+def test_the_mean_of_a_family_and_the_block_that_is_chosen(tmp_path: Path) -> None:
+    table = PMT_TABLES["pmt-table4"](SMALL)
+    summary = filled(table, tmp_path, {"block2": 0.8, "adaptive": 0.9})
+    cell = summary.cell("lenet5-tflite", "blur", "adaptive")
+    assert cell is not None and (len(cell.values), cell.mean, cell.paper) == (2, pytest.approx(90), 80.91)
+    assert cell.chosen == "eta 0.01, blocks 2", "block 2 was best on the held-out images"
+    untuned = summary.cell("lenet5-tflite", "blur", "none")
+    assert untuned is not None and (untuned.mean, untuned.chosen) == (pytest.approx(30), "")
+    assert [order.holds for order in summary.orders] == [True] * 4
+
+
+def test_cosines_by_layer(tmp_path: Path) -> None:
+    table = PMT_TABLES["pmt-figure8"](SMALL)
+    counts = [row for row in table.rows if row.startswith("Q=")]
+    rising = {row: 0.1 * place for place, row in enumerate(counts, 1)}
+    summary = filled(table, tmp_path, {**rising, "layer-weight": 0.6, "layer-node": 0.7})
+    assert [order.column for order in summary.orders] == ["conv1", "conv2", "fc1", "fc2", "fc3"]
+    assert all(order.holds for order in summary.orders)
+    assert [a < b for a, b in pairwise(int(row[2:]) for row in counts)] == [True] * (len(counts) - 1)
+    page = as_page(summary)
+    assert page.count("<svg") == 1 and "conv2</text>" in page
+
+
+def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
+    table = PMT_TABLES["pmt-table7"](AskedPmt(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
+    said = as_markdown(filled(table, tmp_path, {"pmt": 0.7}))
+    assert "| BP, FP32, all layers | not run (82.67) |" in said
+    assert ("| BP, INT8, all layers | not run (34.22) |" in said) == ("int8-bp" not in METHODS)
+    assert "| Poor Man's Training | 70.00 (78.33) |" in said and "| no adaptation | 30.00 (73.00) |" in said
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(
+        RigError, match="a batch of 100 is larger than the 80 images that are trained on where something is chosen"
+    ):
+        AskedPmt(images=80)
+    with pytest.raises(RigError, match="--queries is 200: a step has 127 at most"):
+        AskedPmt(queries=200)

@@ -1,0 +1,116 @@
+"""The committed records of experiments: whole, said rightly by the documents, and repeated by the code as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from hil.data import load
+from hil.errors import RigError
+from hil.experiments.chosen_r_max import SEARCHED
+from hil.experiments.curve import write_run
+from hil.experiments.exponents import ExponentRun
+from hil.experiments.graphs import GraphRun
+from hil.experiments.train import Training
+
+ROOT = Path(__file__).parents[3]
+RECORDS = sorted((ROOT / "fixtures" / "experiments").glob("*/results.json"))
+SIGNED = ("elasticzo-r-max", "elasticzo-loss-fraction")  # whose tables in the document have the right signs in brackets
+DOCS = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+
+
+def record(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=RECORDS, ids=lambda path: path.parent.name)
+def results(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return record(request.param)
+
+
+def test_the_cells_are_the_means_of_the_curves(results: dict[str, Any]) -> None:
+    """Recomputed from the last epochs; every row of a curve but the first has its digest."""
+    for rows in results["curves"].values():
+        assert [row["epoch"] for row in rows] == list(range(len(rows)))
+        assert all(row["digest"] is not None for row in rows[1:])
+    done = {
+        run["name"]: results["curves"][run["name"]][-1]
+        for run in results["runs"]
+        if len(results["curves"][run["name"]]) == run["epochs"] + 1
+    }
+    values = {
+        row["loss"] if results["experiment"] == "pmt-figure7" else 100 * row["test_accuracy"] for row in done.values()
+    }
+    for cell in results["cells"]:
+        if cell["row"] != "none":
+            assert all(any(abs(value - one) < 1e-9 for one in values) for value in cell["values"])
+        assert cell["mean"] is None or cell["mean"] == pytest.approx(fmean(cell["values"]))
+        assert cell["spread"] is None or cell["spread"] == pytest.approx(stdev(cell["values"]))
+
+
+def test_nothing_of_a_machine_is_in_a_record(results: dict[str, Any]) -> None:
+    assert set(results["facts"]["host"]) == {"system", "machine", "cpus"}
+    assert not re.search(r'"/(?!/)', json.dumps(results)), "no absolute path"
+
+
+@pytest.mark.tier("nightly")
+def test_a_run_repeats(results: dict[str, Any], tmp_path: Path) -> None:
+    """The first epoch of the first run, bit for bit."""
+    fields = {name: value for name, value in results["runs"][0].items() if name != "name"}
+    run = GraphRun.of_json(fields) if "network" in fields else ExponentRun.of_json(fields)
+    if run.start is not None:
+        pytest.skip("it begins with the weights of a longer run")
+    try:
+        digest = load(run.data).sha256
+    except RigError as error:
+        pytest.skip(str(error))
+    folder = tmp_path / run.name
+    folder.mkdir()
+    write_run(folder, run, digest)
+    before, after = islice(Training(folder).epochs(), 2)
+    for found, kept in zip((before, after), results["curves"][run.name], strict=False):
+        assert (found.digest, found.loss, found.test_accuracy) == (kept["digest"], kept["loss"], kept["test_accuracy"])
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_accuracies_and_right_signs_are_said(name: str) -> None:
+    for cell in record(ROOT / "fixtures" / "experiments" / name / "results.json")["cells"]:
+        signs = f" ({100 * cell['right_signs']:.0f})" if cell["column"].startswith("INT8*") else ""
+        said = f"{cell['mean']:.1f} ± {cell['spread']:.1f}{signs}"
+        assert said in DOCS, f"docs/experiments.md does not say {said} of {cell['data']} {cell['column']} {cell['row']}"
+
+
+def test_r_max_is_the_best_of_the_record() -> None:
+    cells = record(ROOT / "fixtures" / "experiments" / "elasticzo-r-max" / "results.json")["cells"]
+    found: dict[tuple[str, str, str], dict[int, float]] = {}
+    for cell in cells:
+        title, scale = cell["column"].split(", r_max ")
+        column = {"INT8": "int8", "INT8*": "int8star"}[title]
+        found.setdefault((cell["data"], column, cell["row"]), {})[int(scale)] = cell["mean"]
+        assert len(cell["values"]) >= 2
+    chosen = {(*place, row): scale for place, rows in SEARCHED.items() for row, scale in rows.items()}
+    assert {place: max(scales, key=lambda scale: scales[scale]) for place, scales in found.items()} == chosen
+    assert all(min(scales) < chosen[place] < max(scales) for place, scales in found.items()), "inside the grid"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in RECORDS if path.parent.name not in SIGNED], ids=lambda path: path.parent.name
+)
+def test_the_document_has_the_rows_of_the_table(path: Path) -> None:
+    """Mean, spread, the paper's value and right signs, as `hil experiment` has written them; every run is trained to its end."""
+    results = record(path)
+    assert all(len(results["curves"][run["name"]]) == run["epochs"] + 1 for run in results["runs"])
+    rows = [
+        line
+        for line in (path.parent / "table.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and " ± " in line
+    ]
+    assert rows
+    for row in rows:
+        assert row in DOCS, f"docs/experiments.md does not have the row {row}"

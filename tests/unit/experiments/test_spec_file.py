@@ -1,0 +1,130 @@
+"""Experiments of one's own: what a file makes, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hil.commands import main as cli
+from hil.errors import RigError
+from hil.experiments.latex import as_latex, escaped
+from hil.experiments.pool import complete
+from hil.experiments.spec_file import read_spec
+from hil.experiments.summary import summarise
+
+DOCS = Path(__file__).parents[3] / "docs" / "experiments.md"
+SMALL = """
+name = "scales"
+title = "Two scales"
+epochs = 1
+batch = 250
+variant = "cls1"
+[[row]]
+name = "r3"
+settings = { r_max = 3 }
+[[row]]
+name = "r7-zero-sum"
+settings = { r_max = 7, logit_error = "zero-sum" }
+[[column]]
+name = "float"
+[[column]]
+name = "integer"
+settings = { loss = "integer", loss_fraction = 6 }
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_rows_and_columns_are_merged(tmp_path: Path) -> None:
+    table = read_spec(written(tmp_path, SMALL), seeds=2, epochs=None, batch=None)
+    assert len(table.runs) == len({run.name for run in table.runs}) == 2 * 2 * 2
+    run = table.cells["fashion-mnist-1k", "integer", "r7-zero-sum"][1]
+    chosen = run.settings(0, ())
+    assert (chosen.loss, chosen.loss_fraction, chosen.logit_error, chosen.r_max, chosen.batch, chosen.seed) == (
+        "integer", 6, "zero-sum", 7, 250, 2,
+    )  # fmt: skip
+    assert read_spec(written(tmp_path, SMALL), 1, epochs=3, batch=20).runs[0].epochs == 3
+
+
+def test_the_command_trains_it_to_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One seed of four cells; certification finds no board of that name in the place of minutes on a stand-in."""
+    from hil.experiments import command
+
+    monkeypatch.setattr(command, "segments", lambda runs, folder: iter(()))
+    spec, out = written(tmp_path, SMALL), tmp_path / "out"
+    assert cli.main(["experiment", "--spec", str(spec), "--seeds=1", "--out", str(out)]) == 0
+    assert all(complete(folder) for folder in (out / "runs").iterdir())
+    said = capsys.readouterr().out
+    assert "# Two scales" in said and "| r7-zero-sum |" in said
+    table = read_spec(spec, 1, None, None)
+    latex = as_latex(summarise(table, out / "runs", {}))
+    assert latex == (out / "table.tex").read_text()
+    body = latex.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
+    assert len(body) == 2 and all(line.endswith(r"\\") and line.count("&") == 2 for line in body)
+    assert re.search(r"r3 & \$\d+\.\d\d\$ & \$\d+\.\d\d\$ ", body[0])
+
+
+def test_the_example_of_the_docs(tmp_path: Path) -> None:
+    text = DOCS.read_text(encoding="utf-8").split("## An experiment of your own")[1]
+    block = "\n".join(
+        line[4:]
+        for line in text.split("\n\n")
+        for line in line.splitlines()
+        if line.startswith("    ") and "hil experiment" not in line
+    )
+    table = read_spec(written(tmp_path, block), 1, None, None)
+    assert len(table.runs) == len(table.rows) * len(table.columns)
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ('variant = "cls1"', 'variant = "cls9"', "row r3, column float: there is no variant 'cls9': did you mean"),
+        ('variant = "cls1"', 'varriant = "cls1"', "varriant: extra inputs are not permitted"),
+        ("epochs = 1", "epochs = 0", "epochs: input should be greater than or equal to 1"),
+        ("epochs = 1", 'epochs = "one"', "epochs: input should be a valid integer"),
+        ("batch = 250", "batch = 2000", "a batch of 2000 is larger than the 1000 training images"),
+        ("r_max = 3", "r_max = 300", "row r3, column float: setting r_max is 300: choose a whole number in 1..127"),
+        ("r_max = 3", "rmax = 3", "the method has no setting 'rmax'"),
+        ('name = "r7-zero-sum"', 'name = "r3"', "two rows are called 'r3'"),
+        ('name = "r3"', 'name = "../r3"', "row.1.name: string should match pattern"),
+        ("epochs = 1", 'data = "nothing"', "there is no data set 'nothing'"),
+        ("epochs = 1", 'network = "resnet-tiny"', "elasticzo-int8 trains lenet5, not 'resnet-tiny'"),
+        ("epochs = 1", 'method = "mezzo"', "there is no method 'mezzo': did you mean"),
+        ("epochs = 1", "eta = 0.1", "elasticzo-int8 has no learning rate"),
+        ("[[row]]", "[[row", "give a TOML file as docs/experiments.md describes it"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(RigError, match=re.escape(said)) as caught:
+        read_spec(written(tmp_path, SMALL.replace(old, new, 1)), 1, None, None)
+    assert "mine.toml" in str(caught.value) and "\n" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "takes either a name or --spec FILE"),
+        (["elasticzo-table1", "--spec=x.toml"], "takes either a name or --spec FILE"),
+        (["--spec=missing.toml"], "--spec missing.toml cannot be read"),
+        (["--spec=x.toml", "--queries=3"], "--queries does not go with --spec"),
+    ],
+)
+def test_what_the_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture) -> None:
+    assert cli.main(["experiment", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_latex_takes_no_character_for_itself() -> None:
+    assert (
+        escaped(r"a_b & 50 % of {x} \ ~^#$")
+        == r"a\_b \& 50 \% of \{x\} \textbackslash{} \textasciitilde{}\textasciicircum{}\#\$"
+    )

@@ -1,0 +1,108 @@
+"""A firmware of the user's own is looked through before anything is flashed; each file here is a prebuilt one with one thing changed."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from hil import boards
+from hil.errors import RigError
+from hil.images import image_of
+
+H7 = image_of("stm32h7b3")
+Change = Callable[[bytearray], None]
+
+
+def at(offset: int, form: str, *values: int) -> Change:
+    """Write values at an offset of the file (ELF for the Arm architecture; System V ABI, ELF header)."""
+    return lambda elf: struct.pack_into("<" + form, elf, offset, *values)
+
+
+def every_load(field: int, value: int) -> Change:
+    """Write a word to every program header: 12 is p_paddr, 16 p_filesz."""
+
+    def change(elf: bytearray) -> None:
+        start, size, count = (*struct.unpack_from("<I", elf, 28), *struct.unpack_from("<2H", elf, 42))
+        for number in range(count):
+            struct.pack_into("<I", elf, start + size * number + field, value)
+
+    return change
+
+
+def renamed(old: bytes, new: bytes) -> Change:
+    """Give a symbol another name of the same length."""
+
+    def change(elf: bytearray) -> None:
+        assert len(old) == len(new) and elf.count(b"\0" + old + b"\0") == 1
+        place = elf.index(b"\0" + old + b"\0") + 1
+        elf[place : place + len(old)] = new
+
+    return change
+
+
+def architecture(value: int) -> Change:
+    """Write Tag_CPU_arch (6, ULEB128) where Armv7E-M (13) stands."""
+
+    def change(elf: bytearray) -> None:
+        section = ELFFile(io.BytesIO(elf)).get_section_by_name(".ARM.attributes")
+        start = section["sh_offset"]
+        place = elf.index(b"\x06\x0d", start, start + section["sh_size"])
+        elf[place + 1] = value
+
+    return change
+
+
+@pytest.mark.parametrize("name", boards.names())
+def test_an_image_that_was_built_for_the_board_is_taken_as_the_users_own(name: str, tmp_path: Path) -> None:
+    prebuilt = image_of(name)
+    mine = tmp_path / "mine.elf"
+    mine.write_bytes(prebuilt.path.read_bytes())
+    image = image_of(name, mine)
+    assert (image.own, prebuilt.own) == (True, False)
+    assert (image.path, image.sha256, image.digest) == (mine, prebuilt.sha256, prebuilt.digest)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (at(18, "H", 62), r"for another processor \(x64, 32 bits, little-endian\): compile it with arm-none-eabi-gcc"),
+        (at(16, "H", 1), r"is not linked for fixed addresses \(ET_REL\)"),
+        (architecture(14), "compiled for Armv8-A, which the cortex-m7 of stm32h7b3 does not execute: compile it with -mcpu=cortex-m7"),
+        (architecture(99), "compiled for Tag_CPU_arch 99"),
+        (every_load(16, 0), "has no loadable segment"),
+        (every_load(12, 0x2400_0000), r"bytes at 0x24000000, outside the flash of stm32h7b3 \(0x08000000\.\.0x081FFFFF\)"),
+        (every_load(12, 0x081F_FFF0), "bytes at 0x081FFFF0, outside the flash"),
+        (renamed(b"__arena_end", b"__arena_eng"), r"does not define __arena_end: link it with ports/common/sections\.ld"),
+        (at(32, "I", 0), "has no symbol table: build it without `strip`"),
+    ],
+)  # fmt: skip
+def test_what_is_not_for_the_board_is_refused_with_a_sentence(change: Change, said: str, tmp_path: Path) -> None:
+    elf = bytearray(H7.path.read_bytes())
+    change(elf)
+    mine = tmp_path / "mine.elf"
+    mine.write_bytes(elf)
+    with pytest.raises(RigError, match=said) as refused:
+        image_of("stm32h7b3", mine)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("board", "of"), [("stm32h7b3", "stm32f746"), ("mps2-an385", "mps2-an386"), ("rp2040", "imxrt1062")]
+)
+def test_another_boards_image_is_named(board: str, of: str) -> None:
+    with pytest.raises(
+        RigError, match=f"is built for {of}, not for {board}: give the image of this board, or --board={of}"
+    ):
+        image_of(board, image_of(of).path)
+
+
+def test_a_port_of_ones_own_need_not_say_whose_it_is(tmp_path: Path) -> None:
+    elf = bytearray(H7.path.read_bytes())
+    renamed(b"__board_stm32h7b3", b"__own_board_of_me")(elf)
+    (tmp_path / "mine.elf").write_bytes(elf)
+    assert image_of("stm32h7b3", tmp_path / "mine.elf").own
