@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.data.idx import idx_bytes, read_idx
 
-TARGET = Path(__file__).resolve().parents[1] / "hil" / "data" / "fashion_mnist"
+TARGET = Path(__file__).resolve().parents[1] / "fixtures" / "fashion_mnist"
 ORIGINAL_SHA256 = {"train": "c59f468a", "t10k": "5b4141f0"}  # first digits, of the decompressed image files
 
 

@@ -161,7 +161,9 @@ def _from_file(options: argparse.Namespace) -> tuple[Capture, DataSheet]:
         raise RigError(
             f"--accuracy {options.accuracy} has amperes, and {options.csv.name} no voltage to make watts of them: say the supply's with --volt."
         )
-    return _checked(capture), manual_readings.declared_sheet(f"{manual_readings.FROM_FILE} {options.csv.name}", accuracy, capture)
+    return _checked(capture), manual_readings.declared_sheet(
+        f"{manual_readings.FROM_FILE} {options.csv.name}", accuracy, capture
+    )
 
 
 def _checked(capture: Capture) -> Capture:

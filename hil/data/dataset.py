@@ -17,8 +17,10 @@ from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError, close_matches
+from hil.packaged import packaged_folder
 
-DEFAULT, DEFAULT_FOLDER = "fashion-mnist-1k", Path(__file__).parent / "fashion_mnist"
+DEFAULT = "fashion-mnist-1k"
+DEFAULT_FOLDER = packaged_folder("fixtures/fashion_mnist", "fixtures/fashion_mnist")
 OWN = "idx:"  # the user's own files: idx:FOLDER
 PAPER_TRAIN = 50_000  # training images that ElasticZO states (section 5.1), of the 60,000
 ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)

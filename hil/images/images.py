@@ -20,6 +20,7 @@ from hil.images import own_image
 from hil.images.armv6m import foreign_instructions
 from hil.images.source_lines import SourceLines
 from hil.images.symbols import Symbol, symbols_of
+from hil.packaged import packaged_folder
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,8 +29,7 @@ else:
 
 LARGEST = 256 << 20  # bytes of an ELF file, with all that debuggers read in it
 CURE = "give the path of an ELF file"
-PACKAGED = Path(__file__).resolve().parent.parent / "prebuilt"
-CHECKOUT = Path(__file__).resolve().parents[2] / "firmware" / "prebuilt"
+PREBUILT = packaged_folder("prebuilt", "firmware/prebuilt")
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,7 @@ def _own(path: Path, board: str) -> Image:
 
 
 def _prebuilt(name: str) -> Image:
-    folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
-    manifest_path = folder / "MANIFEST.toml"
+    manifest_path = PREBUILT / "MANIFEST.toml"
     if not manifest_path.is_file():
         raise RigError(
             f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
@@ -175,7 +174,7 @@ def _prebuilt(name: str) -> Image:
     manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
     if name not in manifest:
         raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
-    image = _read(folder / f"{name}.elf")
+    image = _read(PREBUILT / f"{name}.elf")
     if image.sha256 != manifest[name]["sha256"]:
         raise RigError(
             f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[name]['sha256'][:12]}): "

@@ -17,9 +17,10 @@ from hil.networks.lenet5 import lenet5
 from hil.networks.quantize import quantize
 from hil.networks.shapes import lenet5 as float_lenet5
 from hil.networks.shapes import mcunet, resnet_tiny
+from hil.packaged import packaged_folder
 
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
-WEIGHTS = Path(__file__).parent / "weights"  # NAME.hnet, written by tools/pretrain_graph.py
+WEIGHTS = packaged_folder("fixtures/weights", "fixtures/weights")  # NAME.hnet, written by tools/pretrain_graph.py
 XAVIER = "drawn by seed (Xavier)"
 DRAWN = "drawn by seed (He), calibrated on drawn images"
 PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"

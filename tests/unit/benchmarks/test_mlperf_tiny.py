@@ -23,7 +23,17 @@ def test_a_name_that_the_board_cannot_say_is_refused(model: str) -> None:
 
 @pytest.mark.skipif(shutil.which("qemu-system-arm") is None, reason="qemu-system-arm is not installed")
 def test_the_command_leaves_a_port_that_answers_until_it_is_ended(tmp_path) -> None:
-    command = [sys.executable, "-u", "-m", "hil.commands.main", "mlperf-tiny", "--board", "mps2-an386", "--model", "ic01"]
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "hil.commands.main",
+        "mlperf-tiny",
+        "--board",
+        "mps2-an386",
+        "--model",
+        "ic01",
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests in the background has it ignored

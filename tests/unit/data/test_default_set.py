@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import hil.data
 from hil.data import batches, load
+from hil.data.dataset import DEFAULT_FOLDER
 from hil.errors import RigError
 
 NAME = "fashion-mnist-1k"
@@ -44,7 +43,7 @@ def test_images_are_pictures_of_their_classes() -> None:
 
 
 def test_the_digest_is_over_the_files_and_never_changes() -> None:
-    folder = Path(hil.data.__file__).parent / "fashion_mnist"
+    folder = DEFAULT_FOLDER
     digest = hashlib.sha256()
     for part in ("train-images-idx3", "train-labels-idx1", "test-images-idx3", "test-labels-idx1"):
         digest.update(gzip.decompress((folder / f"{part}-ubyte.gz").read_bytes()))

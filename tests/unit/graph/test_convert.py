@@ -93,7 +93,9 @@ def test_a_new_or_a_foreign_file_is_not_converted() -> None:
 
 
 def hil(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "hil.commands.main", *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "hil.commands.main", *arguments], capture_output=True, text=True, timeout=120
+    )
 
 
 def test_the_command_replaces_the_file(tmp_path: Path) -> None:

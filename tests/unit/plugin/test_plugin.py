@@ -110,12 +110,12 @@ def test_an_image_that_does_not_match_the_manifest_is_refused(tmp_path, monkeypa
     from hil.errors import RigError
     from hil.images import image_of, images
 
-    real = images.PACKAGED if images.PACKAGED.is_dir() else images.CHECKOUT
+    real = images.PREBUILT
     (tmp_path / "MANIFEST.toml").write_text((real / "MANIFEST.toml").read_text())
     elf = bytearray((real / "stm32h7b3.elf").read_bytes())
     elf[-1] ^= 1
     (tmp_path / "stm32h7b3.elf").write_bytes(elf)
-    monkeypatch.setattr(images, "PACKAGED", tmp_path)
+    monkeypatch.setattr(images, "PREBUILT", tmp_path)
     with pytest.raises(RigError, match="does not match MANIFEST.toml"):
         image_of("stm32h7b3")
 

@@ -75,8 +75,6 @@ def test_without_a_rig_it_lists_what_is_attached(rig: Path, capsys: pytest.Captu
 
 def test_it_does_not_wait_for_libraries_of_meters() -> None:
     """It is to answer within 2 s on a small computer: pandas alone takes a third of that."""
-    program = (
-        "import sys, hil.commands.devices; print([name for name in ('pandas', 'pyvisa', 'pyocd') if name in sys.modules])"
-    )
+    program = "import sys, hil.commands.devices; print([name for name in ('pandas', 'pyvisa', 'pyocd') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -29,7 +29,11 @@ def test_the_table_is_a_rig_toml_that_the_doctor_finds_in_order(server: subproce
     pasted = "".join(iter(server.stdout.readline, "\n"))
     (tmp_path / "rig.toml").write_text(pasted)
     doctor = subprocess.run(
-        [sys.executable, "-m", "hil.commands.main", "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "hil.commands.main", "doctor", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     checks = json.loads(doctor.stdout)
     assert doctor.returncode == 0, checks
