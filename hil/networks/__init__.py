@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 
 from hil.bounded_read import read_file
 from hil.errors import RigError, close_matches
