@@ -44,7 +44,8 @@ class VirtualProbe(DebugProbe):
     wire_protocol = property(lambda self: self._protocol)
     is_open = property(lambda self: self._open)
     capabilities = property(lambda self: {self.Capability.SWJ_SEQUENCE, self.Capability.SWD_SEQUENCE,
-                                          self.Capability.BANKED_DP_REGISTERS, self.Capability.APv2_ADDRESSES})  # fmt: skip
+                                          self.Capability.BANKED_DP_REGISTERS,
+                                          self.Capability.APv2_ADDRESSES})  # fmt: skip
 
     def open(self) -> None:
         self._open = True
