@@ -39,8 +39,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--meter", default="keithley-2450", help="power meter, as the key of its data sheet (default keithley-2450)"
     )
-    parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
-                        help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
+    known = ", ".join(f"{kind}:{form}" for kind, form in FORMS.items())
+    parser.add_argument(
+        "--inject", action="append", default=[], metavar="SPEC", help=f"a fault for the project's own tests: {known}"
+    )
     options = parser.parse_args(argv)
     try:
         return _serve(options)
@@ -86,7 +88,7 @@ def _table(endpoints: dict[str, object]) -> str:
     lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
     return "\n".join(
         [
-            "# Paste this into rig.toml while the virtual board runs; `hil doctor` then checks it and trials run on it.",
+            "# Paste this into rig.toml while the virtual board runs. `hil doctor` checks it, and trials run on it.",
             "[[board]]",
             *lines,
             "",

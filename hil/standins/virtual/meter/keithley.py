@@ -88,7 +88,7 @@ class KeithleyInstrument(ScpiInstrument):
         raise NotImplementedError
 
     def readings(self, begin: np.ndarray) -> Readings:
-        """Return the readings of the apertures that begin at int64[n] picoseconds of its own clock, without lost ones."""
+        """Return the readings, without lost ones, of apertures that begin at int64[n] picoseconds of its own clock."""
         if self.lost_share:
             begin = begin[self.rng.random(len(begin)) >= self.lost_share]
         aperture, _ = self.timing()

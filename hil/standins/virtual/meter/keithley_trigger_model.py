@@ -22,7 +22,7 @@ INFINITE = -1
 
 @dataclass(frozen=True)
 class Readings:
-    """Readings: begin of each aperture, int64[n] ps; current [A] and voltage [V], float64[n]; source status, int64[n]."""
+    """Begin of each aperture, int64[n] ps; current [A] and voltage [V], float64[n]; source status, int64[n]."""
 
     begin: np.ndarray
     current: np.ndarray
@@ -113,7 +113,7 @@ class TriggerModel:
         self._place, self._into, self._next = 1, "", 0
 
     def initiate(self, now: int, aperture: int, period: int) -> None:
-        """Start at the first block. A reading takes `aperture`; the next reading begins one `period` after its begin."""
+        """Start at the first block. A reading takes `aperture`; `period` is the time between begins of readings."""
         self.abort()
         self.running = True
         self._time = self._seen = self.began = now

@@ -113,7 +113,7 @@ class Supply:
         return total[place] - np.where(place > 0, np.maximum(ends[last] - times, 0), 0)
 
     def _sleeps_from(self, time: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return begins and ends of the sleeps from the last begun by `time` on, and the time asleep before them; ps."""
+        """Return begins and ends of sleeps from the last one before `time` on, and the time asleep before them; ps."""
         seen = self._latest()
         at = max(bisect_right(seen.sleeps, (time, time)) - 1, 0)
         rest = np.array(seen.sleeps[at:], np.int64).reshape(-1, 2)

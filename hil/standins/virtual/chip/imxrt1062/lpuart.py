@@ -85,7 +85,7 @@ class Lpuart(LineUart):
     def _silence_at(self) -> int:
         return (self._silence_from or 0) + (1 << self.field("CTRL", "IDLECFG")) * self._line_byte_ps
 
-    def _silent(self) -> None:
+    def _on_silence(self) -> None:
         self.value["STAT"] |= u.IDLE
 
     def _shift_out(self) -> None:
@@ -130,7 +130,7 @@ class Lpuart(LineUart):
             flags |= u.TDRE
         return flags if self._shifting is not None else flags | u.TC
 
-    def _asking(self) -> bool:
+    def _interrupt_level(self) -> bool:
         control, flags = self.value["CTRL"], self._status()
         return any(flags & flag and control & enable for flag, enable in u.INTERRUPTS)
 

@@ -125,7 +125,7 @@ class Pl011(LineUart, ApbBlock):
     def _silence_at(self) -> int:
         return (self._silence_from or 0) + _TIMEOUT_BITS * self._bit_ps
 
-    def _silent(self) -> None:
+    def _on_silence(self) -> None:
         if self._received:
             self._raw |= u.RT
 
@@ -154,7 +154,7 @@ class Pl011(LineUart, ApbBlock):
             if len(self._queued) == self._tx_trigger:
                 self._raw |= u.TX
 
-    def _asking(self) -> bool:
+    def _interrupt_level(self) -> bool:
         return bool(self._raw & self.value["IMSC"]) and bool(self.value["CR"] & u.UARTEN)
 
     # registers
