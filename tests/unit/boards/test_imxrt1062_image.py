@@ -106,7 +106,7 @@ def test_it_leaves_for_the_loader_chip_once_it_has_answered() -> None:
     before = board.chip.clock.now
     assert board.ask("boot_loader", 1) == [Frame(0x92, 0x42, 1)]
     assert board.chip.halting.halted and board.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
-    assert board.log[-1].endswith("has left for the boot loader (BKPT #251): the board waits in HalfKay")
+    assert board.log[-1].endswith("has started the boot loader (BKPT #251): the board waits in HalfKay")
     assert board.ask("echo", 2) == [], "nobody is there any more"
     board.log.clear()
     board.chip.request_reset()  # what the loader chip does when a program is there

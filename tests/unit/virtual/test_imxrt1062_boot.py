@@ -112,7 +112,7 @@ def test_sleep_that_stops_the_chip_is_found(board: Teensy) -> None:
 
 def test_nothing_can_be_read_from_the_flash_before_somebody_has_set_up_the_flexspi(board: Teensy) -> None:
     board.load(image(REST))
-    assert "nobody has set up the FlexSPI" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
     board.run()
     assert board.chip.core.why_closed(FLASH) is None
     board.modify(0x400FC080, 3 << 10, 0)
@@ -185,7 +185,7 @@ def test_a_reset_of_the_core_keeps_peripherals_and_one_of_the_chip_keeps_flexram
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None
     board.write(AIRCR, SYSRESETREQ)
     board.chip.reset()
-    assert "nobody has set up the FlexSPI" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
     board.run()
     assert (board.read(0x401F8024), board.read(GPR17)) == (5, OURS)
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None

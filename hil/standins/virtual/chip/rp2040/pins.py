@@ -55,7 +55,7 @@ class IoBank(ApbBlock):
 
 
 class Pads(ApbBlock):
-    """Electrical control of the pads of a bank; `names` in the order of their registers, behind VOLTAGE_SELECT."""
+    """Electrical control of the pads of a bank, in the order of their registers after VOLTAGE_SELECT."""
 
     def __init__(self, name: str, base: int, pads: tuple[tuple[str, int], ...], changed: Callable[[], None]) -> None:
         self.REGISTERS = (
@@ -77,10 +77,10 @@ QSPI_PADS = (("SCLK", 0x56), ("SD0", 0x52), ("SD1", 0x52), ("SD2", 0x52), ("SD3"
 
 
 class Sio(Block):
-    """The single-cycle IO block, as core 0 sees it. It has no atomic views and no reset of its own.
+    """The single-cycle IO block of core 0. It has no atomic aliases and no bit in RESETS.
 
     Args:
-        bank, pads: those of bank 0.
+        bank, pads: functions and pads of bank 0.
         on_edge: called with (pin, level) when an output pin changes.
     """
 
@@ -138,7 +138,10 @@ class Sio(Block):
         return self._driven | pulled & ~self.value["GPIO_OE"]
 
     def _divide(self, register: str, value: int) -> None:
-        """Divide at once; silicon takes eight cycles (2.3.1.5). The signed and unsigned operands are the same registers."""
+        """Divide at once; silicon takes eight cycles (2.3.1.5).
+
+        The signed and unsigned operands are the same registers.
+        """
         signed = register.startswith("DIV_S")
         place = register[-8:].lstrip("US")
         for kind in "US":

@@ -35,7 +35,8 @@ def _flags(first: int, access: str) -> str:
 def _stream(i: int, more: str) -> tuple[Register, ...]:
     at = 0x10 + 0x18 * i
     return (
-        Register(f"S{i}CR", at, "EN:0 DMEIE:1/x TEIE:2/x HTIE:3 TCIE:4 PFCTRL:5/x DIR:6-7 CIRC:8 PINC:9/x MINC:10 PSIZE:11-12/x MSIZE:13-14/x "
+        Register(f"S{i}CR", at, "EN:0 DMEIE:1/x TEIE:2/x HTIE:3 TCIE:4 PFCTRL:5/x DIR:6-7 CIRC:8 PINC:9/x MINC:10 "
+                 "PSIZE:11-12/x MSIZE:13-14/x "
                  f"PINCOS:15/x PL:16-17 DBM:18/x CT:19/x PBURST:21-22/x MBURST:23-24/x {more}"),
         Register(f"S{i}NDTR", at + 0x04, "NDT:0-15"),
         Register(f"S{i}PAR", at + 0x08, "PAR:0-31"),
@@ -136,7 +137,8 @@ class Dma(Block):
     """
 
     def __init__(
-        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...], request: Callable[[int, int], Request],
+        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...],
+        request: Callable[[int, int], Request],
         drive: Callable[[int, bool], None], sync: Callable[[], None], started: Callable[[str], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)

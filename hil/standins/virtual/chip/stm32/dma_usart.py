@@ -22,7 +22,8 @@ class DmaUsart(Usart):
     """
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]],
         drive: Callable[[bool], None], send: Callable[[int], None], stream: Callable[[str], Stream | None],
     ) -> None:  # fmt: skip
         self._stream = stream

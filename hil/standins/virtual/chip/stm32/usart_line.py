@@ -34,7 +34,8 @@ class UsartLine(Block):
     _tx_threshold: int
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]],
         drive: Callable[[bool], None], send: Callable[[int], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)

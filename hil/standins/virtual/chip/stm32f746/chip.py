@@ -81,7 +81,8 @@ class Stm32F746(Chip):
             lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
         )  # fmt: skip
         self.usart1 = PlainUsart(
-            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
+            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
+            lambda high: self.nvic.set_line(USART1_IRQ, high),
             send, self.dma2.stream,
         )  # fmt: skip
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
@@ -141,7 +142,8 @@ class Stm32F746(Chip):
         for register in ("AHB1ENR", "AHB2ENR", "AHB3ENR", "APB1ENR", "APB2ENR"):
             if self.rcc.value[register] & ~quiet.get(register, 0):
                 raise ModelFault(
-                    f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable peripherals after it"
+                    f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable "
+                    f"peripherals after it"
                 )
 
     def _check_speed(self) -> None:

@@ -46,8 +46,8 @@ class Flash(Block):
         Register("OPTKEYR", 0x08, "OPTKEY:0-31/x"),
         Register("SR", 0x0C, "EOP:0/c OPERR:1/c WRPERR:4/c PGAERR:5/c PGPERR:6/c ERSERR:7/c BSY:16/r"),
         Register("CR", 0x10, "PG:0 SER:1 MER:2 SNB:3-6 PSIZE:8-9 STRT:16 EOPIE:24 ERRIE:25/x LOCK:31", LOCK),
-        Register("OPTCR", 0x14, "OPTLOCK:0 OPTSTRT:1/x BOR_LEV:2-3/x WWDG_SW:4/x IWDG_SW:5/x NRST_STOP:6/x NRST_STDBY:7/x RDP:8-15/x "
-                 "NWRP:16-23/x IWDG_STDBY:30/x IWDG_STOP:31/x", 0xC0FFAAFD),
+        Register("OPTCR", 0x14, "OPTLOCK:0 OPTSTRT:1/x BOR_LEV:2-3/x WWDG_SW:4/x IWDG_SW:5/x NRST_STOP:6/x "
+                 "NRST_STDBY:7/x RDP:8-15/x NWRP:16-23/x IWDG_STDBY:30/x IWDG_STOP:31/x", 0xC0FFAAFD),
         Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
     )  # fmt: skip
 

@@ -23,8 +23,8 @@ class DbgMcu(Block):
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
         Register("CR", 0x04, "DBG_SLEEP:0 DBG_STOP:1 DBG_STANDBY:2 TRACE_IOEN:5/x TRACE_MODE:6-7/x"),
-        Register("APB1_FZ", 0x08, "TIM2:0 TIM3:1 TIM4:2 TIM5:3 TIM6:4 TIM7:5 TIM12:6 TIM13:7 TIM14:8 WWDG:11 IWDG:12 I2C1:21 I2C2:22 "
-                 "I2C3:23 CAN1:25 CAN2:26"),
+        Register("APB1_FZ", 0x08, "TIM2:0 TIM3:1 TIM4:2 TIM5:3 TIM6:4 TIM7:5 TIM12:6 TIM13:7 TIM14:8 WWDG:11 IWDG:12 "
+                 "I2C1:21 I2C2:22 I2C3:23 CAN1:25 CAN2:26"),
         Register("APB2_FZ", 0x0C, "TIM1:0 TIM8:1 TIM9:16 TIM10:17 TIM11:18"),
     )  # fmt: skip
 

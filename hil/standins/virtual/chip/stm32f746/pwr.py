@@ -29,9 +29,10 @@ class Pwr(Block):
     """
 
     REGISTERS = (
-        Register("CR1", 0x00, "LPDS:0 PDDS:1/x CSBF:3/w PVDE:4/x PLS:5-7 DBP:8 FPDS:9 LPUDS:10 MRUDS:11 ADCDC1:13/x VOS:14-15 ODEN:16 "
-                 "ODSWEN:17 UDEN:18-19/x", 0x0000C000),
-        Register("CSR1", 0x04, "WUIF:0/r SBF:1/r PVDO:2/r BRR:3/r EIWUP:8/x BRE:9/x VOSRDY:14/r ODRDY:16/r ODSWRDY:17/r UDRDY:18-19/c"),
+        Register("CR1", 0x00, "LPDS:0 PDDS:1/x CSBF:3/w PVDE:4/x PLS:5-7 DBP:8 FPDS:9 LPUDS:10 MRUDS:11 ADCDC1:13/x "
+                 "VOS:14-15 ODEN:16 ODSWEN:17 UDEN:18-19/x", 0x0000C000),
+        Register("CSR1", 0x04, "WUIF:0/r SBF:1/r PVDO:2/r BRR:3/r EIWUP:8/x BRE:9/x VOSRDY:14/r ODRDY:16/r "
+                 "ODSWRDY:17/r UDRDY:18-19/c"),
         Register("CR2", 0x08, "CWUPF:0-5/w WUPP:8-13"),
         Register("CSR2", 0x0C, "WUPF:0-5/r EWUP:8-13/x"),
     )  # fmt: skip

@@ -77,11 +77,13 @@ class Stm32H7B3(Chip):
         }
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
         self.dma1 = Dma1(
-            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request, lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
+            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request, lambda i,
+            high: self.nvic.set_line(DMA1_IRQS[i], high),
             lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
         )  # fmt: skip
         self.usart1 = DmaUsart(
-            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
+            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
+            lambda high: self.nvic.set_line(USART1_IRQ, high),
             send, self.dma1.stream,
         )  # fmt: skip
         self.syscfg = SysCfg("SYSCFG", 0x58000400)

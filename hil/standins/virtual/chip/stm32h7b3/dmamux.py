@@ -39,7 +39,8 @@ class Dmamux1(Block):
         number = self.field(f"C{stream}CR", "DMAREQ_ID")
         if number not in _REQUESTS:
             raise ModelFault(
-                f"DMA1_S{stream}CR.EN is set with DMAMUX1_C{stream}CR.DMAREQ_ID = {number}, to which the model has nothing wired"
+                f"DMA1_S{stream}CR.EN is set with DMAMUX1_C{stream}CR.DMAREQ_ID = {number}, to which the model has "
+                f"nothing wired"
             )
         # ES0478 (errata of STM32H7A3/7B3), DMA: a stream may be locked when it moves bytes of a USART without bufferable transfers.
         if not control & _TRBUFF:
