@@ -53,8 +53,8 @@ def check_config(config: bytes) -> None:
     (size,) = struct.unpack_from("<I", config, 0x50)
     if kind != 1 or pads not in (1, 2, 4) or clock not in _CLOCK_HZ or not size:
         raise Refused(
-            f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, {size} bytes of "
-            f"flash"
+            f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, "
+            f"{size} bytes of flash"
         )
     _check_read(_sequence(config), pads, _CLOCK_HZ[clock])
 

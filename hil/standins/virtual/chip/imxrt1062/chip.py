@@ -235,8 +235,8 @@ class Imxrt1062(Chip):
         in_rom = rom.BASE <= self.core.get(c.PC) < rom.BASE + rom.ROM_SIZE
         if self.ccm.field("CLPCR", "LPM") and not in_rom:
             raise ModelFault(
-                "WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; set LPM "
-                "to 0 first"
+                "WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; "
+                "set LPM to 0 first"
             )
         super()._fall_asleep()
 

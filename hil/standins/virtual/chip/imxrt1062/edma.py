@@ -150,8 +150,8 @@ class Edma(Block):
         )  # fmt: skip
         if wrong:
             raise ModelFault(
-                f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, the form "
-                f"this model has"
+                f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, "
+                "the form this model has"
             )
 
     def receive(self, channel: int, data: bytes, address: int) -> int:

@@ -31,6 +31,6 @@ class LoaderChip:
         """Handle a halt of the core at a BKPT."""
         if not self._debug.taken:
             self._log(
-                f"loader chip: the program has started the boot loader (BKPT #{instruction[0]}): the board waits in "
-                f"HalfKay"
+                f"loader chip: the program has started the boot loader (BKPT #{instruction[0]}): "
+                "the board waits in HalfKay"
             )

@@ -65,8 +65,8 @@ class RtWdog(Block):
         due = self.next_event()
         if due is not None and now >= due:
             raise ModelFault(
-                f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; stop it "
-                f"(RTWDOG_CS.EN)"
+                f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; "
+                "stop it (RTWDOG_CS.EN)"
             )
 
     def next_event(self) -> int | None:
@@ -78,8 +78,8 @@ class RtWdog(Block):
         if key == UNLOCK:
             if self._configured and not self.value["CS"] & UPDATE:
                 raise ModelFault(
-                    "RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: it stays as it is until "
-                    "reset"
+                    "RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: "
+                    "it stays as it is until reset"
                 )
             self._open_until = self._clock.now + WINDOW_PS
         elif key == REFRESH:

@@ -61,7 +61,7 @@ class Ppi(Block):
         if new >> PROGRAMMABLE:
             raise ModelFault(
                 f"PPI_CHEN enables the fixed channels 0x{new >> PROGRAMMABLE << PROGRAMMABLE:08X}, which this model "
-                f"does not have"
+                "does not have"
             )
         self.value["CHEN"] = new
         self._route()

@@ -229,8 +229,8 @@ class Uarte(EventBlock):
             raise ModelFault(f"{self.name}_TASKS_{name} is triggered while the UARTE is off; set ENABLE to 8")
         if not self._crystal():
             raise ModelFault(
-                f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; start the crystal "
-                f"first"
+                f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; "
+                "start the crystal first"
             )
         if self.value[f"PSEL_{pointer}"] & u.DISCONNECTED:
             raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} names no pin")
@@ -280,8 +280,8 @@ class Uarte(EventBlock):
             raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is no input; set PIN_CNF first")
         if not tx & u.DISCONNECTED and not self._pins.drives(tx):
             raise ModelFault(
-                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; set OUT and PIN_CNF "
-                f"first"
+                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; "
+                "set OUT and PIN_CNF first"
             )
 
     def _select(self, name: str, new: int) -> None:

@@ -1,7 +1,7 @@
 """Pins of the RP2040: IO_BANK0 (data sheet, 2.19.6.1), PADS_BANK0 (2.19.6.3), the GPIO of SIO and its divider (2.3.1).
 
-An output pin's edge is reported where SIO drives it; inputs read their pull. Overrides, interrupts of pins, interpolators,
-spinlocks and the mailboxes to core 1 are not modelled.
+Edges of output pins are reported if SIO drives them; inputs read their pull. Overrides, interrupts of pins,
+interpolators, spinlocks and the mailboxes to core 1 are not modelled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ PINS = 30
 ALL = (1 << PINS) - 1
 FUNC_UART, FUNC_SIO = 2, 5
 _CTRL = "FUNCSEL:0-4 OUTOVER:8-9/x OEOVER:12-13/x INOVER:16-17/x IRQOVER:28-29/x"
-_STATUS = "OUTFROMPERI:8/r OUTTOPAD:9/r OEFROMPERI:12/r OETOPAD:13/r INFROMPAD:17/r INTOPERI:19/r IRQFROMPAD:24/r IRQTOPROC:26/r"
+_STATUS = (
+    "OUTFROMPERI:8/r OUTTOPAD:9/r OEFROMPERI:12/r OETOPAD:13/r INFROMPAD:17/r INTOPERI:19/r IRQFROMPAD:24/r "
+    "IRQTOPROC:26/r"
+)
 _PAD = "SLEWFAST:0 SCHMITT:1 PDE:2 PUE:3 DRIVE:4-5 IE:6 OD:7"
 _PAD_RESET = 0x56
 
@@ -24,7 +27,7 @@ class IoBank(ApbBlock):
     """Function selection of the pins of a bank.
 
     Args:
-        name, base, pins: as in the data sheet.
+        name, base, pins: name, base address and number of pins as in the data sheet.
         changed: called when a function changes.
     """
 

@@ -142,7 +142,7 @@ class BootRom:
         self._host.jump(WAIT, link=WAIT)
 
     def _prepare_usb(self) -> None:
-        """Set the clocks of USB boot: clk_sys from PLL_SYS at 48 MHz. They stay after a debugger's reset of the core."""
+        """Set the clocks of USB boot, clk_sys from PLL_SYS at 48 MHz, which a debugger's reset of the core keeps."""
         write = self._host.write
         write(0x40060000, ENABLE << 12)
         write(0x40008030 + 0x3000, 3)

@@ -1,4 +1,4 @@
-"""What tells chips apart: DBGMCU, unique id and flash size, the chip's ROM table; and the watchdog that a flash algorithm feeds."""
+"""Identification of STM32F746: DBGMCU, unique id, flash size, ROM table; and the watchdog for flash algorithms."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 
 DEV_ID, REV_ID = 0x449, 0x1001  # RM0385, DBGMCU_IDCODE: STM32F74x and STM32F75x
-SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = (
-    0x1FF0F400,
-    0x20,
-    0x40,
-)  # RM0385, device electronic signature; the size in the upper half word
+# RM0385, device electronic signature; the flash size is in the upper half-word.
+SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = 0x1FF0F400, 0x20, 0x40
 ROM_TABLE = 0xE00FD000
 
 
@@ -32,7 +29,7 @@ class DbgMcu(Block):
         super().__init__("DBGMCU", 0xE0042000)
 
     def reset(self) -> None:
-        """Nothing: power-on alone resets it."""
+        """Do nothing: only power-on resets it."""
 
 
 class Iwdg(Block):
@@ -52,13 +49,13 @@ class Iwdg(Block):
 
 
 def signature(rng: np.random.Generator, flash_bytes: int) -> Rom:
-    """Return the page with the unique id (96 bits, random) and the size of the flash in KB."""
+    """Return the page with a random unique id of 96 bits and the size of the flash in KB."""
     words = {UNIQUE_ID + i: int(rng.integers(0, 1 << 32)) for i in (0, 4, 8)}
     return Rom("device signature", SYSTEM_PAGE, words | {FLASH_SIZE: flash_bytes // 1024 << 16})
 
 
 def rom_table() -> Rom:
-    """Return the chip's ROM table, which leads to the processor's behind it (part 0x449 of STMicroelectronics, JEP106 0x20)."""
+    """Return the chip's ROM table, which lists that of the processor (STMicroelectronics, JEP106 0x20, part 0x449)."""
     ids = {
         0xFE0: DEV_ID & 0xFF,
         0xFE4: DEV_ID >> 8,

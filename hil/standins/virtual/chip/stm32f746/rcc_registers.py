@@ -1,4 +1,4 @@
-"""Every register of RCC on STM32F746 with every field (RM0385, RCC registers; names as there)."""
+"""All registers of RCC of STM32F746 with all fields (RM0385, RCC registers; names as there)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _as(fields: str, access: str) -> str:
 
 
 def _asleep(name: str, offset: int, fields: str) -> Register:
-    """A register of the clocks in Sleep mode: all on after reset. Sleep without one of them is not modelled."""
+    """Return a register of the clocks in Sleep mode: all are on after reset. Switching one off is not modelled."""
     return Register(name, offset, _as(fields, "x"), sum(field.mask for field in parse_fields(fields)))
 
 
@@ -34,7 +34,8 @@ REGISTERS = (
     Register("PLLCFGR", 0x04, "PLLM:0-5 PLLN:6-14 PLLP:16-17 PLLSRC:22 PLLQ:24-27", 0x24003010),
     Register("CFGR", 0x08, "SW:0-1 SWS:2-3/r HPRE:4-7 PPRE1:10-12 PPRE2:13-15 RTCPRE:16-20 MCO1:21-22 I2SSRC:23 "
              "MCO1PRE:24-26 MCO2PRE:27-29 MCO2:30-31"),
-    Register("CIR", 0x0C, " ".join(f"{name}F:{i}/r {name}IE:{8 + i}/x {name}C:{16 + i}/w" for i, name in enumerate(_READY))
+    Register("CIR", 0x0C,
+             " ".join(f"{name}F:{i}/r {name}IE:{8 + i}/x {name}C:{16 + i}/w" for i, name in enumerate(_READY))
              + " CSSF:7/r CSSC:23/w"),
     Register("AHB1RSTR", 0x10, _AHB1 + " OTGHS:29"),
     Register("AHB2RSTR", 0x14, _AHB2),

@@ -25,7 +25,7 @@ REGISTERS = (
 
 
 class PlainUsart(DmaUsart):
-    """What it lacks of the other."""
+    """USART without FIFO, prescaler and REACK."""
 
     REGISTERS = REGISTERS
 

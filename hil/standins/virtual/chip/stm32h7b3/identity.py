@@ -1,4 +1,4 @@
-"""What tells chips apart, and the system configuration: DBGMCU, unique id, SYSCFG (RM0455, those chapters)."""
+"""Identification and system configuration of STM32H7A3/7B3: DBGMCU, SYSCFG (RM0455, chapters of these names)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DbgMcu(Block):
     )  # fmt: skip
 
     def reset(self) -> None:
-        """Nothing: power-on alone resets it."""
+        """Do nothing: only power-on resets it."""
 
 
 class SysCfg(Block):

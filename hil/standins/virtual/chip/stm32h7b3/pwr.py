@@ -1,6 +1,7 @@
-"""PWR of STM32H7A3/7B3: supply choice and voltage scale (RM0455, PWR: power supply control, voltage scaling, PWR registers).
+"""PWR of STM32H7A3/7B3: supply choice and voltage scale.
 
-The delays are typical orders of magnitude, so that a program that does not wait for a flag is caught; they are modelled.
+Source: RM0455, PWR: power supply control, voltage scaling, PWR registers.
+Delays are modelled with typical orders of magnitude: a program that does not wait for a flag is detected.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ BYPASS, LDOEN, SMPSEN, SMPSEXTHP, SMPSLEVEL = 1, 2, 4, 8, 0x30
 SUPPLY = BYPASS | LDOEN | SMPSEN | SMPSEXTHP | SMPSLEVEL
 VOS_SHIFT = 14
 
-# RM0455, PWR: supply configuration control; (bits of CR3 that may stand together).
+# RM0455, PWR: supply configuration control: allowed combinations of bits of CR3.
 _VALID_SUPPLIES = frozenset(
     {LDOEN, SMPSEN, BYPASS}
     | {SMPSEN | LDOEN | level << 4 for level in (1, 2)}
@@ -54,19 +55,19 @@ class Pwr(Block):
         self.scale_changed = lambda: None
 
     def reset(self) -> None:
-        """System reset: CR3 keeps its value, only power-on resets it (RM0455, PWR_CR3)."""
+        """System reset; CR3 keeps its value, because only power-on resets it (RM0455, PWR_CR3)."""
         supply = self.value["CR3"]
         super().reset()
         self.value["CR3"] = supply
 
     @property
     def scale(self) -> int:
-        """The voltage scale: 0 (fastest) to 3. VOS 0b11 is scale 0."""
+        """Voltage scale, 0 (fastest) to 3. VOS 0b11 is scale 0."""
         return 3 - self.field("SRDCR", "VOS")
 
     def write_cr3(self, old: int, new: int, _acting: int) -> None:
         if self.supply_chosen:
-            new = new & ~SUPPLY | old & SUPPLY  # written once after power-on, ignored from then on
+            new = new & ~SUPPLY | old & SUPPLY  # only the first write after power-on has an effect
         else:
             self.supply_chosen = True
             if new & SUPPLY not in _VALID_SUPPLIES:
@@ -93,12 +94,12 @@ class Pwr(Block):
         before, after = 3 - (old >> VOS_SHIFT & 3), 3 - (new >> VOS_SHIFT & 3)
         if 0 in (before, after) and {before, after} != {0, 1}:
             raise ModelFault(
-                f"PWR_SRDCR.VOS goes from scale {before} to {after}; scale 0 is reached from and left to scale 1"
+                f"PWR_SRDCR.VOS changes from scale {before} to {after}; scale 0 is only allowed from and to scale 1"
             )
         self.value["SRDCR"] = new
         self._scale_ready = self._clock.now + SCALE_DELAY_PS
         self.scale_changed()
 
     def scale_is_stable(self) -> bool:
-        """Whether the voltage has settled since the scale was changed."""
+        """Return whether the voltage has settled since the scale was changed."""
         return self._clock.now >= self._scale_ready

@@ -1,4 +1,4 @@
-"""Every register of RCC on STM32H7A3/7B3 with every field (RM0455, RCC registers; names as there)."""
+"""All registers of RCC of STM32H7A3/7B3 with all fields (RM0455, RCC registers; names as there)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _as(fields: str, access: str) -> str:
 
 
 def _all_on(name: str, offset: int, fields: str) -> Register:
-    """The sleep gates: every clock is on after reset."""
+    """Return a register of the clocks in Sleep mode: all are on after reset."""
     return Register(name, offset, fields, sum(field.mask for field in parse_fields(fields)))
 
 
