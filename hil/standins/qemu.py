@@ -26,7 +26,7 @@ def crash(stand_in: StandIn, image: Image) -> str | None:
     if fatal is None or pc is None or lr is None:
         return None
     return (
-        f"the emulated core gave up ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
+        f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
     )
 
 

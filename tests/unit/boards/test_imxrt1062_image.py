@@ -148,7 +148,7 @@ def test_its_descriptor_survives_more_bytes_than_its_ring() -> None:
 
 
 @pytest.mark.parametrize(("offset", "what"), [(0, "configuration block"), (0x46, "clock"), (0x80, "read sequence"), (0x1000, "vector table"),
-                                              (0x1010, "boot data"), (0x1014, "table says"), (0x1026, "boot data"), (0x102F, "vector table")])  # fmt: skip
+                                              (0x1010, "boot data"), (0x1014, "table gives"), (0x1026, "boot data"), (0x102F, "vector table")])  # fmt: skip
 def test_a_header_with_a_wrong_byte_does_not_boot(offset: int, what: str) -> None:
     def damage(data: bytearray) -> None:
         data[offset] ^= 0xFF

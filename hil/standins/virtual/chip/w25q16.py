@@ -61,7 +61,7 @@ class W25Q16:
     def exchange(self, byte: int, until: int) -> int:
         """Exchange a byte; return the received one. `until` is the virtual time of its end."""
         if self.continuous:
-            raise ModelFault("the flash is in continuous read mode: it takes the command for an address")
+            raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         self._bytes.append(byte)
         command, place = self._bytes[0], len(self._bytes) - 1
         if command not in self._answers and command not in self._silent:
@@ -103,7 +103,7 @@ class W25Q16:
         if command is None and not self.continuous:
             raise ModelFault("an address without a command is sent to the flash, which is not in continuous read mode")
         if command is not None and self.continuous:
-            raise ModelFault("the flash is in continuous read mode: it takes the command for an address")
+            raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         if command not in (None, 0xEB):
             raise ModelFault(
                 f"command 0x{command:02X} is sent on several lines, which this model of the flash does not know"

@@ -100,14 +100,14 @@ def check_boot(table: bytes, memory: Memory) -> tuple[int | None, int]:
     if header & 0xF0FFFFFF != 0x402000D1:
         raise Refused(f"no image vector table at 0x{IVT:08X}: its header is 0x{header:08X}, not 0x4.2000D1")
     if self_ != IVT:
-        raise Refused(f"the image vector table says it is at 0x{self_:08X}, but lies at 0x{IVT:08X}")
+        raise Refused(f"the image vector table gives its address as 0x{self_:08X}, but is at 0x{IVT:08X}")
     if device_configuration:
         raise Refused("the image vector table names device configuration data, which this model does not have")
     if not FLASH <= data <= FLASH + FLASH_SIZE - 12:
-        raise Refused(f"the boot data are said to be at 0x{data:08X}, outside the flash")
+        raise Refused(f"the boot data are at 0x{data:08X}, outside the flash")
     start, length, plugin = struct.unpack("<3I", memory(data, 12))
     if start != FLASH or not IVT - FLASH < length <= FLASH_SIZE or plugin:
-        raise Refused(f"the boot data say {length} bytes from 0x{start:08X}, plug-in {plugin}")
+        raise Refused(f"the boot data give {length} bytes from 0x{start:08X}, plug-in {plugin}")
     return _entry(entry, start + length, memory)
 
 
@@ -126,7 +126,9 @@ def _entry(entry: int, end: int, memory: Memory) -> tuple[int | None, int]:
             f"the vector table at 0x{entry:08X} sets the stack pointer to 0x{stack:08X}, where there is no memory"
         )
     if not address & 1 or not FLASH <= address < end:
-        raise Refused(f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, no instruction of the image")
+        raise Refused(
+            f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, which is not an instruction of the image"
+        )
     return stack, address
 
 

@@ -65,7 +65,7 @@ class RtWdog(Block):
         due = self.next_event()
         if due is not None and now >= due:
             raise ModelFault(
-                f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; "
+                f"RTWDOG expires {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; "
                 "stop it (RTWDOG_CS.EN)"
             )
 

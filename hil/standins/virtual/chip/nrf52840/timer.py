@@ -181,5 +181,5 @@ class Timer(EventBlock):
 
     def write_prescaler(self, old: int, new: int, _acting: int) -> None:
         if new > 9:
-            raise ModelFault(f"{self.name}_PRESCALER is written with {new}; 9 is the most")
+            raise ModelFault(f"{self.name}_PRESCALER is written with {new}; the maximum is 9")
         self._while_stopped("PRESCALER", old, new)

@@ -233,14 +233,14 @@ class Uarte(EventBlock):
                 "start the crystal first"
             )
         if self.value[f"PSEL_{pointer}"] & u.DISCONNECTED:
-            raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} names no pin")
+            raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} selects no pin")
 
     def _buffer(self, which: str) -> tuple[int, int]:
         """Return address and size of a buffer; raise ModelFault if EasyDMA cannot access it."""
         address, size = self.value[f"{which}_PTR"], self.value[f"{which}_MAXCNT"]
         if not RAM_BASE <= address <= address + size <= RAM_BASE + RAM_SIZE:
             raise ModelFault(
-                f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA reaches the RAM only"
+                f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA can only access the RAM"
             )
         return address, size
 
@@ -277,10 +277,10 @@ class Uarte(EventBlock):
         """Check that the pins in PSEL are set up before the UARTE is enabled (UARTE: pin configuration)."""
         rx, tx = self.value["PSEL_RXD"], self.value["PSEL_TXD"]
         if not rx & u.DISCONNECTED and not self._pins.listens(rx):
-            raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is no input; set PIN_CNF first")
+            raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is not an input; set PIN_CNF first")
         if not tx & u.DISCONNECTED and not self._pins.drives(tx):
             raise ModelFault(
-                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; "
+                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is not an output that is high; "
                 "set OUT and PIN_CNF first"
             )
 

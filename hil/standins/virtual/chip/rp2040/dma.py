@@ -150,7 +150,7 @@ class Dma(ApbBlock):
             or steps != d.INCR_WRITE
             or self.field(f"CH{channel}_CTRL", "DATA_SIZE")
         ):
-            raise ModelFault(f"{where} for {source.name}, but not to bring bytes from 0x{source.address:08X} to memory")
+            raise ModelFault(f"{where} for {source.name}, but not to move bytes from 0x{source.address:08X} to memory")
         if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & d.RING_SEL):
             raise ModelFault(
                 f"{where} with a chain to another channel or a ring of the register, which this model does not have"

@@ -234,7 +234,7 @@ class Pl011(LineUart, ApbBlock):
         self.update(self._clock.now)
         if self._fetching and self._dma.left(self._request):
             raise ModelFault(
-                f"{self.name}_DR is read while a DMA channel serves it, and the two fall out of step (2.5.3.2)"
+                f"{self.name}_DR is read while a DMA channel serves it, which breaks the handshake of the two (2.5.3.2)"
             )
         word = self._received.popleft() if self._received else 0
         self._drained()

@@ -134,7 +134,7 @@ class BootRom:
             self._host.store(BOOT2, stage)
             self._host.jump(BOOT2, link=0)
             return
-        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}"
+        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word is 0x{said:08X}"
         self._host.say(
             f"boot ROM: {'the program has started the boot loader' if asked else why}: the chip waits in USB boot"
         )

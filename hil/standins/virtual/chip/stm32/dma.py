@@ -251,7 +251,7 @@ class Dma(Block):
         size, start = self.value[f"S{i}NDTR"], self.value[f"S{i}M0AR"]
         place = self._memory.find(start, max(size, 1))
         if not size or place is None or place[0].name not in self._reachable:
-            raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which no memory of the DMA has", start)
+            raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which is not memory of the DMA", start)
         closed = self._memory.why_closed(start)
         if closed:
             raise ModelFault(f"{where} for 0x{start:08X}, memory {place[0].name}: {closed}", start)

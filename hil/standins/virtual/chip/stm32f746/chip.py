@@ -142,7 +142,7 @@ class Stm32F746(Chip):
         The system clock must be HSI or HSE, and no peripheral clock may be on except that of PWR.
         """
         if self.rcc.source() == PLL:
-            raise ModelFault("over-drive is switched while the PLL is the system clock; go to HSI or HSE first")
+            raise ModelFault("over-drive is switched while the PLL is the system clock; switch to HSI or HSE first")
         quiet = {"AHB1ENR": 1 << 20, "APB1ENR": self.rcc.mask("APB1ENR", "PWR")}
         for register in ("AHB1ENR", "AHB2ENR", "AHB3ENR", "APB1ENR", "APB2ENR"):
             if self.rcc.value[register] & ~quiet.get(register, 0):

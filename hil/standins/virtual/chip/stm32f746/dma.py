@@ -26,5 +26,5 @@ def request(stream: int, control: int) -> Request:
     """
     channel = control >> 25 & 7
     if (stream, channel) not in _REQUESTS:
-        raise ModelFault(f"DMA2_S{stream}CR.EN is set with channel {channel}, to which the model has nothing wired")
+        raise ModelFault(f"DMA2_S{stream}CR.EN is set with channel {channel}, for which the model has no request")
     return _REQUESTS[stream, channel]

@@ -40,7 +40,7 @@ class Dmamux1(Block):
         if number not in _REQUESTS:
             raise ModelFault(
                 f"DMA1_S{stream}CR.EN is set with DMAMUX1_C{stream}CR.DMAREQ_ID = {number}, "
-                "to which the model has nothing wired"
+                "for which the model has no request"
             )
         # ES0478 (errata of STM32H7A3/7B3), DMA: a stream may be locked if it moves bytes of a USART without bufferable
         # transfers.

@@ -201,9 +201,7 @@ class Flash(Block):
         elif self._word != word:
             self._drop_buffer()
             self._raise(bank, INCERR)
-            raise ModelFault(
-                f"write of 0x{address:08X} while another flash word waits for its missing bytes", address, "write"
-            )
+            raise ModelFault(f"write of 0x{address:08X} while another flash word is incomplete", address, "write")
         place = offset - word
         lanes = (1 << size) - 1 << place
         if self._filled & lanes:

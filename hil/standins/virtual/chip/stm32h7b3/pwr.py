@@ -72,7 +72,7 @@ class Pwr(Block):
             self.supply_chosen = True
             if new & SUPPLY not in _VALID_SUPPLIES:
                 raise ModelFault(
-                    f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; only a power cycle helps then"
+                    f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; only a power cycle can change it"
                 )
             self._supply_ready = self._clock.now + SUPPLY_DELAY_PS
         self.value["CR3"] = new
