@@ -36,8 +36,7 @@ class VirtualLpm01a:
 
     def __init__(
         self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None,
-        present: str = "PowerShield present: trainrig,virtual",
-        both: bool = True,
+        present: str = "PowerShield present: trainrig,virtual", both: bool = True,
     ) -> None:  # fmt: skip
         self._truth, self._errors, self._rng, self._time = truth, errors, rng, time
         self._present, self._both = present, both
@@ -50,12 +49,10 @@ class VirtualLpm01a:
             "acqmode": lambda a: a in ("dyn", "stat"), "funcmode": lambda a: a in ("optim", "high"),
             "output": lambda a: a in ("current", "energy"),
             "format": lambda a: a == "ascii_dec", "freq": lambda a: a in FREQUENCIES,
-            "acqtime": lambda a: a in ("inf", "0"),
-            "trigsrc": lambda a: a in ("sw", "d7"), "trigdelay": str.isalnum,
+            "acqtime": lambda a: a in ("inf", "0"), "trigsrc": lambda a: a in ("sw", "d7"), "trigdelay": str.isalnum,
             "currthres": lambda a: bool(re.fullmatch(r"\d+[num]?", a)),
             "pwr": lambda a: a in ("on", "off", "auto", "on nostatus", "get"), "pwrend": lambda a: a in ("on", "off"),
-            "volt": self._volt,
-            "eventsrc": lambda a: a in {"d7 fal", "d7 ris"} | ({"d7 both"} if both else set()),
+            "volt": self._volt, "eventsrc": lambda a: a in {"d7 fal", "d7 ris"} | ({"d7 both"} if both else set()),
         }  # fmt: skip
 
     def take(self, data: bytes) -> bytes:

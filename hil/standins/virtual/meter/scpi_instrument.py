@@ -27,8 +27,7 @@ class ScpiInstrument:
         self._errors: deque[int] = deque()
         common: dict[str, Callable[[str], Answer]] = {
             "*IDN?": lambda _: identity, "*RST": self._reset, "*CLS": self._clear, "*OPC?": lambda _: "1",
-            "*OPC": lambda _: None,
-            "*WAI": lambda _: None, "*STB?": lambda _: str(4 if self._errors else 0),
+            "*OPC": lambda _: None, "*WAI": lambda _: None, "*STB?": lambda _: str(4 if self._errors else 0),
             ":SYSTem:ERRor[:NEXT]?": self._next_error,
             ":SYSTem:CLEar": self._clear, ":SYSTem:ERRor:COUNt?": lambda _: str(len(self._errors)),
         }  # fmt: skip

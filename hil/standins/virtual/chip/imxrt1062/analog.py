@@ -60,8 +60,7 @@ class CcmAnalog(Block):
         Register("PLL_SYS_NUM", 0x050, "A:0-29/x"), Register("PLL_SYS_DENOM", 0x060, "B:0-29/x", 0x12),
         Register("PLL_AUDIO", 0x070, _OTHER, 0x11006),
         Register("PLL_AUDIO_NUM", 0x080, "A:0-29/x", 0x05F5E100),
-        Register("PLL_AUDIO_DENOM", 0x090, "B:0-29/x", 0x2964619C),
-        Register("PLL_VIDEO", 0x0A0, _OTHER, 0x1100C),
+        Register("PLL_AUDIO_DENOM", 0x090, "B:0-29/x", 0x2964619C), Register("PLL_VIDEO", 0x0A0, _OTHER, 0x1100C),
         Register("PLL_VIDEO_NUM", 0x0B0, "A:0-29/x", 0x05F5E100),
         Register("PLL_VIDEO_DENOM", 0x0C0, "B:0-29/x", 0x10A24447),
         Register("PLL_ENET", 0x0E0, "DIV_SELECT:0-1/x ENET2_DIV_SELECT:2-3/x POWERDOWN:12/x ENABLE:13/x "

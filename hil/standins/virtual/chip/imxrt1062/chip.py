@@ -63,9 +63,8 @@ _ROM_TABLE = 0xE00FD000
 # Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
 GATES = {
     "LPUART6": (3, 3), "GPIO1": (1, 13), "GPIO2": (0, 15), "GPIO3": (2, 13), "GPIO4": (3, 6), "GPIO5": (1, 15),
-    "DMA0": (5, 3),
-    "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3), "IOMUXC": (4, 1),
-    "IOMUXC_GPR": (4, 2),
+    "DMA0": (5, 3), "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3),
+    "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2),
 }  # fmt: skip
 FLEXSPI_GATE = 6, 5
 # Registers after the boot ROM: dumped from silicon by others (see __init__). CCGR3 in that dump includes bits that the
@@ -73,8 +72,7 @@ FLEXSPI_GATE = 6, 5
 HAND_OVER = {
     "CACRR": 0x00000001, "CBCDR": 0x000A8200, "CBCMR": 0x35AE8304, "CSCMR1": 0x64130001, "CSCDR1": 0x06490B03,
     "CCGR0": 0xC0C00FFF, "CCGR1": 0xFCFCC000, "CCGR2": 0x0C3FF033, "CCGR3": 0xF00FF330, "CCGR4": 0x0000FFFF,
-    "CCGR5": 0xF0033C33,
-    "CCGR6": 0x00FC3FC0,
+    "CCGR5": 0xF0033C33, "CCGR6": 0x00FC3FC0,
 }  # fmt: skip
 HAND_OVER_PLLS = {
     "PLL_ARM": 0x80002042,
@@ -117,8 +115,7 @@ class Imxrt1062(Chip):
         self.rtwdog = RtWdog(self.clock)
         self._powered: list[Block] = [
             self.analog, self.dcdc, self.ccm, self.gpr, self.iomuxc, *self.ports.values(), self.mux, self.dma,
-            self.lpuart6, self.rtwdog,
-            Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
+            self.lpuart6, self.rtwdog, Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
         ]  # fmt: skip
         for block in self._powered:
             self.bus.attach(block, _SIZES.get(block.name, 0x1000))

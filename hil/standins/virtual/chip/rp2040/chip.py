@@ -37,8 +37,7 @@ from hil.standins.virtual.chip.w25q16 import W25Q16
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ,
-    private=private_peripherals,
-    refused=NOT_V6M,
+    private=private_peripherals, refused=NOT_V6M,
 )  # fmt: skip
 XIP = 0x10000000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
@@ -120,8 +119,7 @@ class Rp2040(Chip):
         self.resets = Resets({
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
             "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer,
-            "UART0": self.uart0,
-            "DMA": self.dma,
+            "UART0": self.uart0, "DMA": self.dma,
         })  # fmt: skip
         self._always: list[ApbBlock] = [
             self.rosc,

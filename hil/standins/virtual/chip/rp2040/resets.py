@@ -63,8 +63,7 @@ class Psm(ApbBlock):
 
     REGISTERS = (
         Register("FRCE_ON", 0x0, _PSM), Register("FRCE_OFF", 0x4, _PSM.replace(" ", "/x ") + "/x"),
-        Register("WDSEL", 0x8, _PSM),
-        Register("DONE", 0xC, _PSM.replace(" ", "/r ") + "/r", 0x1FFFF),
+        Register("WDSEL", 0x8, _PSM), Register("DONE", 0xC, _PSM.replace(" ", "/r ") + "/r", 0x1FFFF),
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -30,8 +30,7 @@ class Timer(ApbBlock):
         Register("TIMERAWH", 0x24, _TIME + "/r"), Register("TIMERAWL", 0x28, _TIME + "/r"),
         Register("DBGPAUSE", 0x2C, "RESERVED:0 DBG0:1 DBG1:2", 0x7), Register("PAUSE", 0x30, "PAUSE:0"),
         Register("INTR", 0x34, _EACH.replace(" ", "/c ") + "/c"), Register("INTE", 0x38, _EACH),
-        Register("INTF", 0x3C, _EACH),
-        Register("INTS", 0x40, _EACH.replace(" ", "/r ") + "/r"),
+        Register("INTF", 0x3C, _EACH), Register("INTS", 0x40, _EACH.replace(" ", "/r ") + "/r"),
     )  # fmt: skip
 
     def __init__(self, clock: Clock, tick_hz: Callable[[], int], drive: Callable[[int, bool], None]) -> None:

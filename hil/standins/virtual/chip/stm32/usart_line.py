@@ -35,8 +35,7 @@ class UsartLine(Block):
 
     def __init__(
         self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None],
+        connected: Callable[[], tuple[bool, bool]], drive: Callable[[bool], None], send: Callable[[int], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)
         self._clock = clock

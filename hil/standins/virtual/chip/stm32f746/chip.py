@@ -84,8 +84,7 @@ class Stm32F746(Chip):
         )  # fmt: skip
         self.usart1 = PlainUsart(
             "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
-            lambda high: self.nvic.set_line(USART1_IRQ, high),
-            send, self.dma2.stream,
+            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma2.stream,
         )  # fmt: skip
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)

@@ -84,8 +84,7 @@ class Stm32H7B3(Chip):
         )  # fmt: skip
         self.usart1 = DmaUsart(
             "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
-            lambda high: self.nvic.set_line(USART1_IRQ, high),
-            send, self.dma1.stream,
+            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma1.stream,
         )  # fmt: skip
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
         for block in (
